@@ -1,0 +1,150 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let collections = Target.Dependency.product(name: "Collections", package: "swift-collections")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdHTTP2 = Target.Dependency.product(name: "HummingbirdHTTP2", package: "hummingbird")
+let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
+let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
+
+let package = Package(
+    name: "approov-swift",
+    products: [
+        .library(name: "Approov", targets: ["Approov"]),
+        .library(name: "ApproovServer", targets: ["ApproovServer"]),
+        .library(name: "ApproovTokens", targets: ["ApproovTokens"]),
+        .library(name: "ApproovTesting", targets: ["ApproovTesting"]),
+        .library(name: "Attestation", targets: ["Attestation"]),
+        .library(name: "CertificatePinning", targets: ["CertificatePinning"]),
+        .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
+        .executable(name: "approov", targets: ["ApproovCLI"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // System libraries: a module map, a header, and the inline C that Swift needs (macros, variadics). No logic.
+        .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLibJWT", pkgConfig: "libjwt", providers: [.apt(["libjwt-dev"])]),
+        .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+
+        // What is listed under a target is all it may import of ours: the build refuses the rest (Scripts/test).
+        .target(name: "CertificatePinning", dependencies: ["COpenSSL", logging], swiftSettings: settings),
+        .target(
+            name: "HTTPTransport",
+            dependencies: ["CertificatePinning", "CLibCurl", "COpenSSL", collections, httpTypes, logging],
+            swiftSettings: settings),
+        .target(name: "Attestation", dependencies: ["CJansson", crypto, logging], swiftSettings: settings),
+        .target(
+            name: "ApproovTokens",
+            dependencies: ["Attestation", "CJansson", "CLibJWT", "COpenSSL", crypto],
+            swiftSettings: settings),
+        .target(
+            name: "Approov",
+            dependencies: [
+                "Attestation", "CertificatePinning", "HTTPTransport", collections, crypto, httpTypes, logging, metrics,
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "ApproovServer",
+            dependencies: [
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", asn1, crypto, cryptoExtras, grdb, httpTypes,
+                hummingbird, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging, metrics, nioCore, nioHTTP1, nioPosix,
+                nioSSL, x509,
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "ApproovTesting",
+            dependencies: [
+                "Approov", "ApproovServer", "Attestation", "CertificatePinning", "HTTPTransport", asn1, crypto, cryptoExtras,
+                httpTypes, logging, nioCore, nioPosix, nioSSL, x509,
+            ],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "ApproovCLI",
+            dependencies: [
+                "Approov", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
+                "HTTPTransport", argumentParser, crypto, httpTypes, hummingbird, lifecycle, logging, nioSSL,
+            ],
+            resources: [.copy("Resources")],
+            swiftSettings: settings),
+
+        .testTarget(
+            name: "CertificatePinningTests",
+            dependencies: ["ApproovTesting", "CertificatePinning", "COpenSSL", x509],
+            swiftSettings: settings),
+        .testTarget(
+            name: "HTTPTransportTests",
+            dependencies: ["ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPTransport", httpTypes, nioCore, nioSSL],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AttestationTests",
+            dependencies: ["ApproovTesting", "Attestation", crypto],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ApproovTokensTests",
+            dependencies: ["ApproovTesting", "ApproovTokens", "Attestation", crypto, cryptoExtras],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ApproovTests",
+            dependencies: ["Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPTransport", crypto, httpTypes],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ApproovServerTests",
+            dependencies: [
+                "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", crypto, grdb, httpTypes, hummingbird,
+                hummingbirdTesting, lifecycle, logging, nioSSL,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ApproovTestingTests",
+            dependencies: ["ApproovTesting", "CertificatePinning", x509],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ApproovCLITests",
+            dependencies: ["ApproovCLI", "ApproovTesting", "Attestation"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "Approov", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport",
+                crypto, httpTypes, hummingbird, logging,
+            ],
+            swiftSettings: settings),
+    ]
+)
