@@ -1,0 +1,25 @@
+/// What can be wrong with a certificate that ``TestPKI`` mints. Flaws can be combined.
+public enum TestFlaw: Hashable, Sendable, CaseIterable {
+    /// The validity ended a day ago.
+    case expired
+    /// The validity begins in a day.
+    case notYetValid
+    /// The subject alternative name is `wrong-host.test` in place of the hosts.
+    case wrongHost
+    /// There is no subject alternative name; the host stands in the common name only (refused since RFC 9525).
+    case commonNameOnly
+    /// The extended key usage allows client authentication only.
+    case clientAuthOnly
+    /// A leaf says CA:TRUE.
+    case leafIsCA
+    /// A certificate authority says CA:FALSE.
+    case notACA
+    /// A certificate authority has no basic constraints at all.
+    case noBasicConstraints
+    /// A certificate authority's key usage lacks keyCertSign.
+    case wrongKeyUsage
+    /// One bit of the signature is flipped.
+    case badSignature
+    /// An extension that nobody knows is marked critical (RFC 5280, 4.2).
+    case unknownCriticalExtension
+}

@@ -1,0 +1,73 @@
+import Crypto
+import CryptoExtras
+import SwiftASN1
+import X509
+
+/// The kinds of key a ``TestKey`` can be.
+public enum TestKeyType: Sendable, CaseIterable {
+    /// RSA of 1024 bits: below OpenSSL's security level 2, for tests of weak keys.
+    case rsa1024
+    /// RSA of 2048 bits.
+    case rsa2048
+    /// RSA of 3072 bits.
+    case rsa3072
+    /// RSA of 4096 bits. Takes the longest to generate: up to some seconds.
+    case rsa4096
+    /// ECDSA on P-256, the default: the fastest to generate.
+    case p256
+    /// ECDSA on P-384.
+    case p384
+    /// ECDSA on P-521.
+    case p521
+    /// Ed25519 (RFC 8410).
+    case ed25519
+}
+
+/// A key pair for certificates of tests.
+///
+/// Making an RSA key takes time; a test suite that needs several certificates with one can make the key once and hand it around.
+public struct TestKey: Sendable {
+    let privateKey: Certificate.PrivateKey
+
+    /// The private key as PEM (SEC 1 for NIST curves, PKCS#1 for RSA, PKCS#8 for Ed25519).
+    public let privateKeyPEM: String
+    /// The public key as DER of a SubjectPublicKeyInfo (RFC 5280, 4.1.2.7).
+    public let spki: [UInt8]
+
+    /// Makes a new key.
+    /// - Parameter type: The kind of key.
+    /// - Throws: When the key cannot be generated.
+    public init(_ type: TestKeyType = .p256) throws {
+        switch type {
+        case .rsa1024: try self.init(Certificate.PrivateKey(_RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024))))
+        case .rsa2048: try self.init(Certificate.PrivateKey(_RSA.Signing.PrivateKey(keySize: .bits2048)))
+        case .rsa3072: try self.init(Certificate.PrivateKey(_RSA.Signing.PrivateKey(keySize: .bits3072)))
+        case .rsa4096: try self.init(Certificate.PrivateKey(_RSA.Signing.PrivateKey(keySize: .bits4096)))
+        case .p256: try self.init(Certificate.PrivateKey(P256.Signing.PrivateKey()))
+        case .p384: try self.init(Certificate.PrivateKey(P384.Signing.PrivateKey()))
+        case .p521: try self.init(Certificate.PrivateKey(P521.Signing.PrivateKey()))
+        case .ed25519: try self.init(Certificate.PrivateKey(Curve25519.Signing.PrivateKey()))
+        }
+    }
+
+    /// Reads a private key.
+    /// - Parameter pem: SEC 1, PKCS#1 or PKCS#8 in PEM.
+    /// - Throws: When the text is not a private key of a known kind.
+    public init(pem: String) throws {
+        try self.init(Certificate.PrivateKey(pemEncoded: pem))
+    }
+
+    private init(_ key: Certificate.PrivateKey) throws {
+        privateKey = key
+        privateKeyPEM = try key.serializeAsPEM().pemString
+        var serializer = DER.Serializer()
+        try serializer.serialize(key.publicKey)
+        spki = serializer.serializedBytes
+    }
+
+    /// The public key as PEM (`PUBLIC KEY`).
+    public var publicKeyPEM: String { PEMDocument(type: "PUBLIC KEY", derBytes: spki).pemString }
+
+    /// SHA-256 of ``spki``: the 32 bytes of the key's pin.
+    public var spkiSHA256: [UInt8] { Array(SHA256.hash(data: spki)) }
+}

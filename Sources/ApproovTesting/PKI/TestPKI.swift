@@ -1,0 +1,160 @@
+import Crypto
+public import Foundation
+import SwiftASN1
+import X509
+
+/// Mints certificates for tests and demonstrations: roots, intermediates and leaves, sound or with any flaw asked for.
+///
+///     let root = try TestPKI.root()
+///     let leaf = try TestPKI.leaf(hosts: ["api.test", "127.0.0.1"], issuer: root)
+///     let server = try await TestHTTPServer.start(certificate: leaf) { … }
+///
+/// Everything is made when it is asked for, so nothing in a test suite expires. Never trust these roots outside tests.
+public enum TestPKI {
+    /// Mints a self-signed certificate authority.
+    /// - Parameters:
+    ///   - name: The common name.
+    ///   - key: The key; a new P-256 key by default.
+    ///   - pathLength: The path length constraint (RFC 5280, 4.2.1.9): how many intermediates may follow; `nil` for any number.
+    ///   - validity: From when until when it is valid; by default from a day ago for ten years.
+    ///   - flaws: What is to be wrong with it.
+    /// - Returns: The certificate with its key.
+    /// - Throws: When the certificate cannot be made.
+    public static func root(
+        _ name: String = "Test Root", key: TestKey? = nil, pathLength: Int? = nil, validity: ClosedRange<Date>? = nil,
+        flaws: Set<TestFlaw> = []
+    ) throws -> TestCertificate {
+        try authority(name, key: key ?? TestKey(), issuer: nil, pathLength: pathLength, validity: validity, flaws: flaws)
+    }
+
+    /// Mints a certificate authority below another one.
+    /// - Parameters:
+    ///   - name: The common name.
+    ///   - issuer: The certificate authority that signs it.
+    ///   - key: The key; a new P-256 key by default.
+    ///   - pathLength: The path length constraint (RFC 5280, 4.2.1.9): how many intermediates may follow; `nil` for any number.
+    ///   - validity: From when until when it is valid; by default from a day ago for ten years.
+    ///   - flaws: What is to be wrong with it.
+    /// - Returns: The certificate with its key.
+    /// - Throws: When the certificate cannot be made.
+    public static func intermediate(
+        _ name: String = "Test Intermediate", issuer: TestCertificate, key: TestKey? = nil, pathLength: Int? = nil,
+        validity: ClosedRange<Date>? = nil, flaws: Set<TestFlaw> = []
+    ) throws -> TestCertificate {
+        try authority(name, key: key ?? TestKey(), issuer: issuer, pathLength: pathLength, validity: validity, flaws: flaws)
+    }
+
+    /// Certifies an existing authority's name and key by another issuer, so that two paths lead to what it signed.
+    /// - Parameters:
+    ///   - certificate: The certificate authority, a root or an intermediate.
+    ///   - issuer: The certificate authority that signs the new certificate.
+    /// - Returns: A certificate with the subject and key of `certificate` and `issuer` above it.
+    /// - Throws: When the certificate cannot be made.
+    public static func crossSign(_ certificate: TestCertificate, by issuer: TestCertificate) throws -> TestCertificate {
+        try mint(
+            subject: certificate.x509.subject, key: certificate.key, issuer: issuer, validity: nil, flaws: [],
+            extensions: authorityExtensions(pathLength: nil, flaws: []))
+    }
+
+    /// Mints a server's certificate.
+    /// - Parameters:
+    ///   - hosts: DNS names, `*.` wildcards and IP addresses for the subject alternative name.
+    ///   - issuer: The certificate authority that signs it; `nil` makes it self-signed.
+    ///   - commonName: The subject's common name; the first host by default.
+    ///   - key: The key; a new P-256 key by default.
+    ///   - validity: From when until when it is valid; by default from a day ago for 90 days.
+    ///   - flaws: What is to be wrong with it.
+    /// - Returns: The certificate with its key.
+    /// - Throws: When the certificate cannot be made.
+    public static func leaf(
+        hosts: [String], issuer: TestCertificate?, commonName: String? = nil, key: TestKey? = nil,
+        validity: ClosedRange<Date>? = nil, flaws: Set<TestFlaw> = []
+    ) throws -> TestCertificate {
+        let names = flaws.contains(.wrongHost) ? ["wrong-host.test"] : hosts
+        let isCA = flaws.contains(.leafIsCA)
+        var extensions = try Certificate.Extensions([
+            .init(isCA ? BasicConstraints.isCertificateAuthority(maxPathLength: nil) : .notCertificateAuthority, critical: true),
+            .init(KeyUsage(digitalSignature: true, keyCertSign: isCA), critical: true),
+            .init(ExtendedKeyUsage([flaws.contains(.clientAuthOnly) ? .clientAuth : .serverAuth]), critical: false),
+        ])
+        if !flaws.contains(.commonNameOnly) {
+            try extensions.append(.init(SubjectAlternativeNames(names.map(generalName(of:))), critical: false))
+        }
+        return try mint(
+            subject: DistinguishedName { CommonName(commonName ?? hosts.first ?? "leaf") }, key: key ?? TestKey(), issuer: issuer,
+            validity: validity ?? Self.validity(days: 90), flaws: flaws, extensions: extensions)
+    }
+
+    private static func authority(
+        _ name: String, key: TestKey, issuer: TestCertificate?, pathLength: Int?, validity: ClosedRange<Date>?, flaws: Set<TestFlaw>
+    ) throws -> TestCertificate {
+        try mint(
+            subject: DistinguishedName { CommonName(name) }, key: key, issuer: issuer, validity: validity, flaws: flaws,
+            extensions: authorityExtensions(pathLength: pathLength, flaws: flaws))
+    }
+
+    private static func authorityExtensions(pathLength: Int?, flaws: Set<TestFlaw>) throws -> Certificate.Extensions {
+        let mayCertify = !flaws.contains(.wrongKeyUsage)
+        var extensions = try Certificate.Extensions([
+            .init(KeyUsage(digitalSignature: true, keyCertSign: mayCertify, cRLSign: true), critical: true)
+        ])
+        if !flaws.contains(.noBasicConstraints) {
+            let constraints =
+                flaws.contains(.notACA)
+                ? BasicConstraints.notCertificateAuthority : .isCertificateAuthority(maxPathLength: pathLength)
+            try extensions.append(.init(constraints, critical: true))
+        }
+        return extensions
+    }
+
+    private static func mint(
+        subject: DistinguishedName, key: TestKey, issuer: TestCertificate?, validity: ClosedRange<Date>?, flaws: Set<TestFlaw>,
+        extensions: Certificate.Extensions
+    ) throws -> TestCertificate {
+        var extensions = extensions
+        let publicKey = key.privateKey.publicKey
+        try extensions.append(.init(SubjectKeyIdentifier(hash: publicKey), critical: false))
+        if let issuer {
+            let identifier = SubjectKeyIdentifier(hash: issuer.key.privateKey.publicKey)
+            try extensions.append(.init(AuthorityKeyIdentifier(keyIdentifier: identifier.keyIdentifier), critical: false))
+        }
+        if flaws.contains(.unknownCriticalExtension) {
+            // An arc for examples (RFC 7299): nobody assigns a meaning to it. The value is an ASN.1 NULL.
+            try extensions.append(.init(oid: [1, 3, 6, 1, 4, 1, 32473, 1], critical: true, value: [0x05, 0x00]))
+        }
+        let validity = flawed(validity ?? Self.validity(days: 3650), by: flaws)
+        let certificate = try Certificate(
+            version: .v3, serialNumber: .init(), publicKey: publicKey,
+            notValidBefore: validity.lowerBound, notValidAfter: validity.upperBound,
+            issuer: issuer?.x509.subject ?? subject, subject: subject, extensions: extensions,
+            issuerPrivateKey: (issuer?.key ?? key).privateKey)
+        let issuers = issuer.map { [$0] + $0.issuers } ?? []
+        return try TestCertificate(certificate, key: key, issuers: issuers, flaws: flaws)
+    }
+
+    private static let day: TimeInterval = 86_400
+
+    private static func validity(days: Double) -> ClosedRange<Date> {
+        let now = Date()
+        return now.addingTimeInterval(-day)...now.addingTimeInterval(days * day)
+    }
+
+    private static func flawed(_ validity: ClosedRange<Date>, by flaws: Set<TestFlaw>) -> ClosedRange<Date> {
+        let now = Date()
+        if flaws.contains(.expired) { return now.addingTimeInterval(-30 * day)...now.addingTimeInterval(-day) }
+        if flaws.contains(.notYetValid) { return now.addingTimeInterval(day)...now.addingTimeInterval(30 * day) }
+        return validity
+    }
+
+    private static func generalName(of host: String) -> GeneralName {
+        var v4 = in_addr()
+        if inet_pton(AF_INET, host, &v4) == 1 {
+            return .ipAddress(ASN1OctetString(contentBytes: withUnsafeBytes(of: &v4) { Array($0)[...] }))
+        }
+        var v6 = in6_addr()
+        if inet_pton(AF_INET6, host, &v6) == 1 {
+            return .ipAddress(ASN1OctetString(contentBytes: withUnsafeBytes(of: &v6) { Array($0)[...] }))
+        }
+        return .dnsName(host)
+    }
+}
