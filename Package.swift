@@ -17,6 +17,7 @@ let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swi
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbirdHTTP2 = Target.Dependency.product(name: "HummingbirdHTTP2", package: "hummingbird")
 let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
 let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
@@ -27,6 +28,7 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 
 let package = Package(
@@ -92,7 +94,8 @@ let package = Package(
             name: "ApproovTesting",
             dependencies: [
                 "Approov", "ApproovServer", "Attestation", "CertificatePinning", "HTTPTransport", asn1, crypto, cryptoExtras,
-                httpTypes, logging, nioCore, nioPosix, nioSSL, x509,
+                httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging, nioCore, nioPosix, nioSSL,
+                nioTLS, x509,
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -133,7 +136,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ApproovTestingTests",
-            dependencies: ["ApproovTesting", "CertificatePinning", x509],
+            dependencies: ["ApproovTesting", "Attestation", "CertificatePinning", "HTTPTransport", asn1, httpTypes, x509],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovCLITests",

@@ -10,7 +10,7 @@ public struct TestCertificate: Sendable {
     public let der: [UInt8]
     /// The key pair of the certificate's subject.
     public let key: TestKey
-    /// The certificates above this one, the direct issuer first and the root last. Empty for a self-signed certificate.
+    /// The certificates above this one, the direct issuer first and the root last; empty for a self-signed certificate.
     public let issuers: [TestCertificate]
 
     init(_ certificate: Certificate, key: TestKey, issuers: [TestCertificate], flaws: Set<TestFlaw>) throws {
@@ -33,7 +33,7 @@ public struct TestCertificate: Sendable {
     /// The private key as PEM.
     public var privateKeyPEM: String { key.privateKeyPEM }
 
-    /// The subject's distinguished name, e.g. `CN=Test Root`.
+    /// The subject's distinguished name, for example `CN=Test Root`.
     public var subject: String { "\(x509.subject)" }
 
     /// The first moment at which the certificate is valid.

@@ -1,4 +1,6 @@
-/// What can be wrong with a certificate that ``TestPKI`` mints. Flaws can be combined.
+/// What can be wrong with a certificate that ``TestPKI`` mints.
+///
+/// Flaws can be combined.
 public enum TestFlaw: Hashable, Sendable, CaseIterable {
     /// The validity ended a day ago.
     case expired

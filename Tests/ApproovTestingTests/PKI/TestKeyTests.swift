@@ -1,6 +1,7 @@
 import ApproovTesting
 import Foundation
 import Testing
+import SwiftASN1
 import X509
 
 @Suite("Keys of the test PKI")

@@ -1,0 +1,64 @@
+import NIOCore
+import NIOTLS
+import Synchronization
+
+/// What a server of this module has seen so far.
+public struct ServerCounters: Sendable, Equatable {
+    /// TCP connections accepted.
+    public var connections = 0
+    /// TLS handshakes completed; stays 0 on a server without TLS.
+    public var handshakes = 0
+    /// Requests whose head was read.
+    public var requests = 0
+    /// Connections open now.
+    public var open = 0
+}
+
+/// Counts what happens on a server's connections and can end them.
+final class ConnectionLedger: Sendable {
+    private struct State {
+        var counters = ServerCounters()
+        var channels: [ObjectIdentifier: any Channel] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    var counters: ServerCounters { state.withLock(\.counters) }
+
+    func opened(_ channel: any Channel) {
+        state.withLock { state in
+            state.counters.connections += 1
+            state.counters.open += 1
+            state.channels[ObjectIdentifier(channel)] = channel
+        }
+        channel.closeFuture.whenComplete { [self] _ in
+            state.withLock { state in
+                state.counters.open -= 1
+                state.channels[ObjectIdentifier(channel)] = nil
+            }
+        }
+    }
+
+    func completedHandshake() { state.withLock { $0.counters.handshakes += 1 } }
+
+    func receivedRequest() { state.withLock { $0.counters.requests += 1 } }
+
+    func closeAll() {
+        for channel in state.withLock({ Array($0.channels.values) }) { channel.close(promise: nil) }
+    }
+}
+
+/// Sits behind the TLS handler and reports its completed handshake.
+final class HandshakeObserver: ChannelInboundHandler {
+    typealias InboundIn = NIOAny
+    typealias InboundOut = NIOAny
+
+    private let ledger: ConnectionLedger
+
+    init(ledger: ConnectionLedger) { self.ledger = ledger }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted = event as? TLSUserEvent { ledger.completedHandshake() }
+        context.fireUserInboundEventTriggered(event)
+    }
+}

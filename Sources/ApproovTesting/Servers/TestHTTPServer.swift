@@ -1,0 +1,207 @@
+public import Hummingbird
+import HummingbirdCore
+import HummingbirdHTTP2
+import HummingbirdTLS
+import Logging
+import NIOCore
+import NIOSSL
+import ServiceLifecycle
+import Synchronization
+
+/// An HTTP server on loopback for tests: real sockets, TLS with a ``TestCertificate``, HTTP/1.1 and HTTP/2, and counters.
+///
+///     let server = try await TestHTTPServer.start(certificate: leaf) { request in
+///         TestResponse(text: "hello \(request.path)")
+///     }
+///     …
+///     #expect(server.counters.requests == 1)
+///     await server.stop()
+public final class TestHTTPServer: Sendable {
+    /// The HTTP versions a server with TLS offers over ALPN.
+    public enum Versions: Sendable {
+        /// HTTP/2, and HTTP/1.1 for clients that do not know it.
+        case http1AndHTTP2
+        /// HTTP/1.1 only.
+        case http1
+    }
+
+    /// The port that the system picked.
+    public let port: Int
+    /// The URL of the server's root with `localhost` as its host, without a trailing slash.
+    public let url: String
+
+    private let ledger: ConnectionLedger
+    private let group: ServiceGroup
+    private let running: Task<Void, any Error>
+
+    private init(port: Int, isSecure: Bool, ledger: ConnectionLedger, group: ServiceGroup, running: Task<Void, any Error>) {
+        self.port = port
+        url = "\(isSecure ? "https" : "http")://localhost:\(port)"
+        self.ledger = ledger
+        self.group = group
+        self.running = running
+    }
+
+    /// Starts a server and waits until it listens.
+    /// - Parameters:
+    ///   - certificate: The certificate whose chain and key it serves; `nil` for plain HTTP/1.1.
+    ///   - chainPEM: The chain to send in place of the certificate's own, to try out other orders and additions.
+    ///   - versions: The HTTP versions to offer.
+    ///   - handler: Answers each request; an error it throws becomes status 500.
+    /// - Returns: The running server; ``stop(grace:)`` ends it.
+    /// - Throws: When the certificate cannot be used or no port can be had.
+    public static func start(
+        certificate: TestCertificate?, chainPEM: String? = nil, versions: Versions = .http1AndHTTP2,
+        handler: @escaping @Sendable (TestRequest) async throws -> TestResponse
+    ) async throws -> TestHTTPServer {
+        let responder = CallbackResponder<TestServerContext> { request, context in
+            let request = TestRequest(
+                method: request.method, target: request.head.path ?? "/", authority: request.head.authority,
+                headerFields: request.headers, body: TestRequestBody(base: request.body), clientPort: context.clientPort)
+            return try await handler(request).hummingbird
+        }
+        return try await start(certificate: certificate, chainPEM: chainPEM, versions: versions, responder: responder)
+    }
+
+    /// Starts a server that answers with a Hummingbird responder, for example `router.buildResponder()`.
+    /// - Parameters:
+    ///   - certificate: The certificate whose chain and key it serves; `nil` for plain HTTP/1.1.
+    ///   - chainPEM: The chain to send in place of the certificate's own, to try out other orders and additions.
+    ///   - versions: The HTTP versions to offer.
+    ///   - responder: Answers each request.
+    /// - Returns: The running server; ``stop(grace:)`` ends it.
+    /// - Throws: When the certificate cannot be used or no port can be had.
+    public static func start<Responder: HTTPResponder>(
+        certificate: TestCertificate?, chainPEM: String? = nil, versions: Versions = .http1AndHTTP2, responder: Responder
+    ) async throws -> TestHTTPServer where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+        let ledger = ConnectionLedger()
+        let logger = Logger(label: "approov.testing") { _ in SwiftLogNoOpLogHandler() }
+        let ready = StartSignal()
+        let application = Application(
+            responder: CountingResponder(base: responder, ledger: ledger),
+            server: try builder(certificate: certificate, chainPEM: chainPEM, versions: versions, ledger: ledger),
+            configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { ready.succeed(port: $0.localAddress?.port ?? 0) }, logger: logger)
+        let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
+        let running = Task {
+            defer { ready.fail() }
+            try await group.run()
+        }
+        guard let port = await ready.port() else {
+            try await running.value
+            throw TestServerError("the server ended before it listened")
+        }
+        return TestHTTPServer(port: port, isSecure: certificate != nil, ledger: ledger, group: group, running: running)
+    }
+
+    /// What the server has seen so far.
+    public var counters: ServerCounters { ledger.counters }
+
+    /// Ends every open connection at once, as a crash would; the server goes on listening.
+    public func closeConnections() { ledger.closeAll() }
+
+    /// Stops listening, lets requests in flight end, and closes what is left.
+    /// - Parameter grace: How long requests in flight may take.
+    public func stop(grace: Duration = .milliseconds(500)) async {
+        await group.triggerGracefulShutdown()
+        let deadline = Task { [ledger, running] in
+            try await Task.sleep(for: grace)
+            ledger.closeAll()
+            running.cancel()
+        }
+        _ = await running.result
+        deadline.cancel()
+        ledger.closeAll()
+    }
+
+    private static func builder(
+        certificate: TestCertificate?, chainPEM: String?, versions: Versions, ledger: ConnectionLedger
+    ) throws -> HTTPServerBuilder {
+        guard let certificate else {
+            return HTTPServerBuilder { CountingChannel(base: HTTP1Channel(responder: $0), ledger: ledger) }
+        }
+        let configuration = try certificate.serverTLS(chainPEM: chainPEM)
+        return HTTPServerBuilder { responder in
+            switch versions {
+            case .http1AndHTTP2:
+                CountingChannel(base: try HTTP2UpgradeChannel(tlsConfiguration: configuration, responder: responder), ledger: ledger)
+            case .http1:
+                CountingChannel(
+                    base: try TLSChannel(HTTP1Channel(responder: responder), tlsConfiguration: configuration), ledger: ledger)
+            }
+        }
+    }
+}
+
+extension TestCertificate {
+    func serverTLS(chainPEM: String? = nil) throws -> TLSConfiguration {
+        let chain = try NIOSSLCertificate.fromPEMBytes(Array((chainPEM ?? self.chainPEM).utf8))
+        return TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(privateKeyPEM.utf8), format: .pem)))
+    }
+}
+
+/// The request context of ``TestHTTPServer``: knows the connection's peer.
+struct TestServerContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let clientPort: Int?
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = .init(source: source)
+        clientPort = source.channel.remoteAddress?.port
+    }
+}
+
+/// Counts requests before it hands them on.
+private struct CountingResponder<Base: HTTPResponder>: HTTPResponder {
+    let base: Base
+    let ledger: ConnectionLedger
+
+    func respond(to request: Request, context: Base.Context) async throws -> Response {
+        ledger.receivedRequest()
+        return try await base.respond(to: request, context: context)
+    }
+}
+
+/// Counts connections and handshakes around any other channel set-up.
+private struct CountingChannel<Base: ServerChildChannel>: ServerChildChannel {
+    let base: Base
+    let ledger: ConnectionLedger
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+        ledger.opened(channel)
+        let ready = base.setup(channel: channel, logger: logger)
+        do {
+            // `base` put its TLS handler in just now; the observer goes right behind it, before anything consumes its events.
+            if let tls = try? channel.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self) {
+                try channel.pipeline.syncOperations.addHandler(HandshakeObserver(ledger: ledger), position: .after(tls))
+            }
+        } catch {
+            return channel.eventLoop.makeFailedFuture(error)
+        }
+        return ready
+    }
+
+    func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+}
+
+/// Tells, once, on which port a server listens, or that it never will.
+private final class StartSignal: Sendable {
+    private let stream: AsyncStream<Int>
+    private let continuation: AsyncStream<Int>.Continuation
+
+    init() { (stream, continuation) = AsyncStream.makeStream() }
+
+    func succeed(port: Int) {
+        continuation.yield(port)
+        continuation.finish()
+    }
+
+    func fail() { continuation.finish() }
+
+    func port() async -> Int? {
+        for await port in stream { return port }
+        return nil
+    }
+}
