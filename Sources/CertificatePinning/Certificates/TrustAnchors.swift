@@ -1,0 +1,58 @@
+internal import COpenSSL
+internal import Foundation
+
+/// A set of root certificates, loaded once and shared by every handshake that trusts them.
+public final class TrustAnchors: Sendable {
+    // X509_STORE guards itself with a lock; nothing is added to it after init.
+    nonisolated(unsafe) let store: OpaquePointer
+
+    /// The number of certificates.
+    public let count: Int
+
+    /// Where distributions keep their bundle. Fixed: no environment variable can put another in its place.
+    static let systemBundles = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+    ]
+
+    /// Loads the roots of the operating system; what its bundle holds beyond certificates that parse is passed over.
+    ///
+    /// - Throws: ``PinningError`` `noAnchors` when no bundle is installed.
+    public static func system() throws -> TrustAnchors {
+        for path in systemBundles {
+            guard let bytes = try? BoundedFile.read(path, limit: 16 << 20) else { continue }
+            let blocks = try PEM.blocks(bytes, onFailure: .malformedCertificate)
+            let certificates = blocks.compactMap { try? Certificate(der: $0.bytes) }
+            if !certificates.isEmpty { return try TrustAnchors(certificates: certificates) }
+        }
+        throw PinningError(
+            .noAnchors,
+            "no root certificates at \(systemBundles.joined(separator: ", ")): install the package ca-certificates or configure trust roots"
+        )
+    }
+
+    /// Takes the certificates of a PEM text.
+    ///
+    /// - Throws: ``PinningError`` `malformedCertificate`, or `noAnchors` when none of them is a root.
+    public convenience init(pem: String) throws {
+        try self.init(certificates: Certificate.all(inPEM: pem))
+    }
+
+    /// Takes certificates. A path must end in a self-signed one: an intermediate among them is no anchor by itself.
+    ///
+    /// - Throws: ``PinningError`` `noAnchors` when none of them is a root.
+    public init(certificates: [Certificate]) throws {
+        guard certificates.contains(where: \.isSelfSigned) else {
+            throw PinningError(
+                .noAnchors, "none of \(certificates.count) certificates is a self-signed root: add the root that their path ends in")
+        }
+        guard let store = X509_STORE_new() else { throw PinningError(.noAnchors, "OpenSSL made no store: out of memory") }
+        for certificate in certificates where X509_STORE_add_cert(store, certificate.x509) != 1 {
+            X509_STORE_free(store)
+            throw PinningError(.malformedCertificate, "OpenSSL refuses a root certificate (\(OpenSSLText.takeError()))")
+        }
+        self.store = store
+        count = certificates.count
+    }
+
+    deinit { X509_STORE_free(store) }
+}

@@ -1,0 +1,40 @@
+public import Foundation
+
+/// Something that an evaluator must know and that only the network can tell: an OCSP response or a CRL.
+public struct TrustLookup: Hashable, Sendable {
+    /// What is looked up.
+    public enum Kind: Sendable {
+        /// An OCSP response (RFC 6960).
+        case ocsp
+        /// A certificate revocation list (RFC 5280 §5).
+        case crl
+    }
+
+    /// What is looked up.
+    public let kind: Kind
+    /// Where, as the certificate says.
+    public let url: String
+    /// The DER of the OCSP request; empty for a CRL.
+    public let requestBody: [UInt8]
+
+    /// Makes a look-up.
+    public init(kind: Kind, url: String, requestBody: [UInt8] = []) {
+        self.kind = kind
+        self.url = url
+        self.requestBody = requestBody
+    }
+}
+
+/// What a look-up brought; the evaluator judges it.
+public struct TrustLookupResult: Sendable {
+    /// The bytes of the answer.
+    public let bytes: [UInt8]
+    /// When it was received.
+    public let receivedAt: Date
+
+    /// Makes a result.
+    public init(bytes: [UInt8], receivedAt: Date) {
+        self.bytes = bytes
+        self.receivedAt = receivedAt
+    }
+}

@@ -1,0 +1,69 @@
+extension TrustRefusal {
+    /// The kind of a refusal: stable, comparable, and open to additions.
+    public struct Reason: Hashable, Sendable, CustomStringConvertible {
+        private enum Value: String {
+            case noCertificate, expired, notYetValid, hostMismatch, noSubjectAlternativeName, wrongPurpose, leafIsCA, notACA
+            case wrongKeyUsage, pathLengthExceeded, pathTooLong, nameConstraint, untrustedRoot, incompletePath, selfSigned
+            case signatureFailure, weakKey, weakSignature, revoked, malformedCertificate
+            case pinMismatch, hostNotEvaluated, lookupsUnavailable, evaluatorFailed, other
+        }
+
+        private let value: Value
+
+        private init(_ value: Value) { self.value = value }
+
+        /// The server sent no certificate.
+        public static let noCertificate = Reason(.noCertificate)
+        /// A certificate of the path is past its time.
+        public static let expired = Reason(.expired)
+        /// A certificate of the path is before its time.
+        public static let notYetValid = Reason(.notYetValid)
+        /// The certificate is for other hosts.
+        public static let hostMismatch = Reason(.hostMismatch)
+        /// The certificate names no host but in its common name, which does not count (RFC 9525 §2).
+        public static let noSubjectAlternativeName = Reason(.noSubjectAlternativeName)
+        /// A certificate of the path is not for TLS servers.
+        public static let wrongPurpose = Reason(.wrongPurpose)
+        /// The server's certificate is a certification authority's.
+        public static let leafIsCA = Reason(.leafIsCA)
+        /// The certificate of an issuer is not a certification authority's.
+        public static let notACA = Reason(.notACA)
+        /// The certificate of an issuer is not for signing certificates.
+        public static let wrongKeyUsage = Reason(.wrongKeyUsage)
+        /// An issuer's path length constraint is exceeded.
+        public static let pathLengthExceeded = Reason(.pathLengthExceeded)
+        /// The path has too many certificates.
+        public static let pathTooLong = Reason(.pathTooLong)
+        /// A name is outside an issuer's name constraints.
+        public static let nameConstraint = Reason(.nameConstraint)
+        /// The path ends in a root that is not trusted.
+        public static let untrustedRoot = Reason(.untrustedRoot)
+        /// No issuer was found for a certificate: neither sent by the server nor among the trusted roots.
+        public static let incompletePath = Reason(.incompletePath)
+        /// The server's certificate is self-signed and not trusted.
+        public static let selfSigned = Reason(.selfSigned)
+        /// A signature of the path is wrong.
+        public static let signatureFailure = Reason(.signatureFailure)
+        /// A key of the path is too weak.
+        public static let weakKey = Reason(.weakKey)
+        /// A signature algorithm of the path is too weak.
+        public static let weakSignature = Reason(.weakSignature)
+        /// A certificate of the path is revoked.
+        public static let revoked = Reason(.revoked)
+        /// A certificate of the path is malformed, or has a critical extension that is not understood.
+        public static let malformedCertificate = Reason(.malformedCertificate)
+        /// No key of the validated path is pinned.
+        public static let pinMismatch = Reason(.pinMismatch)
+        /// Every host must have a rule, and this one has none.
+        public static let hostNotEvaluated = Reason(.hostNotEvaluated)
+        /// An evaluator needs look-ups that are not there.
+        public static let lookupsUnavailable = Reason(.lookupsUnavailable)
+        /// An evaluator could not judge.
+        public static let evaluatorFailed = Reason(.evaluatorFailed)
+        /// What no other reason names; the detail does.
+        public static let other = Reason(.other)
+
+        /// The name of the reason.
+        public var description: String { value.rawValue }
+    }
+}

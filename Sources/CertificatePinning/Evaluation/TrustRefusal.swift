@@ -1,0 +1,75 @@
+internal import COpenSSL
+
+/// Why a server was refused: what it presented, what was expected, what is wrong and what to do. All of it is safe to log.
+public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
+    /// Why the server was refused.
+    public let reason: Reason
+    /// The host that was asked for, escaped for a log.
+    public let host: String
+    /// The validated path; where there is none, the certificates that the server sent.
+    public let presented: [PresentedCertificate]
+    /// The pins of which one had to be on the path, sorted; empty when the refusal is not about pins.
+    public let expected: [Pin]
+    /// What is wrong and what to do about it.
+    public let detail: String
+    /// What the handshake is told: an X509_V_ERR code.
+    let openSSLError: Int32
+
+    /// A certificate as a refusal shows it.
+    public struct PresentedCertificate: Hashable, Sendable, CustomStringConvertible {
+        /// The subject, escaped for a log.
+        public let subject: String
+        /// The pin of its key.
+        public let pin: Pin
+
+        init(_ certificate: Certificate) {
+            subject = certificate.subject
+            pin = certificate.pin
+        }
+
+        /// Pin and subject.
+        public var description: String { "\(pin) (\(subject.isEmpty ? "no subject" : subject))" }
+    }
+
+    /// Makes the refusal of an evaluator.
+    ///
+    /// - Parameters:
+    ///   - reason: Why.
+    ///   - trust: What was judged.
+    ///   - expected: The pins of which one had to be on the path.
+    ///   - detail: What is wrong and what to do about it; escaped and cut for a log.
+    public init(_ reason: Reason, trust: ServerTrust, expected: some Sequence<Pin> = [], detail: String) {
+        self.init(reason, host: trust.host.name, presented: trust.chain, expected: expected, detail: detail)
+    }
+
+    /// Makes a refusal of a host of which nothing has been seen.
+    public init(_ reason: Reason, host: String, detail: String) {
+        self.init(reason, host: host, presented: [], expected: [], detail: detail)
+    }
+
+    init(
+        _ reason: Reason, host: String, presented: [Certificate], expected: some Sequence<Pin>, detail: String,
+        openSSLError: Int32 = X509_V_ERR_APPLICATION_VERIFICATION
+    ) {
+        self.reason = reason
+        self.host = LoggableText.quoted(host, limit: 253)
+        // A server may send as many certificates as fit into 100 kB; ten say enough.
+        self.presented = presented.prefix(10).map(PresentedCertificate.init)
+        self.expected = expected.map { ($0.description, $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+        self.detail = LoggableText.quoted(detail, limit: 1_000)
+        self.openSSLError = openSSLError
+    }
+
+    /// Everything on one line: reason, host, detail, the certificates presented and the pins expected.
+    public var description: String {
+        var text = "\(reason): \(host) is refused: \(detail)"
+        if !presented.isEmpty {
+            text += "; presented: " + presented.map(\.description).joined(separator: ", ")
+        }
+        if !expected.isEmpty {
+            let listed = expected.prefix(10).map(\.description).joined(separator: ", ")
+            text += "; expected one of: " + listed + (expected.count > 10 ? " and \(expected.count - 10) more" : "")
+        }
+        return text
+    }
+}

@@ -1,0 +1,66 @@
+/// Values by host pattern: the most specific pattern decides, and nothing is merged.
+///
+/// An exact name comes before every other pattern, then the longest base; at one base, one label comes before any number of labels.
+/// A look-up costs one probe a label of the host, however many entries there are.
+public struct HostMap<Value: Sendable>: Sendable {
+    private struct Below: Sendable {
+        var oneLabel: Value?
+        var anyLabels: Value?
+    }
+
+    private var exact: [Substring: Value] = [:]
+    private var below: [Substring: Below] = [:]
+
+    /// The number of entries.
+    public private(set) var count = 0
+
+    /// Makes a map.
+    ///
+    /// - Throws: ``PinningError`` `duplicatePattern` when two patterns claim the same hosts equally.
+    public init(_ entries: some Sequence<(HostPattern, Value)>) throws {
+        for (pattern, value) in entries {
+            try insert(value, for: pattern)
+        }
+    }
+
+    private mutating func insert(_ value: Value, for pattern: HostPattern) throws {
+        let base = pattern.base.name[...]
+        let isFree: Bool
+        switch pattern.scope {
+        case .exact:
+            isFree = exact.updateValue(value, forKey: base) == nil
+        case .oneLabelBelow:
+            isFree = below[base]?.oneLabel == nil
+            below[base, default: Below()].oneLabel = value
+        case .anyLabelsBelow:
+            isFree = below[base]?.anyLabels == nil
+            below[base, default: Below()].anyLabels = value
+        case .exactAndBelow:
+            let isExactFree = exact.updateValue(value, forKey: base) == nil
+            isFree = isExactFree && below[base]?.anyLabels == nil
+            below[base, default: Below()].anyLabels = value
+        }
+        guard isFree else {
+            throw PinningError(.duplicatePattern, "two entries claim \(pattern): remove one, for which of them holds cannot be told")
+        }
+        count += 1
+    }
+
+    /// The value of the most specific pattern for the host.
+    public func value(for host: CanonicalHost) -> Value? {
+        let name = host.name
+        if let value = exact[name[...]] { return value }
+        guard !below.isEmpty, host.kind == .name else { return nil }
+        var isFirst = true
+        var rest = name[...]
+        while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
+            rest = rest[rest.utf8.index(after: dot)...]
+            if let candidates = below[rest] {
+                if isFirst, let value = candidates.oneLabel { return value }
+                if let value = candidates.anyLabels { return value }
+            }
+            isFirst = false
+        }
+        return nil
+    }
+}

@@ -1,0 +1,136 @@
+internal import Foundation
+
+/// The grammar of hosts: what ``CanonicalHost`` is made of.
+enum HostName {
+    /// Why a text is no host.
+    enum Flaw: Error {
+        case empty, percent, userInfo, port, notASCII, character, emptyLabel, longLabel, hyphen, long, number, address
+
+        var explanation: String {
+            switch self {
+            case .empty: "it is empty"
+            case .percent: "percent-encoding and zone identifiers are not accepted: write the characters themselves"
+            case .userInfo: "user info does not belong to a host: remove it and its @"
+            case .port: "a colon stands in IPv6 addresses only: give the port apart from the host"
+            case .notASCII: "write names beyond ASCII in their xn-- form"
+            case .character: "only letters, digits, hyphens, underscores and dots may stand in it"
+            case .emptyLabel: "two dots stand together, or one at its beginning"
+            case .longLabel: "a label has more than 63 characters"
+            case .hyphen: "a label begins or ends with a hyphen"
+            case .long: "it has more than 253 characters"
+            case .number: "a host that ends in a number must be an IPv4 address of four decimal numbers from 0 to 255"
+            case .address: "it is no IPv6 address"
+            }
+        }
+    }
+
+    /// The text itself when it is a name in canonical form. The path of nearly every request: one pass, nothing allocated.
+    static func alreadyCanonical(_ raw: String) -> String? {
+        var raw = raw
+        let isCanonical = raw.withUTF8 { bytes in
+            (1...253).contains(bytes.count) && bytes.allSatisfy { isNameByte($0) } && labelFlaw(bytes) == nil
+        }
+        return isCanonical ? raw : nil
+    }
+
+    /// Reads a host in any form that is accepted.
+    static func read(_ raw: String) -> Result<CanonicalHost, Flaw> {
+        // No host is longer than 253 characters; brackets, a dot and a margin for IPv6 are more than covered.
+        guard raw.utf8.count <= 512 else { return .failure(.long) }
+        var bytes = [UInt8](raw.utf8)
+        guard !bytes.isEmpty else { return .failure(.empty) }
+        if let flaw = characterFlaw(bytes) { return .failure(flaw) }
+
+        if bytes.first == UInt8(ascii: "[") {
+            guard bytes.last == UInt8(ascii: "]") else { return .failure(.address) }
+            return ipv6(bytes.dropFirst().dropLast())
+        }
+        if bytes.contains(UInt8(ascii: ":")) {
+            let isPort = bytes.count(where: { $0 == UInt8(ascii: ":") }) == 1
+            return isPort ? .failure(.port) : ipv6(bytes[...])
+        }
+        if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
+        guard !bytes.isEmpty else { return .failure(.emptyLabel) }
+        for index in bytes.indices where (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(bytes[index]) { bytes[index] |= 0x20 }
+        guard bytes.allSatisfy(isNameByte) else { return .failure(.character) }
+        guard bytes.count <= 253 else { return .failure(.long) }
+        switch bytes.withUnsafeBufferPointer({ labelFlaw($0) }) {
+        case nil: return .success(CanonicalHost(name: String(decoding: bytes, as: UTF8.self), kind: .name))
+        case .number where isDottedQuad(bytes):
+            return .success(CanonicalHost(name: String(decoding: bytes, as: UTF8.self), kind: .ipv4))
+        case .some(let flaw): return .failure(flaw)
+        }
+    }
+
+    private static func characterFlaw(_ bytes: [UInt8]) -> Flaw? {
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "%"): return .percent
+            case UInt8(ascii: "@"): return .userInfo
+            case 0x80...: return .notASCII
+            case 0...0x20, 0x7F, UInt8(ascii: "\\"), UInt8(ascii: "/"): return .character
+            default: continue
+            }
+        }
+        return nil
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"),
+            UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
+    /// What is wrong with the labels of a text of name bytes; `number` also for a well-formed IPv4 address.
+    private static func labelFlaw(_ bytes: UnsafeBufferPointer<UInt8>) -> Flaw? {
+        var start = 0
+        while true {
+            var end = start
+            while end < bytes.count, bytes[end] != UInt8(ascii: ".") { end += 1 }
+            guard end > start else { return .emptyLabel }
+            guard end - start <= 63 else { return .longLabel }
+            guard bytes[start] != UInt8(ascii: "-"), bytes[end - 1] != UInt8(ascii: "-") else { return .hyphen }
+            if end == bytes.count { return isNumber(bytes, start..<end) ? .number : nil }
+            start = end + 1
+        }
+    }
+
+    /// Whether inet_aton and the URL standard would read the label as a number: all digits, or 0x and hex digits, even none.
+    private static func isNumber(_ bytes: UnsafeBufferPointer<UInt8>, _ label: Range<Int>) -> Bool {
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        if label.allSatisfy({ digits.contains(bytes[$0]) }) { return true }
+        guard label.count >= 2, bytes[label.lowerBound] == UInt8(ascii: "0"), bytes[label.lowerBound + 1] == UInt8(ascii: "x") else {
+            return false
+        }
+        return label.dropFirst(2).allSatisfy {
+            digits.contains(bytes[$0]) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(bytes[$0])
+        }
+    }
+
+    private static func isDottedQuad(_ bytes: [UInt8]) -> Bool {
+        let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return parts.count == 4
+            && parts.allSatisfy { part in
+                // A leading zero means octal to some readers and nothing to others.
+                guard (1...3).contains(part.count), part.count == 1 || part.first != UInt8(ascii: "0") else { return false }
+                return UInt8(String(decoding: part, as: UTF8.self)) != nil
+            }
+    }
+
+    private static func ipv6(_ bytes: ArraySlice<UInt8>) -> Result<CanonicalHost, Flaw> {
+        var address = in6_addr()
+        guard inet_pton(AF_INET6, String(decoding: bytes, as: UTF8.self), &address) == 1 else { return .failure(.address) }
+        let octets = withUnsafeBytes(of: &address) { [UInt8]($0) }
+        if octets.prefix(10).allSatisfy({ $0 == 0 }), octets[10] == 0xFF, octets[11] == 0xFF {
+            let quad = octets[12...].map(String.init).joined(separator: ".")
+            return .success(CanonicalHost(name: quad, kind: .ipv4))
+        }
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        guard inet_ntop(AF_INET6, &address, &text, socklen_t(text.count)) != nil else { return .failure(.address) }
+        let name = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return .success(CanonicalHost(name: name, kind: .ipv6))
+    }
+}

@@ -1,0 +1,62 @@
+/// What went wrong while pins, hosts, certificates or trust anchors were read.
+///
+/// Two errors are equal when their codes are. A refused server is no error of this type but a ``TrustRefusal``.
+public struct PinningError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kind of a ``PinningError``: stable, comparable, and open to additions.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Value: String {
+            case malformedPin, duplicatePin, noPins, malformedHost, malformedPattern, duplicatePattern, malformedCertificate
+            case malformedKey, encryptedKey, unreadableFile, noAnchors
+        }
+
+        private let value: Value
+
+        private init(_ value: Value) { self.value = value }
+
+        /// A pin is not SHA-256 in canonical base64.
+        public static let malformedPin = Code(.malformedPin)
+        /// A list of pins names one twice.
+        public static let duplicatePin = Code(.duplicatePin)
+        /// A list of pins is empty, which must never mean that every key is accepted.
+        public static let noPins = Code(.noPins)
+        /// A host is neither a name nor an address in a form that everybody reads alike.
+        public static let malformedHost = Code(.malformedHost)
+        /// A host pattern is malformed or too wide.
+        public static let malformedPattern = Code(.malformedPattern)
+        /// Two patterns claim the same hosts.
+        public static let duplicatePattern = Code(.duplicatePattern)
+        /// A certificate, or the PEM around it, does not parse.
+        public static let malformedCertificate = Code(.malformedCertificate)
+        /// A key, certificate or request does not parse, or is of no known kind.
+        public static let malformedKey = Code(.malformedKey)
+        /// A private key is encrypted.
+        public static let encryptedKey = Code(.encryptedKey)
+        /// A file cannot be read, is not a regular file or is too large.
+        public static let unreadableFile = Code(.unreadableFile)
+        /// There is no root certificate to trust.
+        public static let noAnchors = Code(.noAnchors)
+
+        /// The name of the code.
+        public var description: String { value.rawValue }
+    }
+
+    /// The kind of the error.
+    public let code: Code
+    /// What is wrong and what to do about it.
+    public let message: String
+    /// The error below this one.
+    public let cause: (any Error)?
+
+    /// Makes an error.
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+
+    /// Code, message and cause on one line.
+    public var description: String { "\(code): \(message)" + (cause.map { " (\($0))" } ?? "") }
+
+    /// Whether the codes are equal; messages are for people.
+    public static func == (left: PinningError, right: PinningError) -> Bool { left.code == right.code }
+}

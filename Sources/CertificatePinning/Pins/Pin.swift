@@ -1,0 +1,83 @@
+internal import COpenSSL
+internal import Foundation
+
+/// The SHA-256 of a public key, as the DER of its SubjectPublicKeyInfo (RFC 7469 §2.4).
+///
+/// A pin checks itself when it is made, so that a malformed one never reaches a handshake.
+public struct Pin: Hashable, Sendable, CustomStringConvertible {
+    private static let prefix = "sha256/"
+
+    // Four words instead of an array: no allocation, and equality is four comparisons.
+    private let word0, word1, word2, word3: UInt64
+
+    /// Reads "sha256/" and the base64 of 32 bytes, or the base64 alone.
+    ///
+    /// - Throws: ``PinningError`` `malformedPin` for another algorithm, another length, or base64 that is not the canonical form.
+    public init(_ text: String) throws {
+        let encoded = text.hasPrefix(Self.prefix) ? String(text.dropFirst(Self.prefix.count)) : text
+        guard encoded.utf8.count == 44, let data = Data(base64Encoded: encoded), data.count == 32,
+            data.base64EncodedString() == encoded
+        else {
+            throw PinningError(
+                .malformedPin,
+                "\"\(LoggableText.quoted(text))\" is no pin: write \"sha256/\" and the 44 base64 characters of a SHA-256;"
+                    + " `approov pin -get` prints the pin of a server, certificate or key")
+        }
+        try self.init(spkiSHA256: [UInt8](data))
+    }
+
+    /// Takes a SHA-256 that was computed elsewhere.
+    ///
+    /// - Throws: ``PinningError`` `malformedPin` unless there are 32 bytes.
+    public init(spkiSHA256 bytes: [UInt8]) throws {
+        guard bytes.count == 32 else {
+            throw PinningError(.malformedPin, "a pin has 32 bytes, not \(bytes.count)")
+        }
+        self = bytes.withUnsafeBytes { Pin(digest: $0) }
+    }
+
+    /// Hashes the DER of a SubjectPublicKeyInfo.
+    public init(spki der: [UInt8]) {
+        self = der.withUnsafeBufferPointer { Pin(hashing: $0) }
+    }
+
+    /// Hashes the DER of a SubjectPublicKeyInfo where it lies.
+    init(hashing der: UnsafeBufferPointer<UInt8>) {
+        self = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { digest in
+            SHA256(der.baseAddress, der.count, digest.bindMemory(to: UInt8.self).baseAddress)
+            return Pin(digest: UnsafeRawBufferPointer(digest))
+        }
+    }
+
+    private init(digest: UnsafeRawBufferPointer) {
+        word0 = digest.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
+        word1 = digest.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+        word2 = digest.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
+        word3 = digest.loadUnaligned(fromByteOffset: 24, as: UInt64.self)
+    }
+
+    /// Reads a list of pins as a configuration holds them.
+    ///
+    /// - Throws: ``PinningError`` `noPins` for an empty list, `duplicatePin` for one that names a pin twice, `malformedPin`.
+    public static func list(_ texts: some Sequence<String>) throws -> Set<Pin> {
+        var pins: Set<Pin> = []
+        for text in texts {
+            let pin = try Pin(text)
+            guard pins.insert(pin).inserted else {
+                throw PinningError(.duplicatePin, "the pin \(pin) is listed twice: a second entry must be the pin of a backup key")
+            }
+        }
+        guard !pins.isEmpty else {
+            throw PinningError(.noPins, "the list of pins is empty: name at least one, for none would match any server")
+        }
+        return pins
+    }
+
+    /// The 32 bytes of the digest.
+    public var bytes: [UInt8] {
+        withUnsafeBytes(of: (word0, word1, word2, word3)) { [UInt8]($0) }
+    }
+
+    /// "sha256/" and the base64 of the digest.
+    public var description: String { Self.prefix + Data(bytes).base64EncodedString() }
+}

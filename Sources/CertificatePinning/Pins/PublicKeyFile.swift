@@ -1,0 +1,36 @@
+internal import COpenSSL
+
+/// Pins from whatever holds a public key: certificates, a certification request, a public or a private key, in PEM or DER.
+public enum PublicKeyFile {
+    /// The most that is read of a file, in bytes.
+    public static let maximumSize = 1 << 20
+
+    /// The pins of a file, each once, in its order.
+    ///
+    /// - Throws: ``PinningError`` `unreadableFile`, `malformedKey`, `malformedCertificate`, or `encryptedKey` for an encrypted private key:
+    ///   nobody is ever asked for a passphrase.
+    public static func pins(inFile path: String) throws -> [Pin] {
+        var bytes = try BoundedFile.read(path, limit: maximumSize)
+        defer { bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
+        return try pins(in: bytes)
+    }
+
+    /// The pins of PEM or DER, each once, in its order.
+    ///
+    /// - Throws: ``PinningError`` `malformedKey`, `malformedCertificate` or `encryptedKey`.
+    public static func pins(in bytes: [UInt8]) throws -> [Pin] {
+        guard bytes.count <= maximumSize else { throw PinningError(.malformedKey, "more than \(maximumSize) bytes are no key") }
+        ERR_clear_error()
+        defer { ERR_clear_error() }
+        guard PEM.isPEM(bytes) else { return [try KeyEncoding.pin(anyDER: bytes)] }
+        var pins: [Pin] = []
+        for block in try PEM.blocks(bytes, onFailure: .malformedKey) {
+            guard let pin = try KeyEncoding.pin(block), !pins.contains(pin) else { continue }
+            pins.append(pin)
+        }
+        guard !pins.isEmpty else {
+            throw PinningError(.malformedKey, "the PEM text holds no certificate, certification request or key")
+        }
+        return pins
+    }
+}

@@ -1,0 +1,111 @@
+internal import COpenSSL
+internal import Foundation
+
+/// Why OpenSSL found no valid path.
+struct PathFailure {
+    private let code: Int32
+    /// 0 is the server's certificate.
+    private let depth: Int32
+    private let certificate: Certificate?
+    private let host: CanonicalHost
+
+    /// Reads what X509_verify_cert left behind.
+    init(_ context: OpaquePointer, host: CanonicalHost) {
+        code = X509_STORE_CTX_get_error(context)
+        depth = X509_STORE_CTX_get_error_depth(context)
+        certificate = X509_STORE_CTX_get_current_cert(context).flatMap { try? Certificate(retaining: $0) }
+        self.host = host
+    }
+
+    /// The refusal that says so.
+    func refusal(presented: [Certificate]) -> TrustRefusal {
+        let (reason, detail) = explanation
+        return TrustRefusal(
+            reason, host: host.name, presented: presented, expected: [], detail: detail,
+            openSSLError: code == X509_V_OK ? X509_V_ERR_UNSPECIFIED : code)
+    }
+
+    private var subject: String {
+        let name = certificate?.subject ?? ""
+        return depth == 0 ? "the server's certificate" : "the certificate \"\(name)\" at depth \(depth)"
+    }
+
+    private var explanation: (TrustRefusal.Reason, String) {
+        switch code {
+        case X509_V_ERR_CERT_HAS_EXPIRED:
+            (.expired, "\(subject) expired at \(certificate?.notAfter.description ?? "?"): renew it, or set the clock right")
+        case X509_V_ERR_CERT_NOT_YET_VALID:
+            (.notYetValid, "\(subject) holds from \(certificate?.notBefore.description ?? "?") on: set the clock right, or wait")
+        case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: hostMismatch
+        case X509_V_ERR_INVALID_PURPOSE:
+            (.wrongPurpose, "\(subject) is not for TLS servers: it needs the extended key usage serverAuth and a fitting key usage")
+        case X509_V_ERR_INVALID_CA, X509_V_ERR_INVALID_NON_CA: notAnIssuer
+        case X509_V_ERR_KEYUSAGE_NO_CERTSIGN:
+            (.wrongKeyUsage, "\(subject) issued another, but its key usage lacks keyCertSign")
+        case X509_V_ERR_PATH_LENGTH_EXCEEDED, X509_V_ERR_PROXY_PATH_LENGTH_EXCEEDED:
+            (.pathLengthExceeded, "there are more certificates below \(subject) than its path length constraint allows")
+        case X509_V_ERR_CERT_CHAIN_TOO_LONG:
+            (.pathTooLong, "the path to a root is too long")
+        case X509_V_ERR_PERMITTED_VIOLATION, X509_V_ERR_EXCLUDED_VIOLATION, X509_V_ERR_SUBTREE_MINMAX,
+            X509_V_ERR_UNSUPPORTED_CONSTRAINT_TYPE, X509_V_ERR_UNSUPPORTED_CONSTRAINT_SYNTAX, X509_V_ERR_UNSUPPORTED_NAME_SYNTAX:
+            (.nameConstraint, "a name of \(subject) is outside the name constraints of an issuer")
+        case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+            (
+                .selfSigned,
+                "the server's certificate is self-signed and not among the trusted roots: configure it as a trust root of the host"
+            )
+        case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_CERT_UNTRUSTED, X509_V_ERR_CERT_REJECTED:
+            (
+                .untrustedRoot,
+                "the path ends in a root that is not trusted: \(subject); if it is yours, configure it as a trust root of the host"
+            )
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+            X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+            (
+                .incompletePath,
+                "no issuer of \(subject) was found: \"\(certificate?.issuer ?? "?")\" must be sent by the server or be a trusted root"
+            )
+        default: rarer
+        }
+    }
+
+    private var rarer: (TrustRefusal.Reason, String) {
+        switch code {
+        case X509_V_ERR_CERT_SIGNATURE_FAILURE, X509_V_ERR_UNABLE_TO_DECRYPT_CERT_SIGNATURE,
+            X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY, X509_V_ERR_SIGNATURE_ALGORITHM_MISMATCH:
+            (.signatureFailure, "the signature of \(subject) is wrong: its issuer did not sign it")
+        case X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_EC_KEY_EXPLICIT_PARAMS:
+            (.weakKey, "the key of \(subject) is too weak: use RSA of 2048 bits or more, P-256 or Ed25519")
+        case X509_V_ERR_CA_MD_TOO_WEAK:
+            (.weakSignature, "\(subject) is signed with an algorithm that is too weak: use SHA-256 or better")
+        case X509_V_ERR_CERT_REVOKED:
+            (.revoked, "\(subject) is revoked")
+        case X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD, X509_V_ERR_UNHANDLED_CRITICAL_EXTENSION,
+            X509_V_ERR_INVALID_EXTENSION, X509_V_ERR_INVALID_POLICY_EXTENSION:
+            (.malformedCertificate, "\(subject) is malformed or has a critical extension that is not understood (\(openSSLText))")
+        default:
+            (.other, "OpenSSL refuses \(subject): \(openSSLText)")
+        }
+    }
+
+    private var hostMismatch: (TrustRefusal.Reason, String) {
+        guard let names = certificate?.alternativeNames else {
+            return (
+                .noSubjectAlternativeName,
+                "the server's certificate names no host as subject alternative name, and its common name does not count: issue it with one"
+            )
+        }
+        return (.hostMismatch, "the server's certificate is for \(names)")
+    }
+
+    private var notAnIssuer: (TrustRefusal.Reason, String) {
+        // OpenSSL answers alike for a missing CA bit and for a CA that may not sign certificates.
+        certificate?.isAuthority == true
+            ? (.wrongKeyUsage, "\(subject) issued another, but its key usage lacks keyCertSign")
+            : (.notACA, "\(subject) issued another, but is no certification authority's (CA:TRUE is missing)")
+    }
+
+    private var openSSLText: String {
+        "\(code): " + (X509_verify_cert_error_string(Int(code)).map { String(cString: $0) } ?? "unknown")
+    }
+}
