@@ -1,7 +1,9 @@
 internal import COpenSSL
 public import Foundation
 
-/// One parsed X.509 certificate (RFC 5280). Parsed is not trusted: see ``ServerTrust``.
+/// One parsed X.509 certificate (RFC 5280).
+///
+/// Parsed is not trusted: see ``ServerTrust``.
 public final class Certificate: Sendable {
     // X509 is reference counted atomically, is never changed after parsing, and guards its own caches with a lock.
     nonisolated(unsafe) let x509: OpaquePointer

@@ -9,7 +9,9 @@ public final class TrustAnchors: Sendable {
     /// The number of certificates.
     public let count: Int
 
-    /// Where distributions keep their bundle. Fixed: no environment variable can put another in its place.
+    /// Where distributions keep their bundle.
+    ///
+    /// Fixed: no environment variable can put another in its place.
     static let systemBundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
     ]
@@ -37,7 +39,9 @@ public final class TrustAnchors: Sendable {
         try self.init(certificates: Certificate.all(inPEM: pem))
     }
 
-    /// Takes certificates. A path must end in a self-signed one: an intermediate among them is no anchor by itself.
+    /// Takes certificates.
+    ///
+    /// A path must end in a self-signed one: an intermediate among them is no anchor by itself.
     ///
     /// - Throws: ``PinningError`` `noAnchors` when none of them is a root.
     public init(certificates: [Certificate]) throws {

@@ -1,6 +1,8 @@
 public import Foundation
 
-/// What an evaluator judges: the path that OpenSSL validated for a host. Only ``ChainValidator`` makes one.
+/// What an evaluator judges: the path that OpenSSL validated for a host.
+///
+/// Only ``ChainValidator`` makes one.
 public struct ServerTrust: Sendable {
     /// The validated path, from the server's certificate to the anchor, and nothing that the server sent beside it.
     ///

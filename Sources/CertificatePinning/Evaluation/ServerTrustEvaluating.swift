@@ -1,4 +1,6 @@
-/// Judges servers. Write one to add a check of your own to path validation; it is called inside the TLS handshake.
+/// Judges servers.
+///
+/// Write one to add a check of your own to path validation; it is called inside the TLS handshake.
 ///
 /// An evaluator is called after OpenSSL has validated the path, the host name and the purpose. It must answer at once, without I/O:
 /// what it has to look up it asks for with ``TrustVerdict/needs(_:)``. A test double is one line:

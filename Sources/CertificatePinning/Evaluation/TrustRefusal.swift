@@ -1,6 +1,8 @@
 internal import COpenSSL
 
-/// Why a server was refused: what it presented, what was expected, what is wrong and what to do. All of it is safe to log.
+/// Why a server was refused: what it presented, what was expected, what is wrong and what to do.
+///
+/// All of it is safe to log.
 public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
     /// Why the server was refused.
     public let reason: Reason

@@ -1,7 +1,9 @@
 public import Logging
 internal import Synchronization
 
-/// DANGER: trusts every server, whoever answers. For tests against a server that has no certificate to speak of.
+/// DANGER: trusts every server, whoever answers.
+///
+/// For tests against a server that has no certificate to speak of.
 ///
 /// As the only evaluator of a rule it switches path validation and the host name check off as well; beside others it does nothing.
 /// It says so in the log, once for every host.

@@ -24,7 +24,9 @@ enum HostName {
         }
     }
 
-    /// The text itself when it is a name in canonical form. The path of nearly every request: one pass, nothing allocated.
+    /// The text itself when it is a name in canonical form.
+    ///
+    /// The path of nearly every request: one pass, nothing allocated.
     static func alreadyCanonical(_ raw: String) -> String? {
         var raw = raw
         let isCanonical = raw.withUTF8 { bytes in

@@ -58,7 +58,9 @@ enum KeyEncoding {
         parse(bytes, { d2i_AutoPrivateKey(nil, $0, $1) }, EVP_PKEY_free) { PublicKeyInfo.pin(ofKey: $0) }
     }
 
-    /// EncryptedPrivateKeyInfo (RFC 5958 §3) has the shape of X509_SIG. Recognised so that no decoder ever looks for a passphrase.
+    /// EncryptedPrivateKeyInfo (RFC 5958 §3) has the shape of X509_SIG.
+    ///
+    /// Recognised so that no decoder ever looks for a passphrase.
     private static func isEncryptedPrivateKey(_ bytes: [UInt8]) -> Bool {
         parse(bytes, { d2i_X509_SIG(nil, $0, $1) }, X509_SIG_free) { _ in true } ?? false
     }

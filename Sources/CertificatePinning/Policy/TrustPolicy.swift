@@ -1,6 +1,8 @@
 internal import Synchronization
 
-/// The rules of all hosts, frozen. One object is one generation, and one generation is one pool of connections.
+/// The rules of all hosts, frozen.
+///
+/// One object is one generation, and one generation is one pool of connections.
 public final class TrustPolicy: Sendable {
     // The one thing shared by all policies of the process: a number that says which of two is the newer one, and nothing else.
     private static let lastGeneration = Atomic<UInt64>(0)

@@ -9,7 +9,9 @@ public struct TrustRule: Sendable {
     /// False only when the evaluators are exactly one ``DisabledTrustEvaluator``.
     public let validatesPath: Bool
 
-    /// Makes a rule. Without an evaluator it is path validation alone.
+    /// Makes a rule.
+    ///
+    /// Without an evaluator it is path validation alone.
     public init(evaluators: [any ServerTrustEvaluating], anchors: TrustAnchors? = nil) {
         self.evaluators = evaluators
         self.anchors = anchors

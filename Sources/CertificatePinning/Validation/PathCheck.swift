@@ -8,7 +8,9 @@ struct PathCheck {
     let anchors: TrustAnchors
     let time: Date
 
-    /// The most certificates between leaf and root. Real paths have one to three.
+    /// The most certificates between leaf and root.
+    ///
+    /// Real paths have one to three.
     private static let maximumIntermediates: Int32 = 12
 
     /// The path from the server's certificate to a trusted root.

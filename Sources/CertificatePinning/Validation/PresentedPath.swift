@@ -1,6 +1,8 @@
 internal import COpenSSL
 
-/// What a server sent: proof of nothing. Borrowed from OpenSSL for the time of one check.
+/// What a server sent: proof of nothing.
+///
+/// Borrowed from OpenSSL for the time of one check.
 struct PresentedPath {
     let leaf: OpaquePointer?
     /// A STACK_OF(X509), in which the leaf is repeated; nil when nothing was sent.
