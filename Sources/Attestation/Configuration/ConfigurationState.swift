@@ -1,0 +1,203 @@
+public import Foundation
+
+/// Which configuration is in force and what may follow it: design rules against rollback, freezing, foreign and half-made
+/// configurations.
+///
+/// It is a value; acceptance gives a new one and leaves the old one as it was.
+public struct ConfigurationState: Sendable {
+    /// The most versions that a file holds: every change of keys since the initial configuration, and the newest.
+    public static let maximumChainLength = 64
+    /// The most bytes of a file.
+    public static let maximumSerializedBytes = 8 * 1024 * 1024
+
+    /// The configuration in force.
+    public private(set) var accepted: DynamicConfiguration
+    /// The configuration in force, as it was signed.
+    public private(set) var acceptedSigned: SignedConfiguration
+    /// What was accepted since the initial configuration and is needed to verify the newest again: key changes, then the newest.
+    public private(set) var chain: [SignedConfiguration] = []
+    /// The latest `issuedAt` that was accepted, in seconds since 1970: it cannot be earlier than that now.
+    public private(set) var highestIssuedAt: Int64
+    /// The keys that may sign the next version.
+    public private(set) var configKeys: [PublicJWK]
+    /// The keys that could sign the version in force.
+    private var configKeysBefore: [PublicJWK]
+
+    /// The state of an app that has fetched nothing yet.
+    ///
+    /// - Throws: `AttestationError` when the inner configuration is not signed by one of the initial keys, is of another account or epoch,
+    ///   or breaks a rule. Its age does not matter.
+    public init(initial: InitialConfiguration) throws(AttestationError) {
+        let verified = try within("configuration") { () throws(AttestationError) in
+            try Self.verify(initial.configuration, by: initial.configKeys, account: initial.account, epoch: initial.epoch)
+        }
+        accepted = verified
+        acceptedSigned = initial.configuration
+        highestIssuedAt = verified.issuedAt
+        configKeysBefore = initial.configKeys
+        configKeys = verified.configKeys ?? initial.configKeys
+    }
+
+    /// The state that `serializedChain` was taken from.
+    ///
+    /// What is expired stays in force: pins never fall away with time.
+    ///
+    /// - Parameters:
+    ///   - initial: The initial configuration as it is now; it may be newer than the one the bytes were made under.
+    ///   - bytes: What was stored.
+    ///   - requirement: Called with the newest configuration; an error refuses the whole.
+    /// - Throws: `AttestationError` for anything that does not verify from the initial configuration on, byte for byte, among it a
+    ///   configuration older than the initial one (`.rolledBack`) and one of another epoch (`.wrongEpoch`).
+    public init(
+        initial: InitialConfiguration, restoring bytes: [UInt8],
+        alsoRequiring requirement: (DynamicConfiguration) throws -> Void = { _ in }
+    ) throws(AttestationError) {
+        let start = try ConfigurationState(initial: initial)
+        let stored = try Self.chain(serialized: bytes)
+        let needed = stored.drop { start.precedesInitial($0) }
+        guard !needed.isEmpty else {
+            throw AttestationError(.rolledBack, "the stored configuration is older than the initial one, which now serves")
+        }
+        let now = Date(timeIntervalSince1970: 0)
+        self = try start.accepting(Array(needed), now: now, allowExpired: true, alsoRequiring: requirement)
+    }
+
+    /// Takes newer versions up.
+    ///
+    /// - Parameters:
+    ///   - candidates: Versions that change keys, then the newest, in order. All are accepted or none is. The version in force with
+    ///     an identical payload changes nothing.
+    ///   - now: The local clock's time, read once for the whole list.
+    ///   - allowExpired: Whether the newest may be past its date.
+    ///   - requirement: Called with the newest configuration, once everything else holds; an error refuses the whole.
+    /// - Returns: The state after the newest.
+    /// - Throws: `AttestationError` saying which rule was broken.
+    public func accepting(
+        _ candidates: [SignedConfiguration], now: Date, allowExpired: Bool = false,
+        alsoRequiring requirement: (DynamicConfiguration) throws -> Void = { _ in }
+    ) throws(AttestationError) -> ConfigurationState {
+        // Whatever the local clock says, it is not earlier than what was signed and accepted before; fixed before the first candidate.
+        let time = max(now.timeIntervalSince1970, Double(highestIssuedAt))
+        var next = self
+        for (index, candidate) in candidates.enumerated() {
+            next = try within("configurations[\(index)]") { () throws(AttestationError) in try next.following(candidate) }
+        }
+        guard next.acceptedSigned != acceptedSigned else { return self }
+        guard allowExpired || Double(next.accepted.expiresAt) > time else {
+            throw AttestationError(
+                .expired, "version \(next.accepted.version) is past its date: the authority must issue a new one; check both clocks")
+        }
+        guard next.chain.count <= Self.maximumChainLength, next.serializedChain?.count ?? 0 <= Self.maximumSerializedBytes else {
+            throw AttestationError(.tooLarge, "too many changes of keys since the initial configuration: ship a new one with the app")
+        }
+        do {
+            try requirement(next.accepted)
+        } catch let error as AttestationError {
+            throw error
+        } catch {
+            throw AttestationError(.malformedConfiguration, "version \(next.accepted.version) cannot be used", cause: error)
+        }
+        return next
+    }
+
+    /// The bytes to store: one JWS, or an array of them when keys changed since the initial configuration; nil before anything was
+    /// accepted.
+    public var serializedChain: [UInt8]? {
+        guard let newest = chain.last else { return nil }
+        return chain.count == 1 ? newest.serialized : JSONValue.array(chain.map(\.json)).serialized()
+    }
+
+    private func following(_ candidate: SignedConfiguration) throws(AttestationError) -> ConfigurationState {
+        if candidate.payloadBytes == acceptedSigned.payloadBytes {
+            _ = try Self.verify(candidate, by: configKeysBefore, account: accepted.account, epoch: accepted.epoch)
+            return self
+        }
+        let configuration = try Self.verify(candidate, by: configKeys, account: accepted.account, epoch: accepted.epoch)
+        guard configuration.version != accepted.version else {
+            throw AttestationError(.conflictingVersion, "another content for version \(accepted.version), which is in force")
+        }
+        guard configuration.version > accepted.version else {
+            throw AttestationError(.rolledBack, "version \(configuration.version) is older than \(accepted.version), which is in force")
+        }
+        var next = self
+        if !Self.changesKeys(accepted, after: configKeysBefore) { next.chain = Array(chain.dropLast()) }
+        next.chain.append(candidate)
+        next.accepted = configuration
+        next.acceptedSigned = candidate
+        next.highestIssuedAt = max(highestIssuedAt, configuration.issuedAt)
+        next.configKeysBefore = configKeys
+        next.configKeys = configuration.configKeys ?? configKeys
+        return next
+    }
+
+    private static func changesKeys(_ configuration: DynamicConfiguration, after keys: [PublicJWK]) -> Bool {
+        configuration.configKeys.map { Set($0) != Set(keys) } ?? false
+    }
+
+    /// Signatures first, over the bytes as received; the payload is parsed only when a key that may sign has signed it.
+    private static func verify(
+        _ signed: SignedConfiguration, by keys: [PublicJWK], account: String, epoch: Int64
+    ) throws(AttestationError) -> DynamicConfiguration {
+        let known = signed.signatures.indices.map { signed.signer(ofSignatureAt: $0, among: keys) }
+        guard known.contains(where: { $0 != nil }) else {
+            throw AttestationError(.unknownSigner, "no key that may sign configurations made this signature, or it was altered")
+        }
+        let value = try JSONValue(parsing: signed.payloadBytes, limit: DynamicConfiguration.maximumBytes)
+        let configuration = try DynamicConfiguration(json: value)
+        guard configuration.account == account else {
+            throw AttestationError(.wrongAccount, "signed for another account than \(printable(account))")
+        }
+        guard configuration.epoch == epoch else {
+            throw AttestationError(.wrongEpoch, "signed for epoch \(configuration.epoch), not \(epoch)")
+        }
+        let newKeys = configuration.configKeys ?? keys
+        var signers: [PublicJWK] = []
+        for index in signed.signatures.indices {
+            guard let signer = known[index] ?? signed.signer(ofSignatureAt: index, among: newKeys) else {
+                throw AttestationError(.unknownSigner, "one of its signatures is of a key that may not sign, or was altered")
+            }
+            signers.append(signer)
+        }
+        guard Set(signers).count == signers.count else {
+            throw AttestationError(.malformedSignature, "one key signed twice; every key counts once")
+        }
+        if changesKeys(configuration, after: keys) {
+            let old = Set(keys)
+            let new = Set(newKeys)
+            guard signers.count == 2,
+                old.contains(signers[0]) && new.contains(signers[1]) || new.contains(signers[0]) && old.contains(signers[1])
+            else {
+                throw AttestationError(
+                    .missingKeyChangeSignature, "it changes configKeys: sign it with one of the old keys and with another of the new ones")
+            }
+        }
+        return configuration
+    }
+
+    /// Whether a stored version was overtaken by a newer initial configuration: one of the initial keys signed it and it is not newer.
+    private func precedesInitial(_ stored: SignedConfiguration) -> Bool {
+        guard stored.payloadBytes != acceptedSigned.payloadBytes,
+            stored.signatures.indices.contains(where: { stored.signer(ofSignatureAt: $0, among: configKeysBefore) != nil }),
+            let value = try? JSONValue(parsing: stored.payloadBytes, limit: DynamicConfiguration.maximumBytes),
+            let configuration = try? DynamicConfiguration(json: value)
+        else { return false }
+        return configuration.account == accepted.account && configuration.epoch == accepted.epoch
+            && configuration.version < accepted.version
+    }
+
+    private static func chain(serialized bytes: [UInt8]) throws(AttestationError) -> [SignedConfiguration] {
+        let value = try JSONValue(parsing: bytes, limit: maximumSerializedBytes)
+        guard value.serialized() == bytes else {
+            throw AttestationError(.malformedSignature, "the stored configuration is not as it was written")
+        }
+        guard case .array(let elements) = value else { return [try SignedConfiguration(json: value)] }
+        guard (2...maximumChainLength).contains(elements.count) else {
+            throw AttestationError(.malformedSignature, "the stored configuration is not as it was written")
+        }
+        var chain: [SignedConfiguration] = []
+        for (index, element) in elements.enumerated() {
+            chain.append(try within("[\(index)]") { () throws(AttestationError) in try SignedConfiguration(json: element) })
+        }
+        return chain
+    }
+}

@@ -1,0 +1,139 @@
+public import Crypto
+
+/// A dynamic configuration as it travels: a JWS in general JSON serialization (RFC 7515 section 7.2.1) with one signature, or two
+/// when the signing keys change.
+///
+/// A value of this type has the right shape and nothing more: its payload is neither verified nor parsed. `ConfigurationState` does
+/// that.
+public struct SignedConfiguration: Sendable, Hashable {
+    /// One signature, with the exact text of its protected header.
+    struct Signature: Sendable, Hashable {
+        /// The header as received, base64url.
+        let protected: String
+        /// r and s, 32 bytes each.
+        let bytes: [UInt8]
+        /// Thumbprint of the key that is said to have made it; only a hint.
+        let kid: String?
+    }
+
+    /// The `typ` of the protected header, which keeps a signature over anything else from passing as one over a configuration.
+    public static let type = "approov-config+jws"
+    /// The most bytes of one signed configuration in its JSON form.
+    public static let maximumBytes = DynamicConfiguration.maximumBytes / 3 * 4 + 4 * 1024
+
+    /// The payload as received, base64url.
+    let payload: String
+    /// The decoded payload, not verified.
+    public let payloadBytes: [UInt8]
+    /// One or two.
+    let signatures: [Signature]
+
+    /// Reads the envelope: `payload` and `signatures` and nothing else.
+    ///
+    /// - Throws: `AttestationError.malformedSignature` or `.malformedMember` for any other shape: another member, an unprotected
+    ///   header, another `alg` or `typ`, no signature or more than two, text that is not canonical base64url; `.tooLarge` for a payload
+    ///   beyond `DynamicConfiguration.maximumBytes`.
+    public init(json: JSONValue) throws(AttestationError) {
+        try json.requireOnly(["payload", "signatures"])
+        payload = try json.string("payload")
+        guard payload.utf8.count <= SignedConfiguration.maximumBytes else {
+            throw AttestationError(.tooLarge, "a payload may have \(DynamicConfiguration.maximumBytes) bytes", member: "payload")
+        }
+        guard let bytes = Base64URL.decode(payload), !bytes.isEmpty else {
+            throw AttestationError(.malformedSignature, "must be unpadded base64url", member: "payload")
+        }
+        guard bytes.count <= DynamicConfiguration.maximumBytes else {
+            throw AttestationError(.tooLarge, "a payload may have \(DynamicConfiguration.maximumBytes) bytes", member: "payload")
+        }
+        payloadBytes = bytes
+        guard (1...2).contains(try json.member("signatures").array().count) else {
+            throw AttestationError(.malformedSignature, "must be one, or two where the keys change", member: "signatures")
+        }
+        signatures = try json.elements("signatures") { (element) throws(AttestationError) in try Signature(json: element) }
+    }
+
+    /// Reads the text that `serialized` gives; another spelling of the same value is refused, as it is not what was stored.
+    ///
+    /// - Throws: `AttestationError` like `init(json:)`, and `.malformedJSON` for text that is not strict JSON.
+    public init(serialized bytes: [UInt8]) throws(AttestationError) {
+        let value = try JSONValue(parsing: bytes, limit: SignedConfiguration.maximumBytes)
+        try self.init(json: value)
+        guard serialized == bytes else {
+            throw AttestationError(.malformedSignature, "the JWS was written anew on its way: pass on the bytes as they were signed")
+        }
+    }
+
+    /// Signs a configuration.
+    ///
+    /// - Parameters:
+    ///   - configuration: What is signed; its rules are checked first.
+    ///   - keys: One key, or an old and a new one where `configuration` changes `configKeys`.
+    /// - Throws: `AttestationError` when the configuration breaks a rule, there is no key or more than two, or a key cannot sign.
+    public init(signing configuration: DynamicConfiguration, by keys: [P256.Signing.PrivateKey]) throws(AttestationError) {
+        let bytes = configuration.json.serialized()
+        _ = try DynamicConfiguration(json: try JSONValue(parsing: bytes, limit: DynamicConfiguration.maximumBytes))
+        guard (1...2).contains(keys.count), Set(keys.map { PublicJWK($0.publicKey) }).count == keys.count else {
+            throw AttestationError(.malformedSignature, "sign with one key, or with an old and a new one where the keys change")
+        }
+        payload = Base64URL.encode(bytes)
+        payloadBytes = bytes
+        var made: [Signature] = []
+        for key in keys {
+            let kid = PublicJWK(key.publicKey).thumbprint
+            let header = JSONValue.object(["alg": "ES256", "kid": .string(kid), "typ": .string(SignedConfiguration.type)])
+            let protected = Base64URL.encode(header.serialized())
+            let signature = try ES256.sign(Array("\(protected).\(payload)".utf8), by: key)
+            made.append(Signature(protected: protected, bytes: signature, kid: kid))
+        }
+        signatures = made
+    }
+
+    /// The JSON text, compact with sorted members.
+    public var serialized: [UInt8] { json.serialized() }
+
+    /// The JWS as a JSON value.
+    public var json: JSONValue {
+        .object(["payload": .string(payload), "signatures": .array(signatures.map(\.json))])
+    }
+
+    /// Which of `keys` made the signature at `index`.
+    func signer(ofSignatureAt index: Int, among keys: [PublicJWK]) -> PublicJWK? {
+        let signature = signatures[index]
+        let signed = Array("\(signature.protected).\(payload)".utf8)
+        return keys.first { key in
+            (signature.kid == nil || signature.kid == key.thumbprint) && ES256.verify(signature.bytes, over: signed, by: key.key)
+        }
+    }
+}
+
+extension SignedConfiguration.Signature {
+    /// The most characters of a protected header; ours have about 150.
+    private static let maximumHeaderCharacters = 512
+
+    init(json: JSONValue) throws(AttestationError) {
+        try json.requireOnly(["protected", "signature"])
+        protected = try json.string("protected")
+        guard protected.utf8.count <= Self.maximumHeaderCharacters, let headerBytes = Base64URL.decode(protected) else {
+            throw AttestationError(.malformedSignature, "must be short unpadded base64url", member: "protected")
+        }
+        kid = try within("protected") { () throws(AttestationError) in try Self.kid(ofHeader: headerBytes) }
+        guard let signature = Base64URL.decode(try json.string("signature")), signature.count == ES256.signatureLength else {
+            throw AttestationError(.malformedSignature, "must be \(ES256.signatureLength) bytes of unpadded base64url", member: "signature")
+        }
+        bytes = signature
+    }
+
+    var json: JSONValue {
+        .object(["protected": .string(protected), "signature": .string(Base64URL.encode(bytes))])
+    }
+
+    /// Checks that the header says ES256 and our type and at most a kid besides, and returns the kid.
+    private static func kid(ofHeader bytes: [UInt8]) throws(AttestationError) -> String? {
+        let header = try JSONValue(parsing: bytes, limit: maximumHeaderCharacters)
+        try header.requireOnly(["alg", "kid", "typ"])
+        guard try header.string("alg") == "ES256", try header.string("typ") == SignedConfiguration.type else {
+            throw AttestationError(.malformedSignature, "must say alg ES256 and typ \(SignedConfiguration.type)")
+        }
+        return try header.object()["kid"].map { (value) throws(AttestationError) in try value.string() }
+    }
+}

@@ -1,0 +1,100 @@
+import CJansson
+
+extension JSONValue {
+    /// Reads one JSON array or object, strictly, with jansson.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole text, UTF-8.
+    ///   - limit: The most bytes that are read.
+    /// - Throws: `AttestationError.tooLarge`, or `.malformedJSON` for members that occur twice, anything after the value, a NUL
+    ///   (also as an escape), bad UTF-8, nesting beyond `maximumDepth` and integers beyond 64 bits.
+    public init(parsing bytes: [UInt8], limit: Int) throws(AttestationError) {
+        guard bytes.count <= limit else {
+            throw AttestationError(.tooLarge, "\(bytes.count) bytes of JSON where \(limit) are allowed")
+        }
+        try bytes.withUnsafeBufferPointer { (buffer) throws(AttestationError) in try JSONValue.scan(buffer) }
+        var problem = json_error_t()
+        let parsed = bytes.withUnsafeBytes { raw in
+            json_loadb(raw.baseAddress?.assumingMemoryBound(to: CChar.self), raw.count, Int(JSON_REJECT_DUPLICATES), &problem)
+        }
+        guard let root = parsed else {
+            // jansson's own text quotes what it read; only the place is repeated.
+            throw AttestationError(
+                .malformedJSON,
+                "not strict JSON at line \(problem.line), column \(problem.column): send one object without repeated members")
+        }
+        defer { json_decref(root) }
+        self = try JSONValue.convert(root)
+    }
+
+    /// Refuses NUL and deep nesting before the parser, which recurses, sees the text.
+    private static func scan(_ bytes: UnsafeBufferPointer<UInt8>) throws(AttestationError) {
+        var depth = 0
+        var inString = false
+        var escaped = false
+        for byte in bytes {
+            guard byte != 0 else { throw AttestationError(.malformedJSON, "a NUL byte: send UTF-8 text") }
+            if inString {
+                if escaped {
+                    escaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    escaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    inString = false
+                }
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""): inString = true
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                depth += 1
+                guard depth <= maximumDepth else {
+                    throw AttestationError(.malformedJSON, "nested deeper than \(maximumDepth) levels")
+                }
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+            default: break
+            }
+        }
+    }
+
+    private static func convert(_ value: UnsafeMutablePointer<json_t>) throws(AttestationError) -> JSONValue {
+        switch value.pointee.type {
+        case JSON_NULL: return .null
+        case JSON_TRUE: return .bool(true)
+        case JSON_FALSE: return .bool(false)
+        case JSON_INTEGER: return .integer(Int64(json_integer_value(value)))
+        case JSON_REAL: return .real(json_real_value(value))
+        case JSON_STRING: return .string(text(json_string_value(value), json_string_length(value)))
+        case JSON_ARRAY:
+            var elements: [JSONValue] = []
+            let count = json_array_size(value)
+            elements.reserveCapacity(count)
+            for index in 0..<count {
+                guard let element = json_array_get(value, index) else { continue }
+                elements.append(try convert(element))
+            }
+            return .array(elements)
+        case JSON_OBJECT:
+            var members: [String: JSONValue] = [:]
+            members.reserveCapacity(json_object_size(value))
+            var iterator = json_object_iter(value)
+            while let current = iterator {
+                if let key = json_object_iter_key(current), let member = json_object_iter_value(current) {
+                    // Two spellings of one name under Unicode equivalence are two members to jansson and one to Swift.
+                    let name = String(cString: key)
+                    guard members.updateValue(try convert(member), forKey: name) == nil else {
+                        throw AttestationError(.malformedJSON, "a member occurs twice", member: printable(name))
+                    }
+                }
+                iterator = json_object_iter_next(value, current)
+            }
+            return .object(members)
+        default: throw AttestationError(.malformedJSON, "a value of unknown type")
+        }
+    }
+
+    private static func text(_ bytes: UnsafePointer<CChar>?, _ count: Int) -> String {
+        guard let bytes else { return "" }
+        return String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
+    }
+}

@@ -1,0 +1,53 @@
+import Crypto
+
+/// The parts that a compact JWS (RFC 7515 section 7.1) is made of, with the exact bytes that were signed.
+struct CompactJWS {
+    /// Decoded protected header.
+    let header: [UInt8]
+    /// Decoded payload.
+    let payload: [UInt8]
+    /// r and s, 32 bytes each.
+    let signature: [UInt8]
+    /// `BASE64URL(header) .
+    ///
+    /// BASE64URL(payload)` as received.
+    let signedBytes: [UInt8]
+
+    /// Splits at two dots into three canonical, non-empty segments; nil for anything else.
+    init?(_ text: [UInt8]) {
+        let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
+        let decoded = parts.compactMap { part in part.withUnsafeBufferPointer { Base64URL.decode(utf8: $0) } }
+        guard decoded.count == 3, decoded[2].count == ES256.signatureLength else { return nil }
+        header = decoded[0]
+        payload = decoded[1]
+        signature = decoded[2]
+        signedBytes = Array(text[..<parts[1].endIndex])
+    }
+
+    /// Signs with ES256 and puts the three segments together.
+    static func signed(header: JSONValue, payload: JSONValue, by key: P256.Signing.PrivateKey) throws(AttestationError) -> String {
+        let signedText = Base64URL.encode(header.serialized()) + "." + Base64URL.encode(payload.serialized())
+        return signedText + "." + Base64URL.encode(try ES256.sign(Array(signedText.utf8), by: key))
+    }
+}
+
+/// ES256 (RFC 7518 section 3.4): ECDSA over P-256 with SHA-256, the signature being r and s of 32 bytes each.
+enum ES256 {
+    static let signatureLength = 64
+
+    static func sign(_ bytes: [UInt8], by key: P256.Signing.PrivateKey) throws(AttestationError) -> [UInt8] {
+        do {
+            return Array(try key.signature(for: bytes).rawRepresentation)
+        } catch {
+            throw AttestationError(.malformedKey, "the private key cannot sign", cause: error)
+        }
+    }
+
+    static func verify(_ signature: [UInt8], over bytes: [UInt8], by key: P256.Signing.PublicKey) -> Bool {
+        guard signature.count == signatureLength, let parsed = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else {
+            return false
+        }
+        return key.isValidSignature(parsed, for: bytes)
+    }
+}

@@ -1,0 +1,64 @@
+public import Crypto
+
+/// A P-256 public key as a JSON Web Key (RFC 7517; RFC 7518 section 6.2).
+public struct PublicJWK: Hashable, Sendable {
+    /// The key.
+    public let key: P256.Signing.PublicKey
+    /// The key's thumbprint (RFC 7638), SHA-256 in base64url.
+    public let thumbprint: String
+
+    /// The JWK of `key`.
+    public init(_ key: P256.Signing.PublicKey) {
+        self.key = key
+        let required = JSONValue.object(PublicJWK.members(of: key))
+        thumbprint = Base64URL.encode(Array(SHA256.hash(data: required.serialized())))
+    }
+
+    /// Reads `kty`, `crv`, `x` and `y`; other members are ignored.
+    ///
+    /// - Throws: `AttestationError.malformedKey` for another type of key, a private key, a coordinate that is not 32 bytes of canonical
+    ///   base64url, a point that is not on the curve, or an `alg` or `use` that forbids ES256 signatures.
+    public init(json: JSONValue) throws(AttestationError) {
+        func refusal(_ message: String, cause: (any Error)? = nil) -> AttestationError {
+            AttestationError(.malformedKey, message, cause: cause)
+        }
+        guard case .object(let members) = json, members["kty"] == .string("EC"), members["crv"] == .string("P-256") else {
+            throw refusal("the JWK must be an object with kty EC and crv P-256")
+        }
+        guard members["d"] == nil else {
+            throw refusal("the JWK holds a private key: make a new key, and publish only kty, crv, x and y")
+        }
+        guard [nil, .string("ES256")].contains(members["alg"]), [nil, .string("sig")].contains(members["use"]) else {
+            throw refusal("alg and use of the JWK must be absent, or ES256 and sig")
+        }
+        guard case .string(let xText)? = members["x"], let x = Base64URL.decode(xText), x.count == 32,
+            case .string(let yText)? = members["y"], let y = Base64URL.decode(yText), y.count == 32
+        else { throw refusal("x and y of the JWK must be 32 bytes of unpadded base64url each") }
+        do {
+            self.init(try P256.Signing.PublicKey(rawRepresentation: x + y))
+        } catch {
+            throw refusal("x and y of the JWK are not a point of P-256", cause: error)
+        }
+    }
+
+    /// `crv`, `kty`, `x` and `y`.
+    public var json: JSONValue { .object(PublicJWK.members(of: key)) }
+
+    private static func members(of key: P256.Signing.PublicKey) -> [String: JSONValue] {
+        let point = Array(key.rawRepresentation)
+        return [
+            "crv": .string("P-256"), "kty": .string("EC"),
+            "x": .string(Base64URL.encode(point[..<32])), "y": .string(Base64URL.encode(point[32...])),
+        ]
+    }
+
+    /// Equal when the thumbprints are.
+    public static func == (left: PublicJWK, right: PublicJWK) -> Bool {
+        left.thumbprint == right.thumbprint
+    }
+
+    /// Hashes the thumbprint.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(thumbprint)
+    }
+}

@@ -1,0 +1,222 @@
+public import Crypto
+
+/// What an app asks its attester to vouch for.
+public struct EvidenceRequest: Sendable, Hashable {
+    /// The authority's challenge.
+    public var challenge: String
+    /// The authority's URL, so that evidence cannot be passed on to another authority.
+    public var audience: String
+    /// The account.
+    public var account: String
+    /// The host that a token is wanted for.
+    public var host: String
+    /// The wanted token's `pay`, when it is to be bound.
+    public var payHash: String?
+    /// The version of this package.
+    public var sdkVersion: String
+    /// The version of the configuration in force.
+    public var configVersion: Int64
+
+    /// A request for evidence.
+    public init(
+        challenge: String, audience: String, account: String, host: String, payHash: String? = nil, sdkVersion: String, configVersion: Int64
+    ) {
+        self.challenge = challenge
+        self.audience = audience
+        self.account = account
+        self.host = host
+        self.payHash = payHash
+        self.sdkVersion = sdkVersion
+        self.configVersion = configVersion
+    }
+}
+
+/// Claims of an attester about itself (RFC 9334 section 8.1).
+///
+/// The authority believes the key that signed them, and judges the rest.
+public struct Evidence: Sendable, Hashable {
+    /// The `typ` of the JWS.
+    public static let type = "approov-evidence+jws"
+    /// The media type of the request's body.
+    public static let mediaType = "application/jose"
+    /// The most bytes of evidence in its signed form.
+    public static let maximumBytes = 16 * 1024
+
+    /// The authority's challenge.
+    public var challenge: String
+    /// The authority's URL.
+    public var aud: String
+    /// When it was made by the app's clock, in seconds since 1970; informative.
+    public var iat: Int64
+    /// The account.
+    public var account: String
+    /// The installation.
+    public var deviceID: DeviceID
+    /// The host that a token is wanted for.
+    public var host: String
+    /// The wanted token's `pay`, when it is to be bound.
+    public var payHash: String?
+    /// The version of this package.
+    public var sdkVersion: String
+    /// What the app calls itself.
+    public var appID: String
+    /// The app's version.
+    public var appVersion: String
+    /// SHA-256 of what was measured, padded base64, by name; `executable` is the running executable.
+    public var measurements: [String: String]
+    /// What the process sees around it: `debugger`, `ld-preload`, `root`.
+    public var environment: [String]
+    /// The version of the configuration in force.
+    public var configVersion: Int64
+
+    /// The name of the running executable's measurement.
+    public static let executableMeasurement = "executable"
+
+    /// Evidence for a request.
+    public init(
+        answering request: EvidenceRequest, iat: Int64, deviceID: DeviceID, appID: String, appVersion: String,
+        measurements: [String: String], environment: [String]
+    ) {
+        challenge = request.challenge
+        aud = request.audience
+        account = request.account
+        host = request.host
+        payHash = request.payHash
+        sdkVersion = request.sdkVersion
+        configVersion = request.configVersion
+        self.iat = iat
+        self.deviceID = deviceID
+        self.appID = appID
+        self.appVersion = appVersion
+        self.measurements = measurements
+        self.environment = environment
+    }
+
+    /// Reads the payload; unknown members are ignored.
+    ///
+    /// - Throws: `AttestationError` naming the member that is missing or malformed.
+    public init(json: JSONValue) throws(AttestationError) {
+        challenge = try json.string("challenge")
+        aud = try json.string("aud")
+        iat = try json.integer("iat", in: positiveSafeIntegers)
+        account = try json.string("account")
+        let device = try json.string("deviceID")
+        deviceID = try within("deviceID") { () throws(AttestationError) in try DeviceID(base64: device) }
+        host = try json.string("host")
+        payHash = try json.optionalString("payHash")
+        if let payHash, Base64.decode(payHash)?.count != 32 {
+            throw AttestationError(.malformedMember, "must be padded base64 of 32 bytes", member: "payHash")
+        }
+        let sdk = try json.member("sdk")
+        sdkVersion = try within("sdk") { () throws(AttestationError) in try sdk.string("version") }
+        let app = try json.member("app")
+        appID = try within("app") { () throws(AttestationError) in try app.string("id") }
+        appVersion = try within("app") { () throws(AttestationError) in try app.string("version") }
+        measurements = try Evidence.measurements(try json.member("measurements"))
+        environment = try json.strings("environment")
+        guard environment.count <= 32, environment.allSatisfy({ $0.utf8.count <= 64 }) else {
+            throw AttestationError(.malformedMember, "must be at most 32 short flags", member: "environment")
+        }
+        configVersion = try json.integer("configVersion", in: 0...positiveSafeIntegers.upperBound)
+    }
+
+    private static func measurements(_ json: JSONValue) throws(AttestationError) -> [String: String] {
+        try within("measurements") { () throws(AttestationError) in
+            let entries = try json.object()
+            guard entries.count <= 32 else { throw AttestationError(.malformedMember, "must be at most 32") }
+            var measurements: [String: String] = [:]
+            for (name, value) in entries {
+                guard case .string(let text) = value, Base64.decode(text)?.count == 32 else {
+                    throw AttestationError(.malformedMember, "must be padded base64 of 32 bytes", member: printable(name))
+                }
+                measurements[name] = text
+            }
+            return measurements
+        }
+    }
+
+    /// All members that have a value.
+    public var json: JSONValue {
+        jsonObject([
+            "challenge": .string(challenge), "aud": .string(aud), "iat": .integer(iat), "account": .string(account),
+            "deviceID": .string(deviceID.base64), "host": .string(host), "payHash": payHash.map(JSONValue.string),
+            "sdk": .object(["version": .string(sdkVersion)]), "app": .object(["id": .string(appID), "version": .string(appVersion)]),
+            "measurements": .object(measurements.mapValues(JSONValue.string)), "environment": .strings(environment),
+            "configVersion": .integer(configVersion),
+        ])
+    }
+
+    /// The evidence as a compact JWS (RFC 7515 section 7.1), ES256, whose header carries the installation's public key.
+    ///
+    /// - Throws: `AttestationError` when the key cannot sign, or the result is longer than `maximumBytes`.
+    public func signed(by key: P256.Signing.PrivateKey) throws(AttestationError) -> String {
+        let header = JSONValue.object(["alg": "ES256", "jwk": PublicJWK(key.publicKey).json, "typ": .string(Evidence.type)])
+        let text = try CompactJWS.signed(header: header, payload: json, by: key)
+        guard text.utf8.count <= Evidence.maximumBytes else {
+            throw AttestationError(.tooLarge, "evidence may have \(Evidence.maximumBytes) bytes: shorten the app's ID or version")
+        }
+        return text
+    }
+}
+
+/// Evidence that the key in it has signed and whose device ID is that key's.
+///
+/// Only verification makes one.
+public struct VerifiedEvidence: Sendable {
+    /// What was signed.
+    public let evidence: Evidence
+    /// The key that signed it.
+    public let installationKey: P256.Signing.PublicKey
+
+    /// The installation.
+    public var deviceID: DeviceID { evidence.deviceID }
+
+    /// Verifies a compact JWS.
+    ///
+    /// Challenge, audience, account and measurements are the caller's to judge.
+    ///
+    /// - Throws: `AttestationError.tooLarge`; `.malformedEvidence` for another shape, `typ` or `alg`, any header beside `alg`, `jwk` and
+    ///   `typ`, or a device ID that is not the key's; `.malformedSignature` when the signature does not verify.
+    public init(verifying compactJWS: String) throws(AttestationError) {
+        try self.init(verifying: Array(compactJWS.utf8))
+    }
+
+    /// Verifies a compact JWS given as bytes.
+    ///
+    /// - Throws: `AttestationError` as for a text.
+    public init(verifying compactJWS: [UInt8]) throws(AttestationError) {
+        guard compactJWS.count <= Evidence.maximumBytes else {
+            throw AttestationError(.tooLarge, "evidence may have \(Evidence.maximumBytes) bytes")
+        }
+        guard let parts = CompactJWS(compactJWS) else {
+            throw AttestationError(.malformedEvidence, "evidence is a compact JWS: three canonical base64url segments")
+        }
+        let key: PublicJWK
+        do {
+            key = try Self.key(inHeader: parts.header)
+        } catch {
+            throw AttestationError(.malformedEvidence, "its header must be alg ES256, typ \(Evidence.type) and jwk", cause: error)
+        }
+        guard ES256.verify(parts.signature, over: parts.signedBytes, by: key.key) else {
+            throw AttestationError(.malformedSignature, "the signature is not of the key in the header")
+        }
+        do {
+            evidence = try Evidence(json: try JSONValue(parsing: parts.payload, limit: Evidence.maximumBytes))
+        } catch {
+            throw AttestationError(.malformedEvidence, "its payload is not evidence", cause: error)
+        }
+        guard evidence.deviceID == DeviceID(installationKey: key.key) else {
+            throw AttestationError(.malformedEvidence, "is not that of the key in the header", member: "deviceID")
+        }
+        installationKey = key.key
+    }
+
+    private static func key(inHeader bytes: [UInt8]) throws(AttestationError) -> PublicJWK {
+        let header = try JSONValue(parsing: bytes, limit: 1_024)
+        try header.requireOnly(["alg", "jwk", "typ"])
+        guard try header.string("alg") == "ES256", try header.string("typ") == Evidence.type else {
+            throw AttestationError(.malformedMember, "another alg or typ")
+        }
+        return try PublicJWK(json: try header.member("jwk"))
+    }
+}

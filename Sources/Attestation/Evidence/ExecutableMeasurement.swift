@@ -1,0 +1,36 @@
+import Crypto
+public import Foundation
+import Glibc
+
+/// Measures executables.
+public enum ExecutableMeasurement {
+    /// The running executable, also when its file was moved or replaced since it was started.
+    static let runningExecutable = URL(fileURLWithPath: "/proc/self/exe")
+
+    /// Padded base64 of the SHA-256 of a regular file, which is read piece by piece.
+    ///
+    /// - Throws: `AttestationError.measurementFailed` when it is not a regular file or cannot be read.
+    public static func sha256(ofFileAt url: URL) throws(AttestationError) -> String {
+        let path = url.path(percentEncoded: false)
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { throw refusal(path, "cannot be opened: \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw refusal(path, "is not a regular file") }
+        var hash = SHA256()
+        var buffer = [UInt8](repeating: 0, count: 256 * 1024)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            if count == 0 { return Base64.encode(Array(hash.finalize())) }
+            guard count > 0 else {
+                if errno == EINTR { continue }
+                throw refusal(path, "cannot be read: \(String(cString: strerror(errno)))")
+            }
+            buffer.withUnsafeBytes { hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+    }
+
+    private static func refusal(_ path: String, _ message: String) -> AttestationError {
+        AttestationError(.measurementFailed, "\(path) \(message)")
+    }
+}

@@ -1,0 +1,63 @@
+import Glibc
+
+/// What a process can see around itself.
+///
+/// All of it can be hidden by who controls the host: it raises the price, no more.
+enum ProcessEnvironment {
+    /// The flags of this process, sorted.
+    static func flags() -> [String] {
+        flags(status: contents("/proc/self/status"), environ: contents("/proc/self/environ"), userID: geteuid())
+    }
+
+    /// The flags for the content of `/proc/PID/status` and `/proc/PID/environ`; what cannot be read is flagged as well.
+    static func flags(status: [UInt8]?, environ: [UInt8]?, userID: UInt32) -> [String] {
+        var flags: [String] = []
+        switch status.flatMap(tracer) {
+        case nil: flags.append("debugger-unknown")
+        case 0: break
+        default: flags.append("debugger")
+        }
+        if let environ {
+            if setsPreload(environ) { flags.append("ld-preload") }
+        } else {
+            flags.append("ld-preload-unknown")
+        }
+        if userID == 0 { flags.append("root") }
+        return flags
+    }
+
+    /// The process that traces this one, 0 when there is none.
+    private static func tracer(in status: [UInt8]) -> Int? {
+        let name = Array("TracerPid:".utf8)
+        for line in status.split(separator: UInt8(ascii: "\n")) where line.starts(with: name) {
+            let digits = line.dropFirst(name.count).filter { $0 != UInt8(ascii: "\t") && $0 != UInt8(ascii: " ") }
+            return Int(String(decoding: digits, as: UTF8.self))
+        }
+        return nil
+    }
+
+    /// Whether the process was started with libraries pushed in front of its own.
+    private static func setsPreload(_ environ: [UInt8]) -> Bool {
+        let names = ["LD_PRELOAD=", "LD_AUDIT="].map { Array($0.utf8) }
+        return environ.split(separator: 0).contains { entry in
+            names.contains { entry.starts(with: $0) && entry.count > $0.count }
+        }
+    }
+
+    /// The content of a file under /proc, 4 MiB at most; nil when it cannot be read.
+    private static func contents(_ path: String) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var content: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+        while content.count < 4 * 1024 * 1024 {
+            let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            if count == 0 { return content }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            content.append(contentsOf: buffer[..<count])
+        }
+        return nil
+    }
+}

@@ -1,0 +1,71 @@
+/// What a token says (RFC 7519 section 4, and Approov's own claims).
+public struct TokenClaims: Sendable, Hashable {
+    /// When the token ends, in seconds since 1970.
+    public var exp: Int64
+    /// When the token was made, in seconds since 1970.
+    public var iat: Int64?
+    /// The app's address as the authority saw it.
+    public var ip: String?
+    /// The device ID, base64 of 16 bytes.
+    public var did: String?
+    /// The attestation response code, base32.
+    public var arc: String?
+    /// Padded base64 of the SHA-256 of what the token is bound to; nil when it is bound to nothing.
+    public var pay: String?
+    /// Who made the token.
+    public var iss: String?
+    /// The host that the token is for.
+    public var aud: String?
+    /// The installation's public key, base64 of its DER SubjectPublicKeyInfo.
+    public var ipk: String?
+    /// Annotations of the authority for the API.
+    public var anno: [String]?
+
+    /// The longest list of annotations that is read.
+    public static let maximumAnnotations = 64
+
+    /// Claims; `exp` is required.
+    public init(
+        exp: Int64, iat: Int64? = nil, ip: String? = nil, did: String? = nil, arc: String? = nil, pay: String? = nil,
+        iss: String? = nil, aud: String? = nil, ipk: String? = nil, anno: [String]? = nil
+    ) {
+        self.exp = exp
+        self.iat = iat
+        self.ip = ip
+        self.did = did
+        self.arc = arc
+        self.pay = pay
+        self.iss = iss
+        self.aud = aud
+        self.ipk = ipk
+        self.anno = anno
+    }
+
+    /// Reads the claims; unknown ones are ignored, known ones of another type are refused.
+    ///
+    /// - Throws: `AttestationError.malformedMember` naming the claim.
+    public init(json: JSONValue) throws(AttestationError) {
+        exp = try json.integer("exp", in: positiveSafeIntegers)
+        iat = try json.optionalInteger("iat", in: positiveSafeIntegers)
+        ip = try json.optionalString("ip")
+        did = try json.optionalString("did")
+        arc = try json.optionalString("arc")
+        pay = try json.optionalString("pay")
+        iss = try json.optionalString("iss")
+        aud = try json.optionalString("aud")
+        ipk = try json.optionalString("ipk")
+        anno = try json.optionalStrings("anno")
+        guard anno?.count ?? 0 <= TokenClaims.maximumAnnotations else {
+            throw AttestationError(.malformedMember, "more than \(TokenClaims.maximumAnnotations) annotations", member: "anno")
+        }
+    }
+
+    /// All claims that have a value.
+    public var json: JSONValue {
+        jsonObject([
+            "exp": .integer(exp), "iat": iat.map(JSONValue.integer), "ip": ip.map(JSONValue.string), "did": did.map(JSONValue.string),
+            "arc": arc.map(JSONValue.string), "pay": pay.map(JSONValue.string), "iss": iss.map(JSONValue.string),
+            "aud": aud.map(JSONValue.string), "ipk": ipk.map(JSONValue.string), "anno": anno.map(JSONValue.strings),
+        ])
+    }
+}
