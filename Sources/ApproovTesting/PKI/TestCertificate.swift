@@ -1,10 +1,11 @@
+public import CertificatePinning
 public import Foundation
 import SwiftASN1
 import X509
 
 /// A certificate that ``TestPKI`` minted, with its private key and the certificates above it.
 public struct TestCertificate: Sendable {
-    let x509: Certificate
+    let x509: X509.Certificate
 
     /// The certificate as DER, with the flaws that were asked for.
     public let der: [UInt8]
@@ -13,7 +14,7 @@ public struct TestCertificate: Sendable {
     /// The certificates above this one, the direct issuer first and the root last; empty for a self-signed certificate.
     public let issuers: [TestCertificate]
 
-    init(_ certificate: Certificate, key: TestKey, issuers: [TestCertificate], flaws: Set<TestFlaw>) throws {
+    init(_ certificate: X509.Certificate, key: TestKey, issuers: [TestCertificate], flaws: Set<TestFlaw>) throws {
         var serializer = DER.Serializer()
         try serializer.serialize(certificate)
         var bytes = serializer.serializedBytes
@@ -32,6 +33,9 @@ public struct TestCertificate: Sendable {
 
     /// The private key as PEM.
     public var privateKeyPEM: String { key.privateKeyPEM }
+
+    /// The pin of the certificate's key.
+    public var pin: Pin { key.pin }
 
     /// The subject's distinguished name, for example `CN=Test Root`.
     public var subject: String { "\(x509.subject)" }

@@ -1,3 +1,4 @@
+public import CertificatePinning
 import Crypto
 import CryptoExtras
 import SwiftASN1
@@ -27,7 +28,7 @@ public enum TestKeyType: Sendable, CaseIterable {
 ///
 /// Making an RSA key takes time; a test suite that needs several certificates with one can make the key once and hand it around.
 public struct TestKey: Sendable {
-    let privateKey: Certificate.PrivateKey
+    let privateKey: X509.Certificate.PrivateKey
 
     /// The private key as PEM (SEC 1 for NIST curves, PKCS#1 for RSA, PKCS#8 for Ed25519).
     public let privateKeyPEM: String
@@ -39,14 +40,14 @@ public struct TestKey: Sendable {
     /// - Throws: When the key cannot be generated.
     public init(_ type: TestKeyType = .p256) throws {
         switch type {
-        case .rsa1024: try self.init(Certificate.PrivateKey(_RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024))))
-        case .rsa2048: try self.init(Certificate.PrivateKey(_RSA.Signing.PrivateKey(keySize: .bits2048)))
-        case .rsa3072: try self.init(Certificate.PrivateKey(_RSA.Signing.PrivateKey(keySize: .bits3072)))
-        case .rsa4096: try self.init(Certificate.PrivateKey(_RSA.Signing.PrivateKey(keySize: .bits4096)))
-        case .p256: try self.init(Certificate.PrivateKey(P256.Signing.PrivateKey()))
-        case .p384: try self.init(Certificate.PrivateKey(P384.Signing.PrivateKey()))
-        case .p521: try self.init(Certificate.PrivateKey(P521.Signing.PrivateKey()))
-        case .ed25519: try self.init(Certificate.PrivateKey(Curve25519.Signing.PrivateKey()))
+        case .rsa1024: try self.init(X509.Certificate.PrivateKey(_RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024))))
+        case .rsa2048: try self.init(X509.Certificate.PrivateKey(_RSA.Signing.PrivateKey(keySize: .bits2048)))
+        case .rsa3072: try self.init(X509.Certificate.PrivateKey(_RSA.Signing.PrivateKey(keySize: .bits3072)))
+        case .rsa4096: try self.init(X509.Certificate.PrivateKey(_RSA.Signing.PrivateKey(keySize: .bits4096)))
+        case .p256: try self.init(X509.Certificate.PrivateKey(P256.Signing.PrivateKey()))
+        case .p384: try self.init(X509.Certificate.PrivateKey(P384.Signing.PrivateKey()))
+        case .p521: try self.init(X509.Certificate.PrivateKey(P521.Signing.PrivateKey()))
+        case .ed25519: try self.init(X509.Certificate.PrivateKey(Curve25519.Signing.PrivateKey()))
         }
     }
 
@@ -54,10 +55,10 @@ public struct TestKey: Sendable {
     /// - Parameter pem: SEC 1, PKCS#1 or PKCS#8 in PEM.
     /// - Throws: When the text is not a private key of a known kind.
     public init(pem: String) throws {
-        try self.init(Certificate.PrivateKey(pemEncoded: pem))
+        try self.init(X509.Certificate.PrivateKey(pemEncoded: pem))
     }
 
-    private init(_ key: Certificate.PrivateKey) throws {
+    private init(_ key: X509.Certificate.PrivateKey) throws {
         privateKey = key
         privateKeyPEM = try key.serializeAsPEM().pemString
         var serializer = DER.Serializer()
@@ -67,6 +68,9 @@ public struct TestKey: Sendable {
 
     /// The public key as PEM (`PUBLIC KEY`).
     public var publicKeyPEM: String { PEMDocument(type: "PUBLIC KEY", derBytes: spki).pemString }
+
+    /// The key's pin.
+    public var pin: Pin { Pin(spki: spki) }
 
     /// SHA-256 of ``spki``: the 32 bytes of the key's pin.
     public var spkiSHA256: [UInt8] { Array(SHA256.hash(data: spki)) }

@@ -1,4 +1,5 @@
 import ApproovTesting
+import CertificatePinning
 import Foundation
 import Testing
 import SwiftASN1
@@ -12,7 +13,9 @@ struct TestKeyTests {
         let root = try TestPKI.root(key: key)
         let certificate = try X509.Certificate(derEncoded: root.der)
         #expect(certificate.publicKey.isValidSignature(certificate.signature, for: certificate))
-        #expect(key.spkiSHA256.count == 32)
+        #expect(key.pin.bytes == key.spkiSHA256)
+        // The certificate's own view of the key, by another library.
+        #expect(try CertificatePinning.Certificate(der: root.der).pin == root.pin)
     }
 
     @Test("a key read from its own PEM is the same key")
