@@ -12,6 +12,7 @@ let settings: [SwiftSetting] = [
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let collections = Target.Dependency.product(name: "Collections", package: "swift-collections")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
@@ -69,7 +70,7 @@ let package = Package(
         .target(name: "CertificatePinning", dependencies: ["COpenSSL", logging], swiftSettings: settings),
         .target(
             name: "HTTPTransport",
-            dependencies: ["CertificatePinning", "CLibCurl", "COpenSSL", collections, httpTypes, logging],
+            dependencies: ["CertificatePinning", "CLibCurl", "COpenSSL", deque, httpTypes],
             swiftSettings: settings),
         .target(name: "Attestation", dependencies: ["CJansson", crypto, logging], swiftSettings: settings),
         .target(

@@ -1,0 +1,45 @@
+import Synchronization
+
+/// A body that is already there.
+final class BufferedBodySource: ResponseBodySource {
+    private let bytes: Mutex<[UInt8]>
+
+    init(_ bytes: [UInt8]) { self.bytes = Mutex(bytes) }
+
+    func next() async throws -> [UInt8]? {
+        bytes.withLock { bytes in
+            guard !bytes.isEmpty else { return nil }
+            defer { bytes = [] }
+            return bytes
+        }
+    }
+}
+
+/// A body that any asynchronous sequence makes.
+actor SequenceBodySource: ResponseBodySource {
+    private let pull: @Sendable () async throws -> [UInt8]?
+
+    init<S: AsyncSequence & Sendable>(_ sequence: S) where S.Element == [UInt8] {
+        let iterator = IteratorBox(sequence.makeAsyncIterator())
+        pull = { try await iterator.next() }
+    }
+
+    func next() async throws -> [UInt8]? { try await pull() }
+}
+
+/// Lets one iterator be advanced from an escaping closure.
+///
+/// `@unchecked Sendable`: an iterator is advanced by one consumer at a time, as `AsyncIteratorProtocol` demands of every caller.
+private final class IteratorBox<Iterator: AsyncIteratorProtocol>: @unchecked Sendable where Iterator.Element == [UInt8] {
+    private var iterator: Iterator
+
+    init(_ iterator: Iterator) { self.iterator = iterator }
+
+    func next() async throws -> [UInt8]? {
+        // An empty part would look like a stall to nobody, but the contract promises at least one byte.
+        while let part = try await iterator.next() {
+            if !part.isEmpty { return part }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,137 @@
+import DequeModule
+import Synchronization
+
+/// What the asking task and the driver thread share of one transfer: the head, the parts of the body that wait to be read, the end.
+final class CurlExchange: Sendable {
+    /// As received, to be parsed by the task that asked and not on the driver's thread.
+    struct RawHead: Sendable {
+        var bytes: [UInt8] = []
+        var isDecoded = false
+    }
+
+    /// Receiving pauses when this much waits to be read, and goes on when half of it has been.
+    static let highWater = 512 * 1024
+
+    private struct State {
+        var headWaiter: CheckedContinuation<RawHead, any Error>?
+        var parts: Deque<[UInt8]> = []
+        var buffered = 0
+        var isPaused = false
+        var bodyWaiter: CheckedContinuation<[UInt8]?, any Error>?
+        var end: Result<Void, any Error>?
+    }
+
+    private enum Read {
+        case part([UInt8], unpause: Bool)
+        case end(Result<Void, any Error>)
+        case wait
+    }
+
+    private let state = Mutex(State())
+
+    // MARK: The asking task
+
+    /// Says who waits for the head; before the transfer is started.
+    func expectHead(_ waiter: CheckedContinuation<RawHead, any Error>) {
+        state.withLock { $0.headWaiter = waiter }
+    }
+
+    /// The next part of the body, nil at its end.
+    ///
+    /// - Parameter unpause: called when enough has been read for receiving to go on.
+    func next(unpause: () -> Void) async throws -> [UInt8]? {
+        switch state.withLock({ Self.read(&$0) }) {
+        case .part(let part, let mayGoOn):
+            if mayGoOn { unpause() }
+            return part
+        case .end(let result):
+            try result.get()
+            return nil
+        case .wait:
+            return try await withCheckedThrowingContinuation { waiter in
+                let read = state.withLock { state in
+                    let read = Self.read(&state)
+                    if case .wait = read {
+                        // Two consumers of one body are a mistake of theirs; the first must not hang for it.
+                        state.bodyWaiter?.resume(throwing: CancellationError())
+                        state.bodyWaiter = waiter
+                    }
+                    return read
+                }
+                switch read {
+                case .part(let part, _): waiter.resume(returning: part)
+                case .end(let result): waiter.resume(with: result.map { nil })
+                case .wait: break
+                }
+            }
+        }
+    }
+
+    private static func read(_ state: inout State) -> Read {
+        guard let part = state.parts.popFirst() else {
+            return state.end.map(Read.end) ?? .wait
+        }
+        state.buffered -= part.count
+        let unpause = state.isPaused && state.buffered <= highWater / 2
+        if unpause { state.isPaused = false }
+        return .part(part, unpause: unpause)
+    }
+
+    // MARK: The driver
+
+    /// Hands the head to the task that asked. Later calls do nothing.
+    func deliver(_ head: RawHead) {
+        let waiter = state.withLock { state in
+            defer { state.headWaiter = nil }
+            return state.headWaiter
+        }
+        waiter?.resume(returning: head)
+    }
+
+    /// Takes a part of the body, or refuses it because too much waits already; then receiving must pause.
+    func append(_ part: UnsafeBufferPointer<UInt8>) -> Bool {
+        let (accepted, waiter) = state.withLock { state -> (Bool, CheckedContinuation<[UInt8]?, any Error>?) in
+            if let waiter = state.bodyWaiter {
+                state.bodyWaiter = nil
+                return (true, waiter)
+            }
+            guard state.buffered + part.count <= Self.highWater || state.parts.isEmpty else {
+                state.isPaused = true
+                return (false, nil)
+            }
+            state.parts.append([UInt8](part))
+            state.buffered += part.count
+            return (true, nil)
+        }
+        waiter?.resume(returning: [UInt8](part))
+        return accepted
+    }
+
+    /// Whether nothing more will come from the network.
+    var isOver: Bool { state.withLock { $0.end != nil } }
+
+    /// Whether receiving waits for the consumer.
+    var isPaused: Bool { state.withLock { $0.isPaused } }
+
+    /// Ends the exchange; the first end counts.
+    ///
+    /// The end is set before the head is handed over, so that a small response is whole when its reader wakes.
+    func finish(_ result: Result<Void, any Error>, head: RawHead? = nil) {
+        let (headWaiter, bodyWaiter) = state.withLock { state in
+            if state.end == nil { state.end = result }
+            // A failed transfer gives no more of its body: the consumer learns of the failure first.
+            if case .failure = result {
+                state.parts.removeAll()
+                state.buffered = 0
+            }
+            defer { (state.headWaiter, state.bodyWaiter) = (nil, nil) }
+            return (state.headWaiter, state.bodyWaiter)
+        }
+        bodyWaiter?.resume(with: result.map { nil })
+        switch (result, head) {
+        case (.success, .some(let head)): headWaiter?.resume(returning: head)
+        case (.success, nil): headWaiter?.resume(throwing: TransportError(.malformedResponse, "the server sent no response head"))
+        case (.failure(let error), _): headWaiter?.resume(throwing: error)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import CLibCurl
+
+/// What libcurl's result codes mean in our words.
+enum CurlFailure {
+    static func error(_ code: CURLcode, of transfer: CurlTransfer) -> TransportError {
+        if let hook = transfer.hook, case .refused(let refusal) = hook.outcome, isHandshake(code) {
+            return TransportError(.trustRefused, "the server's certificate was refused; nothing was sent", cause: refusal)
+        }
+        let reason = String(cString: curl_easy_strerror(code))
+        switch code {
+        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+            return TransportError(.invalidURL, "libcurl cannot request this URL: \(reason)")
+        case CURLE_COULDNT_RESOLVE_HOST:
+            return TransportError(.hostUnresolved, "the host's name has no address; check it and the name server")
+        case CURLE_COULDNT_RESOLVE_PROXY:
+            return TransportError(.hostUnresolved, "the proxy's name has no address; check the proxy configuration")
+        case CURLE_COULDNT_CONNECT:
+            return TransportError(.connectionFailed, "nobody accepted the connection; is the server running and reachable?")
+        case CURLE_PROXY:
+            return TransportError(.connectionFailed, "the proxy refused the connection")
+        case CURLE_OPERATION_TIMEDOUT:
+            return transfer.wasSent
+                ? TransportError(.totalTimeout, "the request did not end within its total timeout")
+                : TransportError(.connectTimeout, "no connection could be made in time")
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
+            return TransportError(.trustRefused, "the server's certificate was refused: \(reason); nothing was sent")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_USE_SSL_FAILED:
+            return TransportError(.tlsFailed, "the TLS handshake failed: \(reason); does the server speak TLS 1.2 or later on this port?")
+        case CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_NOT_BUILT_IN, CURLE_UNKNOWN_OPTION:
+            return TransportError(.unsupported, "this libcurl cannot do it: \(reason)")
+        case CURLE_SEND_FAIL_REWIND:
+            return TransportError(
+                .connectionLost,
+                "the connection ended while the request was sent; it may have been processed and is not sent a second time")
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_HTTP2_STREAM, CURLE_AGAIN:
+            return TransportError(.connectionLost, "the connection ended before the response was whole: \(reason)")
+        case CURLE_BAD_CONTENT_ENCODING:
+            return TransportError(.malformedResponse, "the response's content encoding is broken or not one that was offered")
+        case CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY:
+            return TransportError(.malformedResponse, "the response is not valid HTTP: \(reason)")
+        case CURLE_READ_ERROR, CURLE_ABORTED_BY_CALLBACK:
+            return TransportError(.requestBodyFailed, "the request's content could not be read")
+        default:
+            return TransportError(.internalError, "libcurl: \(reason) (\(code.rawValue))")
+        }
+    }
+
+    private static func isHandshake(_ code: CURLcode) -> Bool {
+        code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SSL_CERTPROBLEM
+    }
+}

@@ -1,0 +1,237 @@
+import CLibCurl
+import CertificatePinning
+import Foundation
+
+/// What the driver's thread does: waits for sockets, timers and messages, and lets libcurl work. Never leaves its thread.
+final class CurlLoop {
+    let epoll: Int32
+    /// The monotonic clock in nanoseconds, read once a round.
+    private(set) var now: UInt64
+    private let mailbox: CurlMailbox
+    private let configuration: CurlTransportConfiguration
+    private let load: CurlLoad
+    private var pools: [UInt64: CurlPool] = [:]
+    private var poolsByNumber: [UInt32: CurlPool] = [:]
+    private var nextPoolNumber: UInt32 = 1
+    private var active: [CurlTransfer] = []
+    private var readyHeads: [CurlTransfer] = []
+    private var messages: [CurlMailbox.Message] = []
+    private var isStopping = false
+    private var nextSweep: UInt64 = .max
+
+    /// The pool number that stands for the mailbox in epoll's events.
+    private static let mailboxNumber: UInt32 = 0
+    /// A spent pool's connections stay this long for a policy that nobody replaced.
+    private static let idlePoolLimit: UInt64 = 120_000_000_000
+
+    init(epoll: Int32, mailbox: CurlMailbox, load: CurlLoad, configuration: CurlTransportConfiguration) {
+        self.epoll = epoll
+        self.mailbox = mailbox
+        self.load = load
+        self.configuration = configuration
+        now = Self.clock()
+        _ = clibcurl_epoll_control(
+            epoll, Int32(clibcurl_epoll_add), mailbox.wakeDescriptor, UInt32(clibcurl_epoll_in), UInt64(Self.mailboxNumber) << 32)
+    }
+
+    deinit { Foundation.close(epoll) }
+
+    /// Runs until it is told to stop.
+    func run() {
+        let capacity = 64
+        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
+        defer { events.deallocate() }
+        while true {
+            now = Self.clock()
+            handleMessages()
+            if isStopping { break }
+            runTimers()
+            reap()
+            sweep()
+            let timeout = mailbox.mayFallAsleep() ? millisecondsToSleep() : 0
+            let count = epoll_wait(epoll, events, Int32(capacity), timeout)
+            now = Self.clock()
+            for index in 0..<max(count, 0) {
+                handle(clibcurl_epoll_event_tag(events, index), clibcurl_epoll_event_mask(events, index))
+            }
+            reap()
+        }
+        for transfer in active { remove(transfer).fail(TransportError(.shutDown, "the transport was shut down")) }
+    }
+
+    // MARK: Messages
+
+    private func handleMessages() {
+        mailbox.take(into: &messages)
+        for message in messages {
+            switch message {
+            case .start(let transfer): start(transfer)
+            case .unpause(let transfer): unpause(transfer)
+            case .cancel(let transfer): cancel(transfer)
+            case .stop: isStopping = true
+            }
+        }
+        messages.removeAll(keepingCapacity: true)
+    }
+
+    private func start(_ transfer: CurlTransfer) {
+        guard !isStopping else {
+            load.leave()
+            return transfer.fail(TransportError(.shutDown, "the transport was shut down"))
+        }
+        do {
+            guard !transfer.isCancelled else { throw CancellationError() }
+            let pool = try pool(of: transfer)
+            transfer.loop = self
+            transfer.lastActivity = now
+            guard curl_multi_add_handle(pool.multi, transfer.easy.pointer) == CURLM_OK else {
+                throw TransportError(.internalError, "libcurl did not take the request")
+            }
+            pool.activeTransfers += 1
+            transfer.activeIndex = active.count
+            active.append(transfer)
+            nextSweep = min(nextSweep, now + transfer.sweepInterval)
+        } catch {
+            load.leave()
+            transfer.fail(error)
+        }
+    }
+
+    private func unpause(_ transfer: CurlTransfer) {
+        guard transfer.activeIndex >= 0 else { return }
+        transfer.lastActivity = now
+        curl_easy_pause(transfer.easy.pointer, CURLPAUSE_CONT)
+    }
+
+    private func cancel(_ transfer: CurlTransfer) {
+        guard transfer.activeIndex >= 0 else { return }
+        remove(transfer).fail(CancellationError())
+    }
+
+    // MARK: Events
+
+    private func handle(_ tag: UInt64, _ events: UInt32) {
+        let number = UInt32(truncatingIfNeeded: tag >> 32)
+        guard number != Self.mailboxNumber else { return mailbox.acknowledgeWake() }
+        poolsByNumber[number]?.act(on: Int32(bitPattern: UInt32(truncatingIfNeeded: tag)), events)
+    }
+
+    private func runTimers() {
+        // A timer's work may set a timer that is due at once; a few rounds of that, then the sockets get their turn.
+        for _ in 0..<8 {
+            var wasDue = false
+            for pool in pools.values {
+                guard let deadline = pool.deadline, deadline <= now else { continue }
+                pool.actOnTimer()
+                wasDue = true
+            }
+            guard wasDue else { return }
+        }
+    }
+
+    private func millisecondsToSleep() -> Int32 {
+        var wakeAt = nextSweep
+        for pool in pools.values {
+            if let deadline = pool.deadline { wakeAt = min(wakeAt, deadline) }
+        }
+        guard wakeAt != .max else { return -1 }
+        guard wakeAt > now else { return 0 }
+        return Int32(min((wakeAt - now + 999_999) / 1_000_000, 60_000))
+    }
+
+    func headIsReady(of transfer: CurlTransfer) {
+        readyHeads.append(transfer)
+    }
+
+    /// Ends what is done and hands out the heads that came in this round: after, not during libcurl's work, so that a response
+    /// that arrived whole wakes its reader once.
+    private func reap() {
+        for pool in pools.values {
+            var easy: UnsafeMutableRawPointer?
+            var code = CURLE_OK
+            while clibcurl_multi_next_done(pool.multi, &easy, &code) != 0 {
+                var pointer: UnsafeMutableRawPointer?
+                guard let easy, clibcurl_get_pointer(easy, CURLINFO_PRIVATE, &pointer) == CURLE_OK, let pointer else { continue }
+                let transfer = Unmanaged<CurlTransfer>.fromOpaque(pointer).takeUnretainedValue()
+                remove(transfer).finish(code)
+            }
+        }
+        guard !readyHeads.isEmpty else { return }
+        for transfer in readyHeads { transfer.deliverHead() }
+        readyHeads.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Keeping house
+
+    /// Ends transfers on which nothing moves, and closes the connections of policies that are gone.
+    private func sweep() {
+        guard now >= nextSweep else { return }
+        nextSweep = .max
+        var index = 0
+        while index < active.count {
+            let transfer = active[index]
+            let limit = transfer.idleLimit
+            if now - transfer.lastActivity >= limit, !transfer.isPaused {
+                remove(transfer).fail(TransportError(.idleTimeout, "nothing moved on the connection for \(transfer.options.idleTimeout)"))
+                continue
+            }
+            nextSweep = min(nextSweep, now + transfer.sweepInterval)
+            index += 1
+        }
+        for pool in pools.values where pool.isSpent(now: now, idleLimit: Self.idlePoolLimit) { close(pool) }
+        if !pools.isEmpty { nextSweep = min(nextSweep, now + 5_000_000_000) }
+    }
+
+    /// Takes the transfer out of libcurl, which frees its stream or connection at once.
+    private func remove(_ transfer: CurlTransfer) -> CurlTransfer {
+        let pool = pools[transfer.policy.generation]
+        if let pool {
+            curl_multi_remove_handle(pool.multi, transfer.easy.pointer)
+            pool.activeTransfers -= 1
+            pool.idleSince = now
+        }
+        let last = active.removeLast()
+        if last !== transfer {
+            active[transfer.activeIndex] = last
+            last.activeIndex = transfer.activeIndex
+        }
+        transfer.activeIndex = -1
+        transfer.loop = nil
+        load.leave()
+        return transfer
+    }
+
+    private func pool(of transfer: CurlTransfer) throws(TransportError) -> CurlPool {
+        if let pool = pools[transfer.policy.generation] { return pool }
+        // A new generation is the moment to let go of those that nobody uses.
+        for pool in pools.values where pool.isSpent(now: now, idleLimit: Self.idlePoolLimit) { close(pool) }
+        let pool = try CurlPool(policy: transfer.policy, number: nextPoolNumber, loop: self, configuration: configuration)
+        nextPoolNumber = nextPoolNumber == .max ? 1 : nextPoolNumber + 1
+        pools[pool.generation] = pool
+        poolsByNumber[pool.number] = pool
+        nextSweep = min(nextSweep, now + 5_000_000_000)
+        return pool
+    }
+
+    private func close(_ pool: CurlPool) {
+        pools[pool.generation] = nil
+        poolsByNumber[pool.number] = nil
+    }
+
+    private static func clock() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+}
+
+extension CurlTransfer {
+    /// The idle timeout in nanoseconds.
+    fileprivate var idleLimit: UInt64 { UInt64(options.idleTimeout.wholeMilliseconds) * 1_000_000 }
+
+    /// How often to look whether it is idle: its timeout is kept to within an eighth, by at most one look in 5 ms.
+    fileprivate var sweepInterval: UInt64 { max(5_000_000, min(idleLimit / 8, 1_000_000_000)) }
+
+    /// Whether it waits for our own side: a slow reader of the response or maker of the request.
+    fileprivate var isPaused: Bool { exchange.isPaused || upload.isPaused }
+}

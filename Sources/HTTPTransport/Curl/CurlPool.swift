@@ -1,0 +1,96 @@
+import CLibCurl
+import CertificatePinning
+import Foundation
+
+/// The connections of one policy generation: one libcurl multi handle. No connection ever leaves its generation. Belongs to the
+/// driver's thread.
+final class CurlPool {
+    let multi: UnsafeMutableRawPointer
+    let generation: UInt64
+    /// Tells this pool's sockets from others' in epoll's events.
+    let number: UInt32
+    private(set) weak var policy: TrustPolicy?
+    /// When libcurl wants to be called even if no socket moves, in the driver's nanoseconds.
+    var deadline: UInt64?
+    var activeTransfers = 0
+    /// When the last transfer ended, in the driver's nanoseconds.
+    var idleSince: UInt64
+    private let epoll: Int32
+    private var watched: Set<Int32> = []
+    private unowned let loop: CurlLoop
+
+    init(policy: TrustPolicy, number: UInt32, loop: CurlLoop, configuration: CurlTransportConfiguration) throws(TransportError) {
+        guard let multi = curl_multi_init() else {
+            throw TransportError(.internalError, "libcurl could not make a pool; the process may be out of memory")
+        }
+        self.multi = multi
+        self.number = number
+        self.policy = policy
+        self.loop = loop
+        generation = policy.generation
+        epoll = loop.epoll
+        idleSince = loop.now
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        clibcurl_multi_set_socket_function(multi) { _, socket, what, pointer, _ in
+            guard let pointer else { return -1 }
+            return Unmanaged<CurlPool>.fromOpaque(pointer).takeUnretainedValue().watch(socket, what)
+        }
+        clibcurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context)
+        clibcurl_multi_set_timer_function(multi) { _, milliseconds, pointer in
+            guard let pointer else { return -1 }
+            Unmanaged<CurlPool>.fromOpaque(pointer).takeUnretainedValue().setTimer(milliseconds)
+            return 0
+        }
+        clibcurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context)
+        clibcurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        clibcurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maximumConnectionsPerHost)
+        clibcurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, configuration.maximumIdleConnections)
+        clibcurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreamsPerConnection)
+    }
+
+    deinit { curl_multi_cleanup(multi) }
+
+    /// The policy is gone or replaced and nothing runs any more: the connections can be closed.
+    func isSpent(now: UInt64, idleLimit: UInt64) -> Bool {
+        activeTransfers == 0 && (policy == nil || now - idleSince > idleLimit)
+    }
+
+    func setTimer(_ milliseconds: Int) {
+        deadline = milliseconds < 0 ? nil : loop.now + UInt64(milliseconds) * 1_000_000
+    }
+
+    /// Follows libcurl's wish to be told about a socket.
+    private func watch(_ socket: Int32, _ what: Int32) -> Int32 {
+        if what == CURL_POLL_REMOVE {
+            // The socket may be closed already; then the kernel has forgotten it by itself.
+            if watched.remove(socket) != nil { _ = clibcurl_epoll_control(epoll, Int32(clibcurl_epoll_delete), socket, 0, 0) }
+            return 0
+        }
+        var events: UInt32 = 0
+        if what & CURL_POLL_IN != 0 { events |= UInt32(clibcurl_epoll_in) }
+        if what & CURL_POLL_OUT != 0 { events |= UInt32(clibcurl_epoll_out) }
+        let tag = UInt64(number) << 32 | UInt64(UInt32(bitPattern: socket))
+        let (first, second) =
+            watched.insert(socket).inserted
+            ? (clibcurl_epoll_add, clibcurl_epoll_modify) : (clibcurl_epoll_modify, clibcurl_epoll_add)
+        if clibcurl_epoll_control(epoll, Int32(first), socket, events, tag) == 0 { return 0 }
+        // A descriptor number that was closed and given out again behind our back.
+        return clibcurl_epoll_control(epoll, Int32(second), socket, events, tag) == 0 ? 0 : -1
+    }
+
+    func act(on socket: Int32, _ events: UInt32) {
+        var mask: Int32 = 0
+        if events & UInt32(clibcurl_epoll_in | clibcurl_epoll_hang_up) != 0 { mask |= CURL_CSELECT_IN }
+        if events & UInt32(clibcurl_epoll_out) != 0 { mask |= CURL_CSELECT_OUT }
+        if events & UInt32(clibcurl_epoll_error) != 0 { mask |= CURL_CSELECT_ERR }
+        var running: Int32 = 0
+        curl_multi_socket_action(multi, socket, mask, &running)
+    }
+
+    func actOnTimer() {
+        deadline = nil
+        var running: Int32 = 0
+        // CURL_SOCKET_TIMEOUT is CURL_SOCKET_BAD, which Swift does not import.
+        curl_multi_socket_action(multi, -1, 0, &running)
+    }
+}

@@ -1,0 +1,174 @@
+import CLibCurl
+import CertificatePinning
+import HTTPTypes
+import Synchronization
+
+/// One request in libcurl: its easy handle, and what libcurl's callbacks read and write.
+///
+/// `@unchecked Sendable`: the task that asks makes and fills it, then hands it to the driver's thread through the mailbox and
+/// touches only `exchange` and `upload` from then on, which guard themselves; everything else belongs to the driver's thread.
+final class CurlTransfer: @unchecked Sendable {
+    let easy: CurlEasyHandle
+    let exchange = CurlExchange()
+    let upload: CurlUpload
+    let policy: TrustPolicy
+    let terms: TrustHook.Terms?
+    let options: TransferOptions
+    let isIdempotent: Bool
+    /// Header and proxy lists that libcurl borrows for as long as the transfer lives.
+    var borrowedLists: [UnsafeMutablePointer<curl_slist>] = []
+
+    // The driver's.
+    unowned(unsafe) var loop: CurlLoop?
+    var activeIndex = -1
+    /// When the last byte moved, in the driver's nanoseconds.
+    var lastActivity: UInt64 = 0
+    /// The hook of the connection that this transfer caused to be made, for the refusal it may hold.
+    var hook: TrustHook?
+    /// Why we ended the transfer, where libcurl only knows that a callback said so.
+    var failure: (any Error)?
+    /// Whether the request has gone to a connection; a second time would be a resend.
+    var wasSent = false
+    private var head = CurlExchange.RawHead()
+    private var headerBytes = 0
+    private var isHeadComplete = false
+    private var bodyBytes = 0
+    private var expectedBodyBytes: Int?
+
+    private let handles: CurlEasyHandlePool
+    private let cancellation = Atomic(false)
+
+    init(handles: CurlEasyHandlePool, upload: CurlUpload, request: TransportRequest, terms: TrustHook.Terms?) throws(TransportError) {
+        self.handles = handles
+        easy = try handles.take()
+        self.upload = upload
+        self.terms = terms
+        policy = request.policy
+        options = request.options
+        isIdempotent = request.isIdempotent
+    }
+
+    deinit {
+        handles.give(back: easy)
+        for list in borrowedLists { curl_slist_free_all(list) }
+    }
+
+    /// Whether the task that asked has been cancelled; it may be before the driver hears of the transfer.
+    var isCancelled: Bool { cancellation.load(ordering: .relaxed) }
+
+    /// Says that nobody waits for the transfer any more. The driver must be told, too.
+    func cancel() { cancellation.store(true, ordering: .relaxed) }
+
+    // MARK: libcurl's callbacks, on the driver's thread
+
+    /// Installs the trust hook in the connection that libcurl is about to make for this transfer.
+    func connectionWillHandshake(_ context: OpaquePointer) -> Bool {
+        guard let terms else { return false }
+        let hook = TrustHook(terms)
+        self.hook = hook
+        return hook.install(in: context)
+    }
+
+    /// The last look before the request's bytes go out: over a connection that was judged by these very terms, and only once
+    /// unless sending it again does no harm.
+    func mayBeSent() -> Bool {
+        if let terms {
+            let connection = TrustHook.ofConnection(carrying: easy.pointer)
+            guard let connection, case .trusted = connection.outcome, connection.terms.generation == terms.generation,
+                connection.terms.host == terms.host
+            else {
+                failure = TransportError(
+                    .trustRefused, "the connection to \(terms.host) was not evaluated under the policy in force; nothing was sent")
+                return false
+            }
+        }
+        guard !wasSent || (isIdempotent && upload.canRewind) else {
+            failure = TransportError(
+                .connectionLost,
+                "the connection ended before a response came; the request may have been processed and is not sent a second time")
+            return false
+        }
+        wasSent = true
+        return true
+    }
+
+    /// Takes one line of the header section.
+    func receiveHeader(_ line: UnsafeBufferPointer<UInt8>) -> Bool {
+        touch()
+        headerBytes += line.count
+        guard headerBytes <= options.maximumHeaderBytes else {
+            failure = TransportError(.headerTooLarge, "the response's header section is larger than \(options.maximumHeaderBytes) bytes")
+            return false
+        }
+        // Trailer fields come through the same door after the body; nothing here reads them.
+        guard !isHeadComplete else { return true }
+        let isBlank = line.count <= 2 && line.allSatisfy { $0 == 0x0D || $0 == 0x0A }
+        guard isBlank else {
+            // A status line begins anew: what came before belonged to an interim response.
+            if line.count > 5, line[4] == UInt8(ascii: "/"), line.prefix(4).elementsEqual("HTTP".utf8) {
+                head.bytes.removeAll(keepingCapacity: true)
+            }
+            head.bytes.append(contentsOf: line)
+            return true
+        }
+        var status = 0
+        clibcurl_get_long(easy.pointer, CURLINFO_RESPONSE_CODE, &status)
+        guard status >= 200 else { return true }
+        isHeadComplete = true
+        head.isDecoded = options.decompresses && upload.offersDecoding
+        if options.onDownload != nil {
+            var length: curl_off_t = -1
+            if clibcurl_get_large(easy.pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length) == CURLE_OK, length >= 0 {
+                expectedBodyBytes = Int(length)
+            }
+        }
+        loop?.headIsReady(of: self)
+        return true
+    }
+
+    enum BodyAction {
+        case taken
+        case pause
+        case fail
+    }
+
+    /// Takes decoded bytes of the body.
+    func receiveBody(_ part: UnsafeBufferPointer<UInt8>) -> BodyAction {
+        touch()
+        if let limit = options.maximumBodyBytes, part.count > limit - bodyBytes {
+            failure = TransportError(.bodyTooLarge, "the response's body is larger than \(limit) bytes; raise the limit or stream it")
+            return .fail
+        }
+        guard part.isEmpty || exchange.append(part) else { return .pause }
+        bodyBytes += part.count
+        options.onDownload?(TransferProgress(completed: bodyBytes, total: expectedBodyBytes))
+        return .taken
+    }
+
+    func touch() {
+        if let loop { lastActivity = loop.now }
+    }
+
+    // MARK: The driver
+
+    func deliverHead() {
+        guard isHeadComplete else { return }
+        exchange.deliver(head)
+    }
+
+    /// Ends the exchange with what libcurl says became of the transfer.
+    func finish(_ code: CURLcode) {
+        guard code != CURLE_OK else {
+            exchange.finish(.success(()), head: isHeadComplete ? head : nil)
+            upload.end()
+            return
+        }
+        fail(failure ?? upload.failure ?? CurlFailure.error(code, of: self))
+    }
+
+    /// Ends the exchange with an error.
+    func fail(_ error: any Error) {
+        exchange.finish(.failure(error))
+        upload.end()
+    }
+}

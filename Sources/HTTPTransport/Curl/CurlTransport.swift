@@ -1,0 +1,176 @@
+import CLibCurl
+import CertificatePinning
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// Bounds of a ``CurlTransport``.
+public struct CurlTransportConfiguration: Sendable {
+    /// The most connections to one host and port; further requests wait, or share a connection where HTTP/2 is spoken.
+    public var maximumConnectionsPerHost = 16
+    /// The most idle connections kept for reuse, for each trust policy in use.
+    public var maximumIdleConnections = 64
+    /// The most HTTP/2 streams at once on a connection, where the server allows as many.
+    public var maximumStreamsPerConnection = 256
+    /// The most requests at once, waiting ones included; one more fails with `tooManyRequests`.
+    public var maximumRequests = 65_536
+
+    /// The defaults above.
+    public init() {}
+}
+
+/// The ``HTTPTransport`` on the system's libcurl and OpenSSL: any number of requests over one thread of its own.
+///
+/// HTTP/2 where the server speaks it, else HTTP/1.1. The environment has no say: proxy, trust-store, key-log and OPENSSL_CONF
+/// variables are without effect. It ends, with what runs on it, when it is shut down or its last reference goes.
+public final class CurlTransport: HTTPTransport {
+    private let mailbox: CurlMailbox
+    private let handles = CurlEasyHandlePool()
+    private let library: CurlLibrary
+    private let load: CurlLoad
+
+    /// Starts the transport's thread.
+    ///
+    /// - Parameter configuration: its bounds.
+    /// - Throws: `TransportError` `unsupported` when the linked libcurl is not the OpenSSL flavour or another OpenSSL than this
+    ///   program's, so that certificates could not be pinned; `internalError` when there are no descriptors left.
+    public convenience init(configuration: CurlTransportConfiguration = CurlTransportConfiguration()) throws {
+        let library = CurlLibrary.linked
+        try library.requireTrustHook()
+        try self.init(configuration: configuration, library: library)
+    }
+
+    init(configuration: CurlTransportConfiguration, library: CurlLibrary) throws(TransportError) {
+        self.library = library
+        mailbox = try CurlMailbox()
+        load = CurlLoad(limit: configuration.maximumRequests)
+        let epoll = clibcurl_epoll_create()
+        guard epoll >= 0 else {
+            throw TransportError(.internalError, "no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files")
+        }
+        let thread = Thread { [mailbox, load] in
+            // Signals are for the program's own threads; and a write to a closed socket must not end the process with SIGPIPE.
+            var all = sigset_t()
+            sigfillset(&all)
+            pthread_sigmask(SIG_BLOCK, &all, nil)
+            CurlLoop(epoll: epoll, mailbox: mailbox, load: load, configuration: configuration).run()
+        }
+        thread.name = "approov-curl"
+        thread.start()
+    }
+
+    deinit { mailbox.post(.stop) }
+
+    /// Ends every request under way with `shutDown`, closes the connections and ends the thread. Later requests fail.
+    public func shutdown() {
+        mailbox.post(.stop)
+    }
+
+    /// Sends a request; see ``HTTPTransport/send(_:)``.
+    ///
+    /// - Parameter request: the request.
+    /// - Returns: the response, its body to be read.
+    /// - Throws: `TransportError`; `CancellationError` when the task is cancelled.
+    public func send(_ request: TransportRequest) async throws -> TransportResponse {
+        try Task.checkCancellation()
+        let transfer = try prepare(request)
+        let head: CurlExchange.RawHead = try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiter in
+                transfer.exchange.expectHead(waiter)
+                start(transfer)
+            }
+        } onCancel: {
+            transfer.cancel()
+            mailbox.post(.cancel(transfer))
+        }
+        let body = CurlBodySource(transfer: transfer, mailbox: mailbox)
+        let (version, status, fields) = try ResponseHeadParser.parse(head)
+        return TransportResponse(
+            status: status, headerFields: fields, version: version, url: request.url, body: ResponseBody(source: body))
+    }
+
+    private func prepare(_ request: TransportRequest) throws(TransportError) -> CurlTransfer {
+        let terms = try terms(of: request)
+        let upload = try CurlUpload(
+            request.body, offersDecoding: request.options.decompresses && request.headerFields[.acceptEncoding] == nil)
+        let transfer = try CurlTransfer(handles: handles, upload: upload, request: request, terms: terms)
+        try transfer.configure(request, library: library)
+        return transfer
+    }
+
+    private func terms(of request: TransportRequest) throws(TransportError) -> TrustHook.Terms? {
+        let host = request.url.host
+        guard request.url.isSecure else {
+            guard !request.policy.hasRule(for: host) else {
+                throw TransportError(.trustRefused, "\(host) is evaluated or protected, so it is never called over http; use https")
+            }
+            return nil
+        }
+        do throws(TrustRefusal) {
+            return TrustHook.Terms(
+                host: host, rule: try request.policy.rule(for: host), defaultAnchors: request.policy.defaultAnchors,
+                generation: request.policy.generation)
+        } catch {
+            throw TransportError(.trustRefused, "\(host) may not be called under the policy in force", cause: error)
+        }
+    }
+
+    private func start(_ transfer: CurlTransfer) {
+        guard load.enter() else {
+            return transfer.fail(
+                TransportError(.tooManyRequests, "\(load.limit) requests are under way already; send fewer at once or raise the limit"))
+        }
+        let accepted = mailbox.post(.start(transfer))
+        guard accepted else {
+            load.leave()
+            return transfer.fail(TransportError(.shutDown, "the transport was shut down"))
+        }
+        transfer.upload.startProducing { [mailbox] in mailbox.post(.unpause(transfer)) }
+    }
+}
+
+/// How many requests are under way, against the most there may be.
+final class CurlLoad: Sendable {
+    let limit: Int
+    private let count = Atomic(0)
+
+    init(limit: Int) { self.limit = limit }
+
+    func enter() -> Bool {
+        guard count.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
+            leave()
+            return false
+        }
+        return true
+    }
+
+    func leave() {
+        count.wrappingSubtract(1, ordering: .relaxed)
+    }
+}
+
+/// The body of a response that libcurl receives. Its end, or its being dropped, ends the transfer.
+final class CurlBodySource: ResponseBodySource {
+    private let transfer: CurlTransfer
+    private let mailbox: CurlMailbox
+
+    init(transfer: CurlTransfer, mailbox: CurlMailbox) {
+        self.transfer = transfer
+        self.mailbox = mailbox
+    }
+
+    deinit {
+        // A message to a transfer that is over does nothing.
+        if !transfer.exchange.isOver { mailbox.post(.cancel(transfer)) }
+    }
+
+    func next() async throws -> [UInt8]? {
+        // Copies, because a cancellation may outlive the consumer.
+        let (transfer, mailbox) = (transfer, mailbox)
+        return try await withTaskCancellationHandler {
+            try await transfer.exchange.next { mailbox.post(.unpause(transfer)) }
+        } onCancel: {
+            mailbox.post(.cancel(transfer))
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import COpenSSL
+import CertificatePinning
+import CLibCurl
+import Synchronization
+
+/// What one TLS handshake is judged by, and how it was judged. Lives as long as the connection's SSL_CTX, which retains it.
+final class TrustHook: Sendable {
+    /// What the connection is judged by.
+    struct Terms: Sendable {
+        let host: CanonicalHost
+        let rule: TrustRule
+        let defaultAnchors: TrustAnchors
+        let generation: UInt64
+    }
+
+    enum Outcome: Sendable {
+        case notEvaluated
+        case trusted
+        case refused(TrustRefusal)
+    }
+
+    let terms: Terms
+    private let state = Mutex(Outcome.notEvaluated)
+
+    init(_ terms: Terms) { self.terms = terms }
+
+    var outcome: Outcome { state.withLock { $0 } }
+
+    /// The slot of every SSL_CTX that holds its hook; negative when OpenSSL has no memory for one.
+    private static let slot = copenssl_ssl_ctx_new_slot { _, pointer, _, _, _, _ in
+        guard let pointer else { return }
+        Unmanaged<TrustHook>.fromOpaque(pointer).release()
+    }
+
+    /// Puts this hook into the handshakes of an SSL_CTX that libcurl is about to use.
+    ///
+    /// - Parameter context: the SSL_CTX*, from CURLOPT_SSL_CTX_FUNCTION.
+    /// - Returns: false when OpenSSL refused; the connection must not be made then.
+    func install(in context: OpaquePointer) -> Bool {
+        guard Self.slot >= 0 else { return false }
+        guard ChainValidator.harden(sslContext: context) else { return false }
+        let pointer = Unmanaged.passRetained(self).toOpaque()
+        guard SSL_CTX_set_ex_data(context, Self.slot, pointer) == 1 else {
+            Unmanaged<TrustHook>.fromOpaque(pointer).release()
+            return false
+        }
+        copenssl_ssl_ctx_set_verify(
+            context,
+            { storeContext, argument in
+                guard let storeContext, let argument else { return 0 }
+                return Unmanaged<TrustHook>.fromOpaque(argument).takeUnretainedValue().judge(storeContext) ? 1 : 0
+            }, pointer)
+        return true
+    }
+
+    /// The hook of the connection that carries a transfer.
+    ///
+    /// - Parameter easy: the transfer's easy handle.
+    /// - Returns: nil when the connection has no TLS or was not made with a hook.
+    static func ofConnection(carrying easy: UnsafeMutableRawPointer) -> TrustHook? {
+        guard slot >= 0, let ssl = clibcurl_get_ssl(easy), let context = SSL_get_SSL_CTX(OpaquePointer(ssl)),
+            let pointer = SSL_CTX_get_ex_data(context, slot)
+        else { return nil }
+        // A resumed session skipped the verify callback; none is offered, so one that appears is not trusted.
+        guard SSL_session_reused(OpaquePointer(ssl)) == 0 else { return nil }
+        return Unmanaged<TrustHook>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    private func judge(_ storeContext: OpaquePointer) -> Bool {
+        let verdict = ChainValidator.evaluate(
+            handshake: storeContext, host: terms.host, rule: terms.rule, defaultAnchors: terms.defaultAnchors, time: nil)
+        return state.withLock { outcome in
+            switch verdict {
+            case .success:
+                outcome = .trusted
+                return true
+            case .failure(let refusal):
+                outcome = .refused(refusal)
+                return false
+            }
+        }
+    }
+}

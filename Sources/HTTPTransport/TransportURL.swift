@@ -1,0 +1,95 @@
+public import CertificatePinning
+public import Foundation
+
+/// An absolute http or https URL with its host in canonical form.
+///
+/// The host that is connected to, the one that is pinned and the one a token is asked for are this one value, so that no
+/// spelling of a name can reach a server without that name's pins.
+public struct TransportURL: Hashable, Sendable, CustomStringConvertible {
+    /// True for https.
+    public let isSecure: Bool
+    /// The host in canonical form.
+    public let host: CanonicalHost
+    /// The port, the scheme's default when the URL names none.
+    public let port: Int
+    /// Path and query as they go on the request line (RFC 9112 section 3.2.1, origin-form); at least "/".
+    public let target: String
+    /// The whole URL in canonical form, without a fragment.
+    public let text: String
+
+    /// Scheme, host and port: what RFC 6454 compares.
+    public var origin: String {
+        let scheme = isSecure ? "https" : "http"
+        return "\(scheme)://\(host.urlText):\(port)"
+    }
+
+    /// The canonical URL, safe to print: user information is refused, but a query may hold what its author put there.
+    public var description: String { text }
+
+    /// Reads an absolute URL (RFC 3986 section 3, the hierarchical form with an authority).
+    ///
+    /// - Parameter text: at most 65,536 bytes of visible ASCII.
+    /// - Throws: `TransportError` `invalidURL` for any other scheme, a host that has no canonical form, user information, a
+    ///   port outside 1...65535, a backslash, a space, a control or a non-ASCII character.
+    public init(_ text: String) throws {
+        guard text.utf8.count <= 65_536 else { throw TransportError.url("it is longer than 65,536 bytes") }
+        var rest = Substring(text)
+        for byte in rest.utf8 where byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "\\") {
+            throw TransportError.url("it has a space, control, backslash or non-ASCII character; percent-encode it")
+        }
+        if rest.utf8.starts(with: "https://".utf8) {
+            (isSecure, rest) = (true, rest.dropFirst(8))
+        } else if rest.utf8.starts(with: "http://".utf8) {
+            (isSecure, rest) = (false, rest.dropFirst(7))
+        } else if let scheme = text.utf8.firstIndex(of: UInt8(ascii: ":")).map({ text[..<$0].lowercased() }),
+            ["http", "https"].contains(scheme), text.dropFirst(scheme.utf8.count).utf8.starts(with: "://".utf8)
+        {
+            (isSecure, rest) = (scheme == "https", rest.dropFirst(scheme.utf8.count + 3))
+        } else {
+            throw TransportError.url("it must start with https:// or http://")
+        }
+
+        let authorityEnd = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+        let authority = rest[..<(authorityEnd ?? rest.endIndex)]
+        (host, port) = try Self.hostAndPort(authority, isSecure: isSecure)
+
+        var target = authorityEnd.map { rest[$0...] } ?? ""
+        if let fragment = target.utf8.firstIndex(of: UInt8(ascii: "#")) { target = target[..<fragment] }
+        self.target = target.utf8.first == UInt8(ascii: "/") ? String(target) : "/" + target
+        let portText = port == (isSecure ? 443 : 80) ? "" : ":\(port)"
+        self.text = (isSecure ? "https://" : "http://") + host.urlText + portText + self.target
+    }
+
+    /// Reads Foundation's URL; the same rules as ``init(_:)-(String)``.
+    ///
+    /// - Parameter url: an absolute URL, or one relative to a base that makes it so.
+    /// - Throws: `TransportError` `invalidURL`.
+    public init(_ url: URL) throws {
+        try self.init(url.absoluteString)
+    }
+
+    private static func hostAndPort(_ authority: Substring, isSecure: Bool) throws -> (CanonicalHost, Int) {
+        guard !authority.utf8.contains(UInt8(ascii: "@")) else {
+            throw TransportError.url("user information is not allowed in it; send an Authorization header instead")
+        }
+        var host = authority
+        var port = isSecure ? 443 : 80
+        // The colon of a port stands after the last bracket; those within brackets belong to an IPv6 address.
+        let afterBracket = authority.utf8.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
+        if let colon = authority[afterBracket...].utf8.firstIndex(of: UInt8(ascii: ":")) {
+            host = authority[..<colon]
+            let digits = authority[authority.utf8.index(after: colon)...]
+            if !digits.isEmpty {
+                guard digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits),
+                    (1...65_535).contains(number)
+                else { throw TransportError.url("its port must be a number from 1 to 65535") }
+                port = number
+            }
+        }
+        do {
+            return (try CanonicalHost(String(host)), port)
+        } catch {
+            throw TransportError(.invalidURL, "the URL's host has no canonical form", cause: error)
+        }
+    }
+}
