@@ -1,6 +1,8 @@
 public import CertificatePinning
 
-/// Why a request could not be performed: a stable code, what to do, and the cause. Holds no header value and no body.
+/// Why a request could not be performed: a stable code, what to do, and the cause.
+///
+/// Holds no header value and no body.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The kinds of failure; stable and comparable.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -34,7 +36,9 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let tlsFailed = Code(.tlsFailed)
         /// The server's certificate was refused; ``TransportError/refusal`` says why.
         public static let trustRefused = Code(.trustRefused)
-        /// The connection ended before the response was whole. The server may have processed the request.
+        /// The connection ended before the response was whole.
+        ///
+        /// The server may have processed the request.
         public static let connectionLost = Code(.connectionLost)
         /// The response's header section is larger than allowed.
         public static let headerTooLarge = Code(.headerTooLarge)

@@ -7,8 +7,10 @@ public struct TransportRequest: Sendable {
     public var url: TransportURL
     /// The method; GET unless said otherwise.
     public var method: HTTPRequest.Method
-    /// The header fields. `Host`, `Content-Length`, `Connection` and `Transfer-Encoding` are the transport's own: a field of that
-    /// name is refused, except a `Host` equal to the URL's and a `Content-Length`, which is left out and written anew.
+    /// The header fields.
+    ///
+    /// `Host`, `Content-Length`, `Connection` and `Transfer-Encoding` are the transport's own: a field of that name is refused,
+    /// except a `Host` equal to the URL's and a `Content-Length`, which is left out and written anew.
     public var headerFields: HTTPFields
     /// The content.
     public var body: RequestBody
@@ -52,7 +54,9 @@ public struct TransportRequest: Sendable {
 public struct TransferOptions: Sendable {
     /// How long name look-up, TCP and TLS may take together.
     public var connectTimeout: Duration = .seconds(30)
-    /// How long no byte may move in either direction. Waiting for a slow consumer of the body does not count.
+    /// How long no byte may move in either direction.
+    ///
+    /// Waiting for a slow consumer of the body does not count.
     public var idleTimeout: Duration = .seconds(60)
     /// How long the whole transfer may take; nil: no bound.
     public var totalTimeout: Duration?
@@ -60,15 +64,25 @@ public struct TransferOptions: Sendable {
     public var maximumHeaderBytes = 65_536
     /// The largest decoded body accepted, in bytes; nil: no bound, which is safe only for a body that is streamed.
     public var maximumBodyBytes: Int?
-    /// Whether gzip, br and zstd are offered and decoded. A request with its own `Accept-Encoding` gets its response as sent.
+    /// Whether gzip, br and zstd are offered and decoded.
+    ///
+    /// A request with its own `Accept-Encoding` gets its response as sent.
     public var decompresses = true
-    /// Called with the bytes of the request's content handed to the connection so far. On the transport's thread: must not block.
+    /// Called with the bytes of the request's content handed to the connection so far.
+    ///
+    /// On the transport's thread: must not block.
     public var onUpload: (@Sendable (TransferProgress) -> Void)?
-    /// Called with the decoded bytes of the response's content received so far. On the transport's thread: must not block.
+    /// Called with the decoded bytes of the response's content received so far.
+    ///
+    /// On the transport's thread: must not block.
     public var onDownload: (@Sendable (TransferProgress) -> Void)?
-    /// The proxy to go through; nil: none. The environment's proxy variables are never read.
+    /// The proxy to go through; nil: none.
+    ///
+    /// The environment's proxy variables are never read.
     public var proxy: ProxyConfiguration?
-    /// Overrides what the method says about idempotency. A request that is not idempotent is never put on the wire twice.
+    /// Overrides what the method says about idempotency.
+    ///
+    /// A request that is not idempotent is never put on the wire twice.
     public var isIdempotent: Bool?
 
     /// The defaults above.
@@ -95,7 +109,9 @@ public struct TransferProgress: Sendable, Hashable {
 
 /// A proxy that the caller configured.
 public struct ProxyConfiguration: Sendable, Hashable {
-    /// How to talk to the proxy. A proxy that is itself reached over TLS is not supported.
+    /// How to talk to the proxy.
+    ///
+    /// A proxy that is itself reached over TLS is not supported.
     public enum Kind: Sendable, Hashable {
         /// HTTP, with CONNECT for https (RFC 9110 section 9.3.6).
         case http

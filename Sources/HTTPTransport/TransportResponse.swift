@@ -4,9 +4,11 @@ public import HTTPTypes
 public struct TransportResponse: Sendable {
     /// The final status, 200...599 or what the server invented beyond; interim 1xx responses are not shown.
     public let status: Int
-    /// The header fields in order, repeated ones apart. A body that was decompressed comes without `Content-Encoding` and `Content-Length`.
+    /// The header fields in order, repeated ones apart.
+    ///
+    /// A body that was decompressed comes without `Content-Encoding` and `Content-Length`.
     public let headerFields: HTTPFields
-    /// The protocol: "HTTP/1.1", "HTTP/2" …
+    /// The protocol, such as "HTTP/1.1" or "HTTP/2".
     public let version: String
     /// The URL that answered: the request's, because a transport follows no redirect.
     public let url: TransportURL

@@ -39,6 +39,8 @@ final class CurlExchange: Sendable {
     /// The next part of the body, nil at its end.
     ///
     /// - Parameter unpause: called when enough has been read for receiving to go on.
+    /// - Returns: at least one byte, or nil.
+    /// - Throws: what the transfer failed with.
     func next(unpause: () -> Void) async throws -> [UInt8]? {
         switch state.withLock({ Self.read(&$0) }) {
         case .part(let part, let mayGoOn):
@@ -79,7 +81,9 @@ final class CurlExchange: Sendable {
 
     // MARK: The driver
 
-    /// Hands the head to the task that asked. Later calls do nothing.
+    /// Hands the head to the task that asked.
+    ///
+    /// Later calls do nothing.
     func deliver(_ head: RawHead) {
         let waiter = state.withLock { state in
             defer { state.headWaiter = nil }

@@ -11,7 +11,9 @@ struct CurlLibrary: Sendable {
     /// The content encodings it can undo, as an `Accept-Encoding` value.
     let contentEncodings: String
 
-    /// The library that is linked. Initialises it at the first use.
+    /// The library that is linked.
+    ///
+    /// Initialises it at the first use.
     static let linked = CurlLibrary()
 
     private init() {

@@ -2,7 +2,9 @@ import CLibCurl
 import CertificatePinning
 import Foundation
 
-/// What the driver's thread does: waits for sockets, timers and messages, and lets libcurl work. Never leaves its thread.
+/// What the driver's thread does: waits for sockets, timers and messages, and lets libcurl work.
+///
+/// Never leaves its thread.
 final class CurlLoop {
     let epoll: Int32
     /// The monotonic clock in nanoseconds, read once a round.

@@ -2,8 +2,9 @@ import CLibCurl
 import CertificatePinning
 import Foundation
 
-/// The connections of one policy generation: one libcurl multi handle. No connection ever leaves its generation. Belongs to the
-/// driver's thread.
+/// The connections of one policy generation: one libcurl multi handle.
+///
+/// No connection ever leaves its generation. Belongs to the driver's thread.
 final class CurlPool {
     let multi: UnsafeMutableRawPointer
     let generation: UInt64

@@ -3,7 +3,9 @@ import CertificatePinning
 import HTTPTypes
 
 extension CurlTransfer {
-    /// Tells libcurl everything about the request. The rules that must hold for every request stand first (design: TLS rules).
+    /// Tells libcurl everything about the request.
+    ///
+    /// The rules that must hold for every request stand first (design: TLS rules).
     func configure(_ request: TransportRequest, library: CurlLibrary) throws(TransportError) {
         try setInvariants()
         try setTrust()

@@ -56,7 +56,9 @@ final class CurlTransfer: @unchecked Sendable {
     /// Whether the task that asked has been cancelled; it may be before the driver hears of the transfer.
     var isCancelled: Bool { cancellation.load(ordering: .relaxed) }
 
-    /// Says that nobody waits for the transfer any more. The driver must be told, too.
+    /// Says that nobody waits for the transfer any more.
+    ///
+    /// The driver must be told, too.
     func cancel() { cancellation.store(true, ordering: .relaxed) }
 
     // MARK: libcurl's callbacks, on the driver's thread

@@ -61,7 +61,9 @@ public final class CurlTransport: HTTPTransport {
 
     deinit { mailbox.post(.stop) }
 
-    /// Ends every request under way with `shutDown`, closes the connections and ends the thread. Later requests fail.
+    /// Ends every request under way with `shutDown`, closes the connections and ends the thread.
+    ///
+    /// Later requests fail.
     public func shutdown() {
         mailbox.post(.stop)
     }
@@ -149,7 +151,9 @@ final class CurlLoad: Sendable {
     }
 }
 
-/// The body of a response that libcurl receives. Its end, or its being dropped, ends the transfer.
+/// The body of a response that libcurl receives.
+///
+/// Its end, or its being dropped, ends the transfer.
 final class CurlBodySource: ResponseBodySource {
     private let transfer: CurlTransfer
     private let mailbox: CurlMailbox

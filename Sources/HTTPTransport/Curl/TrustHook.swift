@@ -3,7 +3,9 @@ import CertificatePinning
 import CLibCurl
 import Synchronization
 
-/// What one TLS handshake is judged by, and how it was judged. Lives as long as the connection's SSL_CTX, which retains it.
+/// What one TLS handshake is judged by, and how it was judged.
+///
+/// Lives as long as the connection's SSL_CTX, which retains it.
 final class TrustHook: Sendable {
     /// What the connection is judged by.
     struct Terms: Sendable {
