@@ -12,7 +12,7 @@ extension JSONValue {
         guard bytes.count <= limit else {
             throw AttestationError(.tooLarge, "\(bytes.count) bytes of JSON where \(limit) are allowed")
         }
-        try bytes.withUnsafeBufferPointer { (buffer) throws(AttestationError) in try JSONValue.scan(buffer) }
+        try JSONValue.precheck(bytes)
         var problem = json_error_t()
         let parsed = bytes.withUnsafeBytes { raw in
             json_loadb(raw.baseAddress?.assumingMemoryBound(to: CChar.self), raw.count, Int(JSON_REJECT_DUPLICATES), &problem)
@@ -27,7 +27,11 @@ extension JSONValue {
         self = try JSONValue.convert(root)
     }
 
-    /// Refuses NUL and deep nesting before the parser, which recurses, sees the text.
+    /// Refuses NUL and deep nesting before a parser, which recurses, sees the text.
+    package static func precheck(_ bytes: [UInt8]) throws(AttestationError) {
+        try bytes.withUnsafeBufferPointer { (buffer) throws(AttestationError) in try scan(buffer) }
+    }
+
     private static func scan(_ bytes: UnsafeBufferPointer<UInt8>) throws(AttestationError) {
         var depth = 0
         var inString = false

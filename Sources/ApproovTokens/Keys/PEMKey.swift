@@ -1,0 +1,153 @@
+import Attestation
+import COpenSSL
+
+/// A private or public key of OpenSSL's, read from PEM without ever asking for a passphrase, and checked for what tokens need.
+struct PEMKey: ~Copyable {
+    static let minimumRSABits = 2_048
+    /// Longer keys make verification slow enough to be an attack.
+    static let maximumRSABits = 8_192
+    private static let maximumBytes = 16 * 1024
+
+    private let key: OpaquePointer
+
+    private init(taking key: OpaquePointer) {
+        self.key = key
+    }
+
+    deinit {
+        EVP_PKEY_free(key)
+    }
+
+    /// Reads a private key, PKCS #8 or the older forms, not encrypted.
+    static func privateKey(pem: String, for algorithm: TokenAlgorithm) throws(TokenError) -> PEMKey {
+        guard !pem.contains("ENCRYPTED") else {
+            throw TokenError(.malformedKey, "the private key is encrypted: decrypt it first with `openssl pkey -in KEY`")
+        }
+        return try read(pem, for: algorithm, what: "private key") { bio in
+            // Without a callback of ours OpenSSL would ask the terminal for a passphrase.
+            PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
+        }
+    }
+
+    /// Reads a SubjectPublicKeyInfo (RFC 7468 section 13).
+    static func publicKey(pem: String, for algorithm: TokenAlgorithm) throws(TokenError) -> PEMKey {
+        guard !pem.contains("PRIVATE KEY") else {
+            throw TokenError(.malformedKey, "a private key where a public one belongs: use `openssl pkey -in KEY -pubout`")
+        }
+        return try read(pem, for: algorithm, what: "public key") { bio in
+            PEM_read_bio_PUBKEY(bio, nil, { _, _, _, _ in -1 }, nil)
+        }
+    }
+
+    /// A new key: RSA of 2,048 bits, or P-256.
+    static func generate(_ algorithm: TokenAlgorithm) throws(TokenError) -> PEMKey {
+        let isRSA = algorithm == .rs256
+        let context = EVP_PKEY_CTX_new_id(isRSA ? EVP_PKEY_RSA : EVP_PKEY_EC, nil)
+        defer {
+            EVP_PKEY_CTX_free(context)
+            ERR_clear_error()
+        }
+        var key: OpaquePointer?
+        guard algorithm != .hs256, let context, EVP_PKEY_keygen_init(context) == 1,
+            isRSA
+                ? EVP_PKEY_CTX_set_rsa_keygen_bits(context, Int32(minimumRSABits)) == 1
+                : EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1,
+            EVP_PKEY_keygen(context, &key) == 1, let key
+        else { throw TokenError(.malformedKey, "no key pair could be made for \(algorithm.rawValue)") }
+        return PEMKey(taking: key)
+    }
+
+    private static func read(
+        _ pem: String, for algorithm: TokenAlgorithm, what: String, _ parse: (OpaquePointer) -> OpaquePointer?
+    ) throws(TokenError) -> PEMKey {
+        defer { ERR_clear_error() }
+        let bytes = Array(pem.utf8)
+        guard (1...maximumBytes).contains(bytes.count), let bio = BIO_new_mem_buf(bytes, Int32(bytes.count)) else {
+            throw TokenError(.malformedKey, "the \(what) is empty or longer than \(maximumBytes) bytes")
+        }
+        defer { BIO_free(bio) }
+        guard let parsed = parse(bio) else {
+            throw TokenError(.malformedKey, "the \(what) is not an unencrypted PEM key: check the file")
+        }
+        let key = PEMKey(taking: parsed)
+        try key.check(for: algorithm)
+        return key
+    }
+
+    private func check(for algorithm: TokenAlgorithm) throws(TokenError) {
+        let type = EVP_PKEY_get_base_id(key)
+        switch algorithm {
+        case .hs256: throw TokenError(.malformedKey, "HS256 takes an account secret, not a PEM key")
+        case .rs256:
+            guard type == EVP_PKEY_RSA else { throw TokenError(.malformedKey, "RS256 takes an RSA key") }
+            guard bits >= PEMKey.minimumRSABits else {
+                throw TokenError(.weakKey, "an RSA key of \(bits) bits: use \(PEMKey.minimumRSABits) or more")
+            }
+            guard bits <= PEMKey.maximumRSABits else {
+                throw TokenError(.malformedKey, "an RSA key of \(bits) bits: use \(PEMKey.maximumRSABits) or fewer")
+            }
+        case .es256:
+            // libjwt would sign and verify ES256 with any curve.
+            var name = [CChar](repeating: 0, count: 64)
+            var length = 0
+            guard type == EVP_PKEY_EC, EVP_PKEY_get_group_name(key, &name, name.count, &length) == 1,
+                name.prefix(length).elementsEqual("prime256v1".utf8.map(CChar.init))
+            else { throw TokenError(.malformedKey, "ES256 takes a key on the curve P-256") }
+        }
+    }
+
+    private var bits: Int { Int(EVP_PKEY_get_bits(key)) }
+
+    /// The bytes of a signature in a token.
+    func signatureBytes(for algorithm: TokenAlgorithm) -> Int {
+        algorithm == .rs256 ? (bits + 7) / 8 : 64
+    }
+
+    /// The private key as unencrypted PKCS #8 PEM.
+    func privatePEM() throws(TokenError) -> String {
+        try written { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }
+    }
+
+    /// The public key as SubjectPublicKeyInfo PEM.
+    func publicPEM() throws(TokenError) -> String {
+        try written { PEM_write_bio_PUBKEY($0, key) }
+    }
+
+    private func written(_ write: (OpaquePointer) -> Int32) throws(TokenError) -> String {
+        defer { ERR_clear_error() }
+        guard let bio = BIO_new(BIO_s_mem()) else { throw TokenError(.malformedKey, "out of memory") }
+        defer { BIO_free(bio) }
+        guard write(bio) == 1 else { throw TokenError(.malformedKey, "the key cannot be written") }
+        var buffer = [UInt8](repeating: 0, count: PEMKey.maximumBytes)
+        let count = BIO_read(bio, &buffer, Int32(buffer.count))
+        guard count > 0, count < buffer.count else { throw TokenError(.malformedKey, "the key cannot be written") }
+        return String(decoding: buffer[..<Int(count)], as: UTF8.self)
+    }
+
+    /// The public key's own members of a JWK (RFC 7518 section 6).
+    func jwkMembers(for algorithm: TokenAlgorithm) throws(TokenError) -> [String: JSONValue] {
+        if algorithm == .rs256 {
+            return ["kty": "RSA", "n": .string(try number("n")), "e": .string(try number("e"))]
+        }
+        var point = [UInt8](repeating: 0, count: 256)
+        var length = 0
+        // The uncompressed point: 4, x, y.
+        guard EVP_PKEY_get_octet_string_param(key, "pub", &point, point.count, &length) == 1, length == 65, point[0] == 4 else {
+            throw TokenError(.malformedKey, "the key's point cannot be read")
+        }
+        return [
+            "kty": "EC", "crv": "P-256", "x": .string(Base64URL.encode(point[1..<33])), "y": .string(Base64URL.encode(point[33..<65])),
+        ]
+    }
+
+    private func number(_ name: String) throws(TokenError) -> String {
+        var number: OpaquePointer?
+        guard EVP_PKEY_get_bn_param(key, name, &number) == 1, let number else {
+            throw TokenError(.malformedKey, "the key's numbers cannot be read")
+        }
+        defer { BN_free(number) }
+        var bytes = [UInt8](repeating: 0, count: (Int(BN_num_bits(number)) + 7) / 8)
+        BN_bn2bin(number, &bytes)
+        return Base64URL.encode(bytes)
+    }
+}

@@ -1,0 +1,48 @@
+public import Attestation
+import CLibJWT
+import Glibc
+
+/// Makes tokens.
+public struct TokenSigner: Sendable {
+    /// The key that signs.
+    public let key: SigningKey
+
+    /// A signer; it proves once that it can sign and that its verification key agrees.
+    ///
+    /// - Throws: `TokenError.signingFailed` when libjwt cannot use the key.
+    public init(key: SigningKey) throws(TokenError) {
+        self.key = key
+        let probe = try sign(TokenClaims(exp: 1))
+        guard LibJWT.verifies(Array(probe.utf8), key: key.verificationKey) else {
+            throw TokenError(.signingFailed, "the key does not verify what it signs")
+        }
+    }
+
+    /// A token with these claims.
+    ///
+    /// - Throws: `TokenError.signingFailed` when a claim cannot be written or the token would be longer than verifiers take.
+    public func sign(_ claims: TokenClaims) throws(TokenError) -> String {
+        var created: OpaquePointer?
+        guard jwt_new(&created) == 0, let token = created else { throw TokenError(.signingFailed, "out of memory") }
+        defer { jwt_free(token) }
+        let json = String(decoding: claims.json.serialized(), as: UTF8.self)
+        guard jwt_add_grants_json(token, json) == 0 else {
+            throw TokenError(.signingFailed, "libjwt does not take the claims: leave NUL characters out")
+        }
+        if let kid = key.kid, jwt_add_header(token, "kid", kid) != 0 {
+            throw TokenError(.signingFailed, "libjwt does not take the key's name")
+        }
+        // The type is ours, whatever libjwt's version would write by itself.
+        _ = jwt_del_headers(token, "typ")
+        guard jwt_add_header(token, "typ", "JWT") == 0 else { throw TokenError(.signingFailed, "libjwt does not take the type") }
+        guard jwt_set_alg(token, key.algorithm.libjwt, key.material, Int32(key.material.count)) == 0,
+            let encoded = jwt_encode_str(token)
+        else { throw TokenError(.signingFailed, "libjwt cannot sign with this key") }
+        defer { free(encoded) }
+        let text = String(cString: encoded)
+        guard text.utf8.count <= TokenVerifier.maximumTokenBytes else {
+            throw TokenError(.signingFailed, "the token would be longer than \(TokenVerifier.maximumTokenBytes) bytes: shorten its claims")
+        }
+        return text
+    }
+}

@@ -1,0 +1,44 @@
+import Attestation
+
+/// A token's header: algorithm and name of the key, and nothing that could send a verifier elsewhere.
+struct TokenHeader {
+    /// The most bytes of a decoded header.
+    static let maximumBytes = 1_024
+
+    let algorithm: String
+    let kid: String?
+
+    /// Reads a header strictly: `alg`, `kid` and `typ` only, so neither `crit` nor `jwk`, `jku`, `x5u`, `x5c`, `b64` or `zip`.
+    init(_ segment: UnsafeBufferPointer<UInt8>) throws(TokenError) {
+        guard let bytes = Base64URL.decode(utf8: segment) else { throw TokenError(.malformed, "the header is not base64url") }
+        do {
+            let members = try JSONValue(parsing: bytes, limit: TokenHeader.maximumBytes).object()
+            guard members.keys.allSatisfy({ $0 == "alg" || $0 == "kid" || $0 == "typ" }) else {
+                throw TokenError(.malformed, "the header has another member than alg, kid and typ")
+            }
+            guard members["typ"] == nil || members["typ"] == "JWT" else { throw TokenError(.malformed, "the type is not JWT") }
+            guard let algorithm = members["alg"] else { throw TokenError(.wrongAlgorithm, "no algorithm") }
+            guard case .string(let name) = algorithm else { throw TokenError(.malformed, "the algorithm is not a string") }
+            self.algorithm = name
+            kid = try members["kid"].map { try $0.string() }
+        } catch let error as TokenError {
+            throw error
+        } catch {
+            throw TokenError(.malformed, "the header is not a strict JSON object", cause: error)
+        }
+    }
+
+    /// The usual spellings of a header for a key, as base64url: a token that begins with one needs no parsing.
+    static func usualSpellings(algorithm: TokenAlgorithm, kid: String?) -> [[UInt8]] {
+        let alg = #""alg":"\#(algorithm.rawValue)""#
+        let typ = #""typ":"JWT""#
+        var orders = [[alg, typ], [typ, alg], [alg]]
+        if let kid {
+            // Characters that JSON writes in more than one way are left to the parser.
+            guard kid.utf8.allSatisfy({ $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) else { return [] }
+            let name = #""kid":"\#(kid)""#
+            orders = [[alg, name, typ], [alg, typ, name], [typ, alg, name], [name, alg, typ], [name, typ, alg]]
+        }
+        return orders.map { Array(Base64URL.encode(Array("{\($0.joined(separator: ","))}".utf8)).utf8) }
+    }
+}

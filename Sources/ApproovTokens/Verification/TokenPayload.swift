@@ -1,0 +1,82 @@
+import Attestation
+import CJansson
+
+/// A payload's claims, read with jansson from the bytes that were signed: no member twice, every known claim of its type.
+///
+/// libjwt's own reading is not used: of two equal members it keeps the last, and it reads a string as the number 0.
+struct TokenPayload {
+    let claims: TokenClaims
+    let nbf: Int64?
+
+    private static let safeIntegers: ClosedRange<Int64> = 1...(1 << 53 - 1)
+
+    /// Refuses what a parser should not see: NUL, and nesting beyond `JSONValue.maximumDepth`.
+    static func precheck(_ bytes: [UInt8]) throws(TokenError) {
+        do {
+            try JSONValue.precheck(bytes)
+        } catch {
+            throw TokenError(.malformed, "the payload is not strict JSON", cause: error)
+        }
+    }
+
+    /// Reads the claims of a payload that has passed `precheck(_:)`.
+    init(_ bytes: [UInt8]) throws(TokenError) {
+        let root = bytes.withUnsafeBytes { raw in
+            json_loadb(raw.baseAddress?.assumingMemoryBound(to: CChar.self), raw.count, Int(JSON_REJECT_DUPLICATES), nil)
+        }
+        guard let root else { throw TokenError(.malformed, "the payload is not strict JSON") }
+        defer { json_decref(root) }
+        guard root.pointee.type == JSON_OBJECT else { throw TokenError(.malformed, "the payload is not an object") }
+        guard let exp = try TokenPayload.integer(root, "exp") else { throw TokenError(.malformed, "the claim exp is missing") }
+        claims = TokenClaims(
+            exp: exp, iat: try TokenPayload.integer(root, "iat"), ip: try TokenPayload.string(root, "ip"),
+            did: try TokenPayload.string(root, "did"), arc: try TokenPayload.string(root, "arc"),
+            pay: try TokenPayload.string(root, "pay"), iss: try TokenPayload.string(root, "iss"),
+            aud: try TokenPayload.string(root, "aud"), ipk: try TokenPayload.string(root, "ipk"),
+            anno: try TokenPayload.strings(root, "anno"))
+        nbf = try TokenPayload.integer(root, "nbf")
+    }
+
+    private static func integer(_ object: UnsafeMutablePointer<json_t>, _ name: StaticString) throws(TokenError) -> Int64? {
+        guard let member = json_object_get(object, name.cString) else { return nil }
+        guard member.pointee.type == JSON_INTEGER, case let value = Int64(json_integer_value(member)), safeIntegers.contains(value) else {
+            throw TokenError(.malformed, "the claim \(name) is not a whole number above 0 and below 2^53")
+        }
+        return value
+    }
+
+    private static func string(_ object: UnsafeMutablePointer<json_t>, _ name: StaticString) throws(TokenError) -> String? {
+        guard let member = json_object_get(object, name.cString) else { return nil }
+        return try text(member, name)
+    }
+
+    private static func strings(_ object: UnsafeMutablePointer<json_t>, _ name: StaticString) throws(TokenError) -> [String]? {
+        guard let member = json_object_get(object, name.cString) else { return nil }
+        let count = json_array_size(member)
+        guard member.pointee.type == JSON_ARRAY, count <= TokenClaims.maximumAnnotations else {
+            throw TokenError(.malformed, "the claim \(name) is not an array of at most \(TokenClaims.maximumAnnotations) strings")
+        }
+        var texts: [String] = []
+        for index in 0..<count {
+            guard let element = json_array_get(member, index) else { continue }
+            texts.append(try text(element, name))
+        }
+        return texts
+    }
+
+    private static func text(_ value: UnsafeMutablePointer<json_t>, _ name: StaticString) throws(TokenError) -> String {
+        guard value.pointee.type == JSON_STRING, let bytes = json_string_value(value) else {
+            throw TokenError(.malformed, "the claim \(name) is of another type")
+        }
+        return String(decoding: UnsafeRawBufferPointer(start: bytes, count: json_string_length(value)), as: UTF8.self)
+    }
+}
+
+extension StaticString {
+    /// The text for C.
+    ///
+    /// Every literal ends with a NUL.
+    fileprivate var cString: UnsafePointer<CChar> {
+        UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self)
+    }
+}

@@ -1,0 +1,154 @@
+public import Attestation
+import Foundation
+
+/// Verifies tokens, in an order in which nothing is believed before it is checked: size and alphabet, header, key, signature, claims,
+/// binding.
+///
+/// It does no I/O and keeps no state between tokens; one verifier serves any number of threads.
+public struct TokenVerifier: Sendable {
+    /// The longest token that is looked at, in bytes.
+    ///
+    /// libjwt copies tokens to the stack, so this comes before everything else.
+    public static let maximumTokenBytes = 8_192
+    /// The most keys.
+    public static let maximumKeys = 64
+
+    private struct Entry: Sendable {
+        let key: VerificationKey
+        let usualHeaders: [[UInt8]]
+    }
+
+    private let entries: [Entry]
+    private let audience: String?
+    private let issuer: String?
+    private let maximumLifetime: Int64
+    private let clockSkew: Int64
+    private let time: any TimeSource
+
+    /// A verifier for a set of keys.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys; a token's `kid` chooses one, and a token without `kid` the one without a name.
+    ///   - audience: What `aud` must be; nil: not checked.
+    ///   - issuer: What `iss` must be; nil: not checked.
+    ///   - maximumLifetime: The longest lifetime in seconds, from `iat`, or from now for a token without.
+    ///   - clockSkew: How far `iat` and `nbf` may be ahead, in seconds. `exp` has no leeway.
+    ///   - time: Where the time comes from.
+    /// - Throws: `TokenError.unknownKey` without a key or with more than `maximumKeys`; `.duplicateKey` for two keys of one name.
+    public init(
+        keys: [VerificationKey], audience: String? = nil, issuer: String? = nil, maximumLifetime: Int = 86_400, clockSkew: Int = 30,
+        time: any TimeSource = SystemTimeSource()
+    ) throws(TokenError) {
+        guard (1...Self.maximumKeys).contains(keys.count) else {
+            throw TokenError(.unknownKey, "a verifier needs 1 to \(Self.maximumKeys) keys")
+        }
+        guard Set(keys.map(\.kid)).count == keys.count else {
+            throw TokenError(.duplicateKey, "two keys have the same name: give every key its own kid")
+        }
+        entries = keys.map { Entry(key: $0, usualHeaders: TokenHeader.usualSpellings(algorithm: $0.algorithm, kid: $0.kid)) }
+        self.audience = audience
+        self.issuer = issuer
+        self.maximumLifetime = Int64(max(1, maximumLifetime))
+        self.clockSkew = Int64(min(max(0, clockSkew), 3_600))
+        self.time = time
+    }
+
+    /// Verifies a token.
+    ///
+    /// - Parameters:
+    ///   - token: The token as received, without a prefix.
+    ///   - binding: What is asked of its binding.
+    /// - Returns: What the token says.
+    /// - Throws: `TokenError`; tell the caller no more than 401.
+    public func verify(_ token: String, binding: PayRule = .ignored) throws(TokenError) -> VerifiedToken {
+        // Before anything is copied: a long token must cost nothing.
+        guard token.utf8.count <= Self.maximumTokenBytes else { throw Self.malformed }
+        var token = token
+        return try token.withUTF8 { bytes in
+            Result { () throws(TokenError) in try verify(bytes, binding: binding) }
+        }.get()
+    }
+
+    private func verify(_ token: UnsafeBufferPointer<UInt8>, binding: PayRule) throws(TokenError) -> VerifiedToken {
+        guard let segments = TokenSegments(token) else { throw Self.malformed }
+        let key = try key(forHeader: UnsafeBufferPointer(rebasing: token[segments.header]))
+        // libjwt takes several spellings of one signature; we take the canonical one of the exact length.
+        guard let signature = Base64URL.decode(utf8: UnsafeBufferPointer(rebasing: token[segments.signature])),
+            signature.count == key.signatureBytes
+        else { throw TokenError(.badSignature, "the signature is not canonical base64url of \(key.signatureBytes) bytes") }
+        // libjwt parses the payload before it verifies, so what could hurt its parser is refused first.
+        guard let payload = Base64URL.decode(utf8: UnsafeBufferPointer(rebasing: token[segments.payload])) else { throw Self.malformed }
+        try TokenPayload.precheck(payload)
+        guard LibJWT.verifies(token, key: key) else { throw TokenError(.badSignature, "the signature does not verify") }
+        let parsed = try TokenPayload(payload)
+        try checkTimes(parsed)
+        if let audience, parsed.claims.aud != audience { throw TokenError(.wrongAudience, "the token is for another host") }
+        if let issuer, parsed.claims.iss != issuer { throw TokenError(.wrongIssuer, "the token is of another issuer") }
+        let isBound = try checkBinding(parsed.claims.pay, binding)
+        return VerifiedToken(claims: parsed.claims, kid: key.kid, algorithm: key.algorithm, isBound: isBound)
+    }
+
+    /// The key that the header names, if the header names that key's algorithm as well.
+    private func key(forHeader segment: UnsafeBufferPointer<UInt8>) throws(TokenError) -> VerificationKey {
+        for entry in entries {
+            for usual in entry.usualHeaders where usual.count == segment.count && usual.elementsEqual(segment) { return entry.key }
+        }
+        let header = try TokenHeader(segment)
+        guard let entry = entries.first(where: { $0.key.kid == header.kid }) else {
+            throw TokenError(.unknownKey, "no key has the name that the token gives")
+        }
+        guard header.algorithm == entry.key.algorithm.rawValue else {
+            throw TokenError(.wrongAlgorithm, "the key is for \(entry.key.algorithm.rawValue) and nothing else")
+        }
+        return entry.key
+    }
+
+    private func checkTimes(_ payload: TokenPayload) throws(TokenError) {
+        let seconds = time.date.timeIntervalSince1970
+        // Outside these bounds the clock is broken, and no token can be judged by it.
+        guard seconds >= 0, seconds < 9_007_199_254_740_992 else { throw TokenError(.expired, "the clock is not set") }
+        let now = Int64(seconds)
+        let exp = payload.claims.exp
+        guard now < exp else { throw TokenError(.expired, "the token is past its exp") }
+        for start in [payload.claims.iat, payload.nbf] {
+            guard start ?? 0 <= now + clockSkew else { throw TokenError(.notYetValid, "the token is of the future: check both clocks") }
+        }
+        // Every number here is between 0 and 2^53.
+        guard exp - (payload.claims.iat ?? now) <= maximumLifetime else {
+            throw TokenError(.lifetimeTooLong, "the token is good for more than \(maximumLifetime) seconds")
+        }
+    }
+
+    private func checkBinding(_ pay: String?, _ rule: PayRule) throws(TokenError) -> Bool {
+        let values: [String]
+        switch rule {
+        case .ignored: return false
+        case .optional(let lines): values = lines
+        case .required(let lines): values = lines
+        }
+        guard values.count <= 1 else {
+            throw TokenError(.bindingAmbiguous, "the binding header occurs \(values.count) times: send it once")
+        }
+        guard let pay else {
+            if case .optional = rule { return false }
+            throw TokenError(.bindingMissing, "the token is not bound")
+        }
+        guard let value = values.first else { throw TokenError(.bindingMissing, "the request lacks the binding header") }
+        guard let expected = Base64.decode(pay), expected.count == 32, Self.equal(expected, Binding.digest(of: value)) else {
+            throw TokenError(.bindingMismatch, "the token is bound to another value")
+        }
+        return true
+    }
+
+    /// Compares in a time that does not depend on where the first difference is.
+    private static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        guard left.count == right.count else { return false }
+        var difference: UInt8 = 0
+        for index in left.indices { difference |= left[index] ^ right[index] }
+        return difference == 0
+    }
+
+    private static var malformed: TokenError {
+        TokenError(.malformed, "not a token: three segments of base64url, \(maximumTokenBytes) bytes at most")
+    }
+}
