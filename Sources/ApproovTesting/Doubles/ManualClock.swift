@@ -1,0 +1,113 @@
+public import Attestation
+public import Foundation
+import Synchronization
+
+/// A source of time that stands still until a test moves it.
+///
+///     let clock = ManualClock()
+///     let service = try ApproovService(configuration: configuration, clock: clock, …)
+///     await clock.sleepers(atLeast: 1)   // the background refresh has gone to sleep
+///     clock.advance(by: .seconds(150))   // and now runs
+public final class ManualClock: TimeSource {
+    private struct Sleeper {
+        let deadline: Duration
+        let number: Int
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var date: Date
+        var uptime: Duration
+        var number = 0
+        var sleepers: [Sleeper] = []
+        var observers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+        mutating func satisfiedObservers() -> [CheckedContinuation<Void, Never>] {
+            let satisfied = observers.filter { $0.count <= sleepers.count }
+            observers.removeAll { $0.count <= sleepers.count }
+            return satisfied.map(\.continuation)
+        }
+    }
+
+    private let state: Mutex<State>
+
+    /// A clock that shows `date`, with an uptime of one hour.
+    /// - Parameter date: The calendar's time to begin with.
+    public init(date: Date = Date(timeIntervalSince1970: 1_750_000_000)) {
+        state = Mutex(State(date: date, uptime: .seconds(3600)))
+    }
+
+    /// The calendar's time, as the test set it.
+    public var date: Date { state.withLock(\.date) }
+
+    /// Time since some fixed moment; only ``advance(by:)`` moves it.
+    public var uptime: Duration { state.withLock(\.uptime) }
+
+    /// Returns when ``advance(by:)`` has moved the uptime by `duration`, at once when that is not positive.
+    /// - Parameter duration: How long to sleep.
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    public func sleep(for duration: Duration) async throws {
+        try Task.checkCancellation()
+        let number = state.withLock { state in
+            state.number += 1
+            return state.number
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let (isAwake, observers) = state.withLock { state in
+                    // Read under the lock: the cancellation handler either ran before this, or finds the sleeper after it.
+                    guard duration > .zero, !Task.isCancelled else { return (true, [CheckedContinuation<Void, Never>]()) }
+                    state.sleepers.append(.init(deadline: state.uptime + duration, number: number, continuation: continuation))
+                    return (false, state.satisfiedObservers())
+                }
+                for observer in observers { observer.resume() }
+                if isAwake { continuation.resume() }
+            }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                state.sleepers.firstIndex { $0.number == number }.map { state.sleepers.remove(at: $0) }
+            }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+        try Task.checkCancellation()
+    }
+
+    /// Moves date and uptime forward and wakes whoever slept long enough, earliest deadline first.
+    /// - Parameter duration: How far to move; not negative.
+    public func advance(by duration: Duration) {
+        precondition(duration >= .zero, "uptime never goes back; use setDate for a calendar that jumps")
+        let woken = state.withLock { state in
+            state.uptime += duration
+            state.date += duration / .seconds(1)
+            let woken = state.sleepers.filter { $0.deadline <= state.uptime }
+            state.sleepers.removeAll { $0.deadline <= state.uptime }
+            return woken.sorted { ($0.deadline, $0.number) < ($1.deadline, $1.number) }
+        }
+        for sleeper in woken { sleeper.continuation.resume() }
+    }
+
+    /// Makes the calendar jump, forward or back; uptime and sleepers notice nothing.
+    /// - Parameter date: The calendar's new time.
+    public func setDate(_ date: Date) { state.withLock { $0.date = date } }
+
+    /// How many tasks sleep now.
+    public var sleeperCount: Int { state.withLock(\.sleepers.count) }
+
+    /// How long until the first sleeper wakes; `nil` when nobody sleeps.
+    public var nextWakeUp: Duration? {
+        state.withLock { state in state.sleepers.map(\.deadline).min().map { $0 - state.uptime } }
+    }
+
+    /// Waits until that many tasks sleep, so that advancing the time meets them asleep.
+    /// - Parameter count: How many.
+    public func sleepers(atLeast count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isSatisfied = state.withLock { state in
+                guard state.sleepers.count < count else { return true }
+                state.observers.append((count, continuation))
+                return false
+            }
+            if isSatisfied { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+public import Attestation
+public import Crypto
+import Foundation
+import Synchronization
+
+/// An attester that claims whatever the test wants, signed properly by a key of its own.
+///
+///     let attester = ScriptedAttester(measurement: "…")                       // evidence that an authority can judge
+///     let broken = ScriptedAttester { _ in throw SomeError() }               // no evidence
+///     let garbage = ScriptedAttester { _ in "not a JWS" }                    // evidence that no authority accepts
+public final class ScriptedAttester: Attester {
+    /// The installation.
+    public let deviceID: DeviceID
+    /// The installation's key.
+    public let key: P256.Signing.PrivateKey
+
+    private let script: @Sendable (EvidenceRequest) async throws -> String
+    private let recorded = Mutex<[EvidenceRequest]>([])
+
+    /// An attester whose evidence is sound and carries one measurement of an executable.
+    /// - Parameters:
+    ///   - measurement: The executable's SHA-256, padded base64; by default 32 zero bytes, which no authority knows.
+    ///   - environment: The environment's flags, for example `debugger`.
+    ///   - key: The installation's key; a new one by default.
+    ///   - time: Where the time of the claims comes from.
+    public convenience init(
+        measurement: String = Base64.encode([UInt8](repeating: 0, count: 32)), environment: [String] = [],
+        key: P256.Signing.PrivateKey = .init(), time: any TimeSource = SystemTimeSource()
+    ) {
+        let deviceID = DeviceID(installationKey: key.publicKey)
+        self.init(key: key) { request in
+            try Evidence(
+                answering: request, iat: Int64(time.date.timeIntervalSince1970), deviceID: deviceID, appID: "test", appVersion: "1",
+                measurements: [Evidence.executableMeasurement: measurement], environment: environment
+            ).signed(by: key)
+        }
+    }
+
+    /// An attester that answers with what `script` makes.
+    /// - Parameters:
+    ///   - key: The installation's key, of which the device ID is made.
+    ///   - script: Gets each request and returns the evidence; it may wait, throw, or return nonsense.
+    public init(key: P256.Signing.PrivateKey = .init(), script: @escaping @Sendable (EvidenceRequest) async throws -> String) {
+        self.key = key
+        deviceID = DeviceID(installationKey: key.publicKey)
+        self.script = script
+    }
+
+    /// What the script makes of the request.
+    /// - Parameter request: What is to be vouched for.
+    /// - Returns: The evidence.
+    /// - Throws: What the script throws.
+    public func evidence(for request: EvidenceRequest) async throws -> String {
+        recorded.withLock { $0.append(request) }
+        return try await script(request)
+    }
+
+    /// The requests so far, in order.
+    public var requests: [EvidenceRequest] { recorded.withLock { $0 } }
+}
