@@ -1,0 +1,99 @@
+import Foundation
+
+/// What one subject did in one round: requests a second, nanoseconds a call, bytes.
+struct Subject {
+    let name: String
+    let round: () async throws -> Double
+
+    init(_ name: String, round: @escaping () async throws -> Double) {
+        self.name = name
+        self.round = round
+    }
+}
+
+/// The unit of a figure, and which way is better.
+enum Unit: String, Encodable {
+    case perSecond = "1/s"
+    case nanoseconds = "ns"
+    case milliseconds = "ms"
+    case mebibytes = "MiB"
+    case count = "count"
+
+    var moreIsBetter: Bool { self == .perSecond }
+}
+
+/// One line of the table.
+struct Figure: Encodable {
+    let group: String
+    let scenario: String
+    let name: String
+    let value: Double
+    let unit: Unit
+    /// How many times better than each peer of the same run: the median over the rounds of the ratio within a round.
+    let ratios: [String: Double]
+    let rounds: [Double]
+}
+
+/// Runs subjects in alternation (A B C A B C …), so that what else the machine does falls on all alike.
+struct Comparison {
+    let group: String
+    let scenario: String
+    let unit: Unit
+    /// The subjects that the others are compared with.
+    let peers: [String]
+
+    func run(_ subjects: [Subject], rounds: Int) async throws -> [Figure] {
+        for subject in subjects { _ = try await subject.round() }  // the first connects, fills caches and is not counted
+        var values = [[Double]](repeating: [], count: subjects.count)
+        for _ in 0..<rounds {
+            for (index, subject) in subjects.enumerated() {
+                values[index].append(try await subject.round())
+            }
+        }
+        return subjects.indices.map { index in
+            var ratios: [String: Double] = [:]
+            for (other, subject) in subjects.enumerated() where other != index && peers.contains(subject.name) {
+                ratios[subject.name] = median(
+                    zip(values[index], values[other]).map { unit.moreIsBetter ? $0 / $1 : $1 / $0 })
+            }
+            return Figure(
+                group: group, scenario: scenario, name: subjects[index].name, value: median(values[index]), unit: unit,
+                ratios: ratios, rounds: values[index])
+        }
+    }
+}
+
+func median(_ values: [Double]) -> Double {
+    let sorted = values.sorted()
+    guard !sorted.isEmpty else { return .nan }
+    let middle = sorted.count / 2
+    return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+}
+
+/// Seconds that `work` took.
+func seconds(_ work: () async throws -> Void) async rethrows -> Double {
+    let clock = ContinuousClock()
+    let start = clock.now
+    try await work()
+    return (clock.now - start) / .seconds(1)
+}
+
+/// Nanoseconds a call of `work`, from as many calls as fit into about `duration` seconds.
+func nanosecondsPerCall(during duration: Double = 0.3, batch: Int = 100, _ work: () async throws -> Void) async rethrows -> Double {
+    let clock = ContinuousClock()
+    let start = clock.now
+    let end = start + .seconds(duration)
+    var calls = 0
+    repeat {
+        for _ in 0..<batch { try await work() }
+        calls += batch
+    } while clock.now < end
+    return (clock.now - start) / .nanoseconds(1) / Double(calls)
+}
+
+/// What a benchmark cannot go on without.
+struct BenchmarkError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,46 @@
+import Foundation
+
+/// Everything measured in one run, as a table and as JSON.
+struct Report: Encodable {
+    let date: String
+    let processors: Int
+    let figures: [Figure]
+    let notes: [String]
+
+    init(figures: [Figure], notes: [String]) {
+        date = Date().formatted(.iso8601)
+        processors = ProcessInfo.processInfo.activeProcessorCount
+        self.figures = figures
+        self.notes = notes
+    }
+
+    func json() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        return try encoder.encode(self)
+    }
+
+    static func table(_ figures: [Figure]) -> String {
+        let rows = figures.map { figure in
+            let ratios = figure.ratios.sorted { $0.key < $1.key }.map { "\(decimals($0.value))x \($0.key)" }
+            return [
+                figure.group, figure.scenario, figure.name, decimals(figure.value), figure.unit.rawValue,
+                ratios.joined(separator: ", "),
+            ]
+        }
+        let widths = (0..<5).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            row.enumerated().map { column, cell in
+                guard column < widths.count else { return cell }
+                let padding = String(repeating: " ", count: max(0, widths[column] - cell.count))
+                return column == 3 ? padding + cell : cell + padding
+            }.joined(separator: "  ")
+        }.joined(separator: "\n")
+    }
+
+    private static func decimals(_ value: Double) -> String {
+        let digits = value.magnitude >= 1_000 ? 0 : value.magnitude >= 10 ? 1 : 2
+        return value.formatted(.number.precision(.fractionLength(digits)).grouping(.automatic).locale(Locale(identifier: "en_US")))
+    }
+}

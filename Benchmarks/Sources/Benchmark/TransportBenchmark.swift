@@ -1,0 +1,32 @@
+import Foundation
+
+/// (a) One small request over TLS 1.3 and HTTP/2 to nginx on loopback, at 1, 16 and 64 at once.
+struct TransportBenchmark {
+    let options: Options
+
+    func run() async throws -> [Figure] {
+        guard let server = options.server, let roots = options.roots else {
+            throw BenchmarkError("the transport group needs --server and --roots; Scripts/benchmark brings both")
+        }
+        let url = server + "/five"
+        let asyncHTTPClient = try AsyncHTTPClientPeer(url: url, roots: roots)
+        let urlSession = try URLSessionPeer(url: url)
+        var figures: [Figure] = []
+        for atOnce in [1, 16, 64] {
+            let loop = try CurlLoopPeer(url: url, roots: roots, atOnce: atOnce)
+            let seconds = options.seconds
+            var subjects = [
+                Subject("C loop") { try loop.rate(seconds: seconds) },
+                Subject("AsyncHTTPClient") { try await asyncHTTPClient.rate(atOnce: atOnce, seconds: seconds) },
+            ]
+            if options.withUrlSession {
+                subjects.append(Subject("URLSession") { try await urlSession.rate(atOnce: atOnce, seconds: seconds) })
+            }
+            figures += try await Comparison(
+                group: "transport", scenario: "\(atOnce) at once", unit: .perSecond, peers: subjects.map(\.name)
+            ).run(subjects, rounds: options.rounds)
+        }
+        try await asyncHTTPClient.shutdown()
+        return figures
+    }
+}

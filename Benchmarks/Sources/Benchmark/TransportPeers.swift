@@ -1,0 +1,67 @@
+import AsyncHTTPClient
+import CurlLoop
+import Foundation
+import FoundationNetworking
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+
+/// The bound: one C thread over curl_multi, blocking its caller.
+final class CurlLoopPeer {
+    private let loop: OpaquePointer
+    private let atOnce: Int
+
+    init(url: String, roots: String, atOnce: Int) throws {
+        guard let loop = curl_loop_create(url, roots, Int32(atOnce)) else { throw BenchmarkError("no memory for the C loop") }
+        self.loop = loop
+        self.atOnce = atOnce
+    }
+
+    deinit { curl_loop_destroy(loop) }
+
+    func rate(seconds: Double) throws -> Double {
+        let clock = ContinuousClock()
+        let start = clock.now
+        let answered = curl_loop_run(loop, seconds)
+        guard answered >= 0 else { throw BenchmarkError("the C loop was not answered 200") }
+        return Double(answered) / ((clock.now - start) / .seconds(1))
+    }
+}
+
+struct AsyncHTTPClientPeer: LoadClient {
+    private let client: HTTPClient
+    private let url: String
+
+    init(url: String, roots: String) throws {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .file(roots)
+        var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
+        configuration.httpVersion = .automatic
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        self.url = url
+    }
+
+    func shutdown() async throws { try await client.shutdown() }
+
+    func get() async throws {
+        let response = try await client.execute(HTTPClientRequest(url: url), timeout: .seconds(30))
+        let body = try await response.body.collect(upTo: 1024)
+        try expectFiveBytes(status: Int(response.status.code), count: body.readableBytes, from: "AsyncHTTPClient")
+    }
+}
+
+/// URLSession as it comes; its root is named by the environment (Scripts/benchmark).
+struct URLSessionPeer: LoadClient {
+    let session = URLSession(configuration: .ephemeral)
+    let url: URL
+
+    init(url: String) throws {
+        guard let url = URL(string: url) else { throw BenchmarkError("\(url) is not a URL") }
+        self.url = url
+    }
+
+    func get() async throws {
+        let (data, response) = try await session.data(from: url)
+        try expectFiveBytes(status: (response as? HTTPURLResponse)?.statusCode ?? 0, count: data.count, from: "URLSession")
+    }
+}

@@ -1,0 +1,94 @@
+#include "CurlLoop.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct CurlLoop {
+    CURLM *multi;
+    CURL **handles;
+    int atOnce;
+};
+
+static size_t discard(char *data, size_t size, size_t count, void *context) {
+    (void)data;
+    (void)context;
+    return size * count;
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+CurlLoop *curl_loop_create(const char *url, const char *caFile, int atOnce) {
+    CurlLoop *loop = calloc(1, sizeof *loop);
+    if (!loop) return NULL;
+    loop->atOnce = atOnce;
+    loop->multi = curl_multi_init();
+    loop->handles = calloc((size_t)atOnce, sizeof *loop->handles);
+    if (!loop->multi || !loop->handles) {
+        curl_loop_destroy(loop);
+        return NULL;
+    }
+    for (int index = 0; index < atOnce; index++) {
+        CURL *easy = loop->handles[index] = curl_easy_init();
+        if (!easy) {
+            curl_loop_destroy(loop);
+            return NULL;
+        }
+        curl_easy_setopt(easy, CURLOPT_URL, url);
+        curl_easy_setopt(easy, CURLOPT_CAINFO, caFile);
+        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+        curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+        curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+        curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+        curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard);
+    }
+    return loop;
+}
+
+long curl_loop_run(CurlLoop *loop, double seconds) {
+    long answered = 0;
+    int failed = 0;
+    int inFlight = loop->atOnce;
+    double end = now() + seconds;
+    for (int index = 0; index < loop->atOnce; index++) curl_multi_add_handle(loop->multi, loop->handles[index]);
+    while (inFlight > 0) {
+        int running, left;
+        curl_multi_perform(loop->multi, &running);
+        int again = now() < end && !failed;
+        int added = 0;
+        for (CURLMsg *message; (message = curl_multi_info_read(loop->multi, &left));) {
+            if (message->msg != CURLMSG_DONE) continue;
+            CURL *easy = message->easy_handle;
+            long status = 0;
+            curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+            if (message->data.result == CURLE_OK && status == 200) answered++;
+            else failed = 1;
+            curl_multi_remove_handle(loop->multi, easy);
+            if (again) {
+                curl_multi_add_handle(loop->multi, easy);
+                added = 1;
+            } else {
+                inFlight--;
+            }
+        }
+        if (inFlight > 0 && !added) curl_multi_poll(loop->multi, NULL, 0, 1000, NULL);
+    }
+    return failed ? -1 : answered;
+}
+
+void curl_loop_destroy(CurlLoop *loop) {
+    if (loop->handles) {
+        for (int index = 0; index < loop->atOnce; index++) {
+            if (!loop->handles[index]) continue;
+            curl_multi_remove_handle(loop->multi, loop->handles[index]);
+            curl_easy_cleanup(loop->handles[index]);
+        }
+    }
+    if (loop->multi) curl_multi_cleanup(loop->multi);
+    free(loop->handles);
+    free(loop);
+}

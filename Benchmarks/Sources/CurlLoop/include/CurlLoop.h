@@ -1,0 +1,16 @@
+#ifndef CURL_LOOP_H
+#define CURL_LOOP_H
+
+/// One thread driving curl_multi over HTTP/2 with TLS, the bound for any client built on libcurl.
+typedef struct CurlLoop CurlLoop;
+
+/// A loop that keeps `atOnce` GET requests of `url` in flight, trusting the roots in `caFile`. NULL when out of memory.
+CurlLoop *_Nullable curl_loop_create(const char *_Nonnull url, const char *_Nonnull caFile, int atOnce);
+
+/// Runs until `seconds` have passed and every request has ended. Returns how many were answered 200, or -1 when one was not.
+long curl_loop_run(CurlLoop *_Nonnull loop, double seconds);
+
+/// Frees what `curl_loop_create` made.
+void curl_loop_destroy(CurlLoop *_Nonnull loop);
+
+#endif
