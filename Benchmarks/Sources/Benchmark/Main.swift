@@ -25,6 +25,8 @@ struct Benchmark: AsyncParsableCommand {
             let found: [Figure]
             switch group {
             case .transport: found = try await TransportBenchmark(options: options).run()
+            case .tokens: found = try await TokenBenchmark(options: options).run()
+            case .hosts: found = try await HostMapBenchmark(options: options).run()
             default: continue
             }
             print(Report.table(found))

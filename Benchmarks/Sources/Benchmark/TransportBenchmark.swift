@@ -1,3 +1,4 @@
+import CertificatePinning
 import Foundation
 
 /// (a) One small request over TLS 1.3 and HTTP/2 to nginx on loopback, at 1, 16 and 64 at once.
@@ -9,6 +10,7 @@ struct TransportBenchmark {
             throw BenchmarkError("the transport group needs --server and --roots; Scripts/benchmark brings both")
         }
         let url = server + "/five"
+        let curlTransport = try CurlTransportClient(url: url, roots: TrustAnchors(pem: String(contentsOfFile: roots, encoding: .utf8)))
         let asyncHTTPClient = try AsyncHTTPClientPeer(url: url, roots: roots)
         let urlSession = try URLSessionPeer(url: url)
         var figures: [Figure] = []
@@ -17,15 +19,17 @@ struct TransportBenchmark {
             let seconds = options.seconds
             var subjects = [
                 Subject("C loop") { try loop.rate(seconds: seconds) },
+                Subject("HTTPTransport") { try await curlTransport.rate(atOnce: atOnce, seconds: seconds) },
                 Subject("AsyncHTTPClient") { try await asyncHTTPClient.rate(atOnce: atOnce, seconds: seconds) },
             ]
             if options.withUrlSession {
                 subjects.append(Subject("URLSession") { try await urlSession.rate(atOnce: atOnce, seconds: seconds) })
             }
             figures += try await Comparison(
-                group: "transport", scenario: "\(atOnce) at once", unit: .perSecond, peers: subjects.map(\.name)
+                group: "transport", scenario: "\(atOnce) at once", unit: .perSecond, peers: ["C loop", "AsyncHTTPClient", "URLSession"]
             ).run(subjects, rounds: options.rounds)
         }
+        curlTransport.shutdown()
         try await asyncHTTPClient.shutdown()
         return figures
     }

@@ -1,0 +1,58 @@
+import ApproovTokens
+import Attestation
+import Crypto
+import Foundation
+import JWTKit
+
+/// (b) The check of one HS256 token with a binding, on one core.
+struct TokenBenchmark {
+    let options: Options
+
+    func run() async throws -> [Figure] {
+        let secret = AccountSecret.generate()
+        guard let secretBytes = Data(base64Encoded: secret.base64) else { throw BenchmarkError("the account secret is not base64") }
+        let key = SymmetricKey(data: secretBytes)
+        let authorization = "Bearer 0123456789abcdef"
+        let now = Int64(Date().timeIntervalSince1970)
+        var claims = TokenClaims(exp: now + 3600, iat: now)
+        claims.ip = "127.0.0.1"
+        claims.did = "AAECAwQFBgcICQoLDA0ODw=="
+        claims.arc = "IXPSB7TRK26LXE3M"
+        claims.pay = Binding.payHash(of: authorization)
+        let token = try TokenSigner(key: .hs256(secret, kid: nil)).sign(claims)
+
+        let verifier = try TokenVerifier(keys: [.hs256(secret, kid: nil)])
+        let collection = await JWTKeyCollection().add(hmac: HMACKey(key: key), digestAlgorithm: .sha256)
+        guard let dot = token.lastIndex(of: ".") else { throw BenchmarkError("the token has no signature") }
+        let signingInput = Data(token[..<dot].utf8)
+
+        let subjects = [
+            Subject("ApproovTokens") {
+                try await nanosecondsPerCall { blackHole(try verifier.verify(token, binding: .required([authorization]))) }
+            },
+            Subject("jwt-kit") {
+                try await nanosecondsPerCall {
+                    let payload = try await collection.verify(token, as: Payload.self)
+                    guard payload.pay == Binding.payHash(of: authorization) else { throw BenchmarkError("another binding") }
+                }
+            },
+            Subject("bare HMAC") {
+                await nanosecondsPerCall { blackHole(HMAC<SHA256>.authenticationCode(for: signingInput, using: key)) }
+            },
+        ]
+        return try await Comparison(group: "tokens", scenario: "HS256 check", unit: .nanoseconds, peers: ["jwt-kit", "bare HMAC"])
+            .run(subjects, rounds: options.rounds)
+    }
+
+    private struct Payload: JWTPayload {
+        let exp: ExpirationClaim
+        let iat: IssuedAtClaim
+        let did: String
+        let arc: String
+        let pay: String
+
+        func verify(using _: some JWTAlgorithm) throws {
+            try exp.verifyNotExpired()
+        }
+    }
+}
