@@ -110,7 +110,7 @@ let package = Package(
 
         .testTarget(
             name: "CertificatePinningTests",
-            dependencies: ["ApproovTesting", "CertificatePinning", "COpenSSL", x509],
+            dependencies: ["ApproovTesting", "CertificatePinning", "COpenSSL", logging],
             swiftSettings: settings),
         .testTarget(
             name: "HTTPTransportTests",

@@ -1,0 +1,70 @@
+import ApproovTesting
+import CertificatePinning
+import Testing
+
+@Suite("PublicKeysTrustEvaluator")
+struct PublicKeysTrustEvaluatorTests {
+    private let root: TestCertificate
+    private let intermediate: TestCertificate
+    private let leaf: TestCertificate
+    private let anchors: TrustAnchors
+
+    init() throws {
+        root = try TestPKI.root()
+        intermediate = try TestPKI.intermediate(issuer: root)
+        leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate)
+        anchors = try TrustAnchors(root)
+    }
+
+    @Test("an empty set of pins is refused, for it must not mean every key")
+    func empty() {
+        expectPinningError(.noPins) { try PublicKeysTrustEvaluator(pins: []) }
+    }
+
+    @Test("the key of the server, of the intermediate or of the root may be pinned")
+    func anyLevel() throws {
+        for pinned in [leaf, intermediate, root] {
+            #expect(try judge(leaf.chain(), rule: .pinned(Pin(pinned.key)), anchors: anchors).isTrusted)
+        }
+    }
+
+    @Test("a pin of the root holds although the server does not send it: the validated path counts")
+    func rootIsNotSent() throws {
+        #expect(leaf.chain().count == 2)
+        #expect(try judge(leaf.chain(), rule: .pinned(Pin(root.key)), anchors: anchors).isTrusted)
+    }
+
+    @Test("one pin of several is enough")
+    func oneOfMany() throws {
+        let others = try (0..<20).map { _ in try Pin(TestKey()) }
+        let rule = try TrustRule(evaluators: [PublicKeysTrustEvaluator(pins: Set(others + [Pin(leaf.key)]))])
+        #expect(try judge(leaf.chain(), rule: rule, anchors: anchors).isTrusted)
+    }
+
+    @Test("the refusal lists the pins presented with their subjects, then those configured, and says what to do")
+    func refusal() throws {
+        let expected = try [Pin(TestKey()), Pin(TestKey())]
+        let refusal = try #require(try judge(leaf.chain(), rule: .pinned(expected[0], expected[1]), anchors: anchors).refusal)
+        #expect(refusal.reason == .pinMismatch)
+        #expect(refusal.host == "api.test")
+        #expect(try refusal.presented.map(\.pin) == [Pin(leaf.key), Pin(intermediate.key), Pin(root.key)])
+        #expect(Set(refusal.expected) == Set(expected))
+        for certificate in [leaf, intermediate, root] {
+            #expect(try refusal.description.contains("\(Pin(certificate.key)) (\(Certificate(certificate).subject))"))
+        }
+        for pin in expected { #expect(refusal.description.contains(pin.description)) }
+        #expect(refusal.description.contains("add the pin"))
+        #expect(!refusal.description.contains("\n"))
+    }
+
+    @Test("a thousand configured pins do not make a message that fills the log")
+    func boundedMessage() throws {
+        let pins = try (0..<1_000).map { number in
+            try Pin(spkiSHA256: (0..<32).map { UInt8(truncatingIfNeeded: number >> (8 * ($0 % 2))) })
+        }
+        let rule = try TrustRule(evaluators: [PublicKeysTrustEvaluator(pins: Set(pins))])
+        let refusal = try #require(try judge(leaf.chain(), rule: rule, anchors: anchors).refusal)
+        #expect(refusal.description.count < 5_000)
+        #expect(refusal.description.contains("and 990 more"))
+    }
+}

@@ -1,0 +1,78 @@
+import CertificatePinning
+import Foundation
+import Testing
+
+@Suite("Pin")
+struct PinTests {
+    private let bytes = [UInt8](0..<32)
+    private var base64: String { Data(bytes).base64EncodedString() }
+
+    @Test("a pin is read with and without its prefix")
+    func bothForms() throws {
+        #expect(try Pin("sha256/" + base64) == Pin(base64))
+        #expect(try Pin(base64).bytes == bytes)
+        #expect(try Pin(base64) == Pin(spkiSHA256: bytes))
+        #expect(try Pin(base64).description == "sha256/" + base64)
+    }
+
+    @Test("a pin of a key is the SHA-256 of its encoding")
+    func hashesSPKI() {
+        // SHA-256 of nothing (FIPS 180-4).
+        #expect(Pin(spki: []).description == "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
+    }
+
+    @Test(
+        "what is not SHA-256 in canonical base64 is refused",
+        arguments: [
+            "", "sha256/", "sha1/AAAAAAAAAAAAAAAAAAAAAAAAAAA=", "SHA256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+            "sha256/sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+            "sha256:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+            // 31 and 33 bytes
+            "sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHg==", "sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8g",
+            // no padding, white space, trailing bits that are not zero, the URL alphabet, another script
+            "sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8", " sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+            "sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", "sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9=",
+            "sha256/__ECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "sha256/ＡAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwd8=",
+            "pin-sha256=\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"",
+        ])
+    func malformed(text: String) {
+        expectPinningError(.malformedPin) { try Pin(text) }
+    }
+
+    @Test("a pin of 31 or 33 bytes is refused", arguments: [0, 31, 33])
+    func wrongLength(count: Int) {
+        expectPinningError(.malformedPin) { try Pin(spkiSHA256: [UInt8](repeating: 1, count: count)) }
+    }
+
+    @Test("pins that differ in one byte anywhere are different")
+    func everyByteCounts() throws {
+        let pin = try Pin(spkiSHA256: bytes)
+        for index in bytes.indices {
+            var other = bytes
+            other[index] ^= 1
+            #expect(try Pin(spkiSHA256: other) != pin)
+        }
+    }
+
+    @Test("an empty list of pins is refused, for it must not mean every key")
+    func emptyList() {
+        expectPinningError(.noPins) { try Pin.list([String]()) }
+    }
+
+    @Test("a list that names a pin twice is refused, also when it is spelled differently")
+    func duplicate() {
+        expectPinningError(.duplicatePin) { try Pin.list(["sha256/" + base64, base64]) }
+    }
+
+    @Test("one malformed pin spoils a list")
+    func malformedInList() {
+        expectPinningError(.malformedPin) { try Pin.list([base64, "sha256/x"]) }
+    }
+
+    @Test("the message shows the text without its control characters and says what to do")
+    func message() {
+        let error = #expect(throws: PinningError.self) { try Pin("evil\n\u{1B}[31m") }
+        #expect(error?.message.contains("\n") == false)
+        #expect(error?.message.contains("approov pin -get") == true)
+    }
+}

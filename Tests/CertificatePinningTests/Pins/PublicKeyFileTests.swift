@@ -1,0 +1,122 @@
+import ApproovTesting
+import COpenSSL
+import CertificatePinning
+import Foundation
+import Testing
+
+@Suite("PublicKeyFile")
+struct PublicKeyFileTests {
+    @Test("every encoding of a key has its pin, for every type of key", arguments: TestKeyType.allCases)
+    func everyEncoding(type: TestKeyType) throws {
+        let key = try TestKey(type)
+        let certificate = try TestPKI.leaf(hosts: ["api.test"], issuer: nil, key: key)
+        let pin = try Pin(key)
+        let encodings = try [
+            [UInt8](certificate.pem.utf8), certificate.der, [UInt8](key.publicKeyPEM.utf8), key.spki, [UInt8](key.privateKeyPEM.utf8),
+            KeyForms.privateKeyDER(key), KeyForms.pkcs8PEM(key), KeyForms.pkcs8DER(key), KeyForms.requestPEM(key), KeyForms.requestDER(key),
+        ]
+        for (index, bytes) in encodings.enumerated() {
+            #expect(try PublicKeyFile.pins(in: bytes) == [pin], "encoding \(index)")
+        }
+    }
+
+    @Test(
+        "the pin is what `openssl pkey -pubin -outform der | sha256` says",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")), arguments: TestKeyType.allCases)
+    func agreesWithCommand(type: TestKeyType) throws {
+        let key = try TestKey(type)
+        try withTemporaryFolder { folder in
+            let file = folder + "/key.pem"
+            try key.publicKeyPEM.write(toFile: file, atomically: true, encoding: .utf8)
+            let der = try openssl("pkey", "-pubin", "-in", file, "-outform", "der")
+            #expect(try PublicKeyFile.pins(inFile: file) == [Pin(spki: [UInt8](der))])
+        }
+    }
+
+    @Test("an RSA key in PKCS#1 has the pin of its SubjectPublicKeyInfo")
+    func pkcs1() throws {
+        let key = try TestKey(.rsa2048)
+        #expect(try PublicKeyFile.pins(in: KeyForms.pkcs1PublicDER(key)) == [Pin(key)])
+        let pem =
+            "-----BEGIN RSA PUBLIC KEY-----\n"
+            + Data(try KeyForms.pkcs1PublicDER(key)).base64EncodedString(options: .lineLength64Characters)
+            + "\n-----END RSA PUBLIC KEY-----\n"
+        #expect(try PublicKeyFile.pins(in: [UInt8](pem.utf8)) == [Pin(key)])
+    }
+
+    @Test("a file of several has each pin once, in its order")
+    func several() throws {
+        let root = try TestPKI.root()
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
+        let text = "# my server\n" + leaf.privateKeyPEM + "\n" + leaf.pem + root.pem + leaf.pem
+        #expect(try PublicKeyFile.pins(in: [UInt8](text.utf8)) == [Pin(leaf.key), Pin(root.key)])
+    }
+
+    @Test("an encrypted private key is an error that says what to do, and nobody is asked for a passphrase")
+    func encrypted() throws {
+        for bytes in try KeyForms.encrypted(TestKey(.rsa2048)) {
+            let error = #expect(throws: PinningError.self) { try PublicKeyFile.pins(in: bytes) }
+            #expect(error?.code == .encryptedKey)
+            #expect(error?.message.contains("-pubout") == true)
+        }
+    }
+
+    @Test(
+        "what holds no key is an error",
+        arguments: [
+            "", "hello", "-----BEGIN", "-----BEGIN CERTIFICATE-----\n", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            "-----BEGIN PUBLIC KEY-----\n????\n-----END PUBLIC KEY-----\n", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
+            "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n",
+            "-----BEGIN CMS-----\nAAAA\n-----END CMS-----\n",
+            "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+            "-----BEGIN NONSENSE PRIVATE KEY-----\nAAAA\n-----END NONSENSE PRIVATE KEY-----\n",
+        ])
+    func malformed(text: String) {
+        let error = #expect(throws: PinningError.self) { try PublicKeyFile.pins(in: [UInt8](text.utf8)) }
+        #expect(error.map { [.malformedKey, .malformedCertificate].contains($0.code) } == true)
+    }
+
+    @Test("DER truncated anywhere or followed by a byte is an error")
+    func truncated() throws {
+        let key = try TestKey()
+        for der in try [key.spki, KeyForms.pkcs8DER(key), KeyForms.requestDER(key)] {
+            for count in der.indices { #expect(throws: PinningError.self) { try PublicKeyFile.pins(in: Array(der[..<count])) } }
+            #expect(throws: PinningError.self) { try PublicKeyFile.pins(in: der + [0]) }
+        }
+    }
+
+    @Test("a key of an unknown algorithm is an error: no server could present it")
+    func unknownAlgorithm() {
+        // SEQUENCE { SEQUENCE { OID 1.3.6.1.4.1.32473.1 }, BIT STRING 00 01 }
+        let der: [UInt8] = [0x30, 0x12, 0x30, 0x0C, 0x06, 0x0A, 0x2B, 6, 1, 4, 1, 0x81, 0xFD, 0x59, 1, 1, 0x03, 0x02, 0x00, 0x01]
+        expectPinningError(.malformedKey) { try PublicKeyFile.pins(in: der) }
+    }
+
+    @Test("a folder, a FIFO, a device, a missing, an unreadable or an endless file is an error at once")
+    func files() throws {
+        try withTemporaryFolder { folder in
+            let fifo = folder + "/fifo"
+            #expect(mkfifo(fifo, 0o600) == 0)
+            let large = folder + "/large"
+            try Data().write(to: URL(fileURLWithPath: large))
+            #expect(truncate(large, 1 << 40) == 0)
+            for path in [folder, fifo, large, folder + "/missing", "/dev/zero", "/dev/null", "/dev/tty", ""] {
+                expectPinningError(.unreadableFile) { try PublicKeyFile.pins(inFile: path) }
+            }
+        }
+    }
+
+    @Test("a file of exactly the size allowed is read, one of a byte more is not")
+    func size() throws {
+        let pem = try TestKey().publicKeyPEM
+        try withTemporaryFolder { folder in
+            let file = folder + "/key.pem"
+            for (size, isRead) in [(PublicKeyFile.maximumSize, true), (PublicKeyFile.maximumSize + 1, false)] {
+                var bytes = [UInt8](pem.utf8) + [UInt8](repeating: UInt8(ascii: "\n"), count: size)
+                bytes.removeLast(bytes.count - size)
+                try Data(bytes).write(to: URL(fileURLWithPath: file))
+                #expect(((try? PublicKeyFile.pins(inFile: file)) != nil) == isRead)
+            }
+        }
+    }
+}

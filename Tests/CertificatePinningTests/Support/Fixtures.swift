@@ -1,0 +1,82 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import Testing
+
+extension Certificate {
+    convenience init(_ certificate: TestCertificate) throws {
+        try self.init(der: certificate.der)
+    }
+}
+
+extension Pin {
+    init(_ key: TestKey) throws {
+        try self.init(spkiSHA256: key.spkiSHA256)
+    }
+}
+
+extension TrustAnchors {
+    convenience init(_ roots: TestCertificate...) throws {
+        try self.init(certificates: roots.map { try Certificate($0) })
+    }
+}
+
+extension TrustRule {
+    static func pinned(_ pins: Pin..., anchors: TrustAnchors? = nil) throws -> TrustRule {
+        try TrustRule(evaluators: [PublicKeysTrustEvaluator(pins: Set(pins))], anchors: anchors)
+    }
+
+    static let pathValidation = TrustRule(evaluators: [])
+}
+
+/// What the validator says of a chain without a network.
+func judge(
+    _ chain: [TestCertificate], host: String = "api.test", rule: TrustRule = .pathValidation, anchors: TrustAnchors,
+    time: Date = Date()
+) throws -> Result<ServerTrust, TrustRefusal> {
+    try ChainValidator.evaluate(
+        chain: chain.map { try Certificate($0) }, host: CanonicalHost(host), rule: rule, defaultAnchors: anchors, time: time)
+}
+
+extension Result where Success == ServerTrust, Failure == TrustRefusal {
+    var refusal: TrustRefusal? {
+        if case .failure(let refusal) = self { refusal } else { nil }
+    }
+
+    var reason: TrustRefusal.Reason? { refusal?.reason }
+
+    var isTrusted: Bool { refusal == nil }
+}
+
+/// Asserts that making something fails with a code.
+func expectPinningError(
+    _ code: PinningError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> some Any
+) {
+    let error = #expect(throws: PinningError.self, sourceLocation: sourceLocation) { _ = try body() }
+    #expect(error?.code == code, sourceLocation: sourceLocation)
+}
+
+/// Makes a folder for a test and removes it with all that is in it.
+func withTemporaryFolder<Value>(_ body: (String) throws -> Value) throws -> Value {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pinning-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    return try body(folder.path)
+}
+
+/// Runs the openssl command: a second opinion on what OpenSSL's library told us.
+@discardableResult
+func openssl(_ arguments: String...) throws -> Data {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+    process.arguments = arguments
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "openssl \(arguments.joined(separator: " "))")
+    return data
+}

@@ -1,0 +1,132 @@
+import ApproovTesting
+import COpenSSL
+import CertificatePinning
+import Foundation
+import Synchronization
+import Testing
+
+/// A TLS client and server that talk through memory: the client's context is what libcurl would hand out.
+final class HandshakePair {
+    /// What the verify callback judges by, and what it said.
+    final class Hook {
+        let host: CanonicalHost
+        let rule: TrustRule
+        let anchors: TrustAnchors
+        var results: [Result<ServerTrust, TrustRefusal>] = []
+        var errors: [Int32] = []
+
+        init(host: String, rule: TrustRule, anchors: TrustAnchors) throws {
+            self.host = try CanonicalHost(host)
+            self.rule = rule
+            self.anchors = anchors
+        }
+    }
+
+    let client: OpaquePointer
+    let server: OpaquePointer
+    private let hook: Hook
+
+    /// Hardens the client's context; `beforeHardening` and `afterHardening` do what libcurl or openssl.cnf would do around it.
+    init(
+        server chain: [TestCertificate], hook: Hook, beforeHardening: (OpaquePointer) -> Void = { _ in },
+        afterHardening: (OpaquePointer) -> Void = { _ in }
+    ) throws {
+        self.hook = hook
+        client = try #require(SSL_CTX_new(TLS_client_method()))
+        server = try #require(SSL_CTX_new(TLS_server_method()))
+        beforeHardening(client)
+        try #require(ChainValidator.harden(sslContext: client))
+        afterHardening(client)
+        SSL_CTX_set_cert_verify_callback(
+            client,
+            { context, argument in
+                guard let context, let argument else { return 0 }
+                let hook = Unmanaged<Hook>.fromOpaque(argument).takeUnretainedValue()
+                let result = ChainValidator.evaluate(
+                    handshake: context, host: hook.host, rule: hook.rule, defaultAnchors: hook.anchors, time: nil)
+                hook.results.append(result)
+                hook.errors.append(X509_STORE_CTX_get_error(context))
+                return result.isTrusted ? 1 : 0
+            }, Unmanaged.passUnretained(hook).toOpaque())
+        SSL_CTX_set_security_level(server, 0)
+        for (index, certificate) in chain.enumerated() {
+            let x509 = try certificate.der.withUnsafeBufferPointer { buffer in
+                var cursor = buffer.baseAddress
+                return try #require(d2i_X509(nil, &cursor, buffer.count))
+            }
+            defer { X509_free(x509) }
+            let isAdded = index == 0 ? SSL_CTX_use_certificate(server, x509) == 1 : COpenSSLTest.addChain(server, x509) == 1
+            try #require(isAdded)
+        }
+        if let leaf = chain.first {
+            try KeyForms.withKey(leaf.key) { key in try #require(SSL_CTX_use_PrivateKey(server, key) == 1) }
+        }
+    }
+
+    deinit {
+        SSL_CTX_free(client)
+        SSL_CTX_free(server)
+    }
+
+    /// What one connection showed.
+    struct Outcome {
+        var isConnected: Bool
+        var isResumed: Bool
+        var version: Int32
+        var verifyResult: Int
+    }
+
+    /// Shakes hands and lets one byte of the server arrive, so that tickets would too.
+    func connect() throws -> Outcome {
+        let clientEnd = try #require(SSL_new(client))
+        let serverEnd = try #require(SSL_new(server))
+        defer {
+            SSL_free(clientEnd)
+            SSL_free(serverEnd)
+        }
+        var clientPipe: OpaquePointer?
+        var serverPipe: OpaquePointer?
+        try #require(BIO_new_bio_pair(&clientPipe, 1 << 18, &serverPipe, 1 << 18) == 1)
+        SSL_set_bio(clientEnd, clientPipe, clientPipe)
+        SSL_set_bio(serverEnd, serverPipe, serverPipe)
+        SSL_set_connect_state(clientEnd)
+        SSL_set_accept_state(serverEnd)
+        for _ in 0..<20 where SSL_is_init_finished(clientEnd) == 0 || SSL_is_init_finished(serverEnd) == 0 {
+            _ = SSL_do_handshake(clientEnd)
+            _ = SSL_do_handshake(serverEnd)
+        }
+        let isConnected = SSL_is_init_finished(clientEnd) == 1 && SSL_is_init_finished(serverEnd) == 1
+        if isConnected {
+            var byte: UInt8 = 42
+            _ = SSL_write(serverEnd, &byte, 1)
+            #expect(SSL_read(clientEnd, &byte, 1) == 1)
+        }
+        ERR_clear_error()
+        return Outcome(
+            isConnected: isConnected, isResumed: SSL_session_reused(clientEnd) == 1, version: SSL_version(clientEnd),
+            verifyResult: SSL_get_verify_result(clientEnd))
+    }
+}
+
+/// Macros of OpenSSL that only these tests need (openssl/ssl.h).
+enum COpenSSLTest {
+    /// SSL_CTX_add1_chain_cert.
+    static func addChain(_ context: OpaquePointer, _ certificate: OpaquePointer) -> Int {
+        SSL_CTX_ctrl(context, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(certificate))
+    }
+
+    /// SSL_CTX_set_max_proto_version.
+    static func setMaximumVersion(_ context: OpaquePointer, _ version: Int32) {
+        SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(version), nil)
+    }
+
+    /// SSL_CTX_set_min_proto_version.
+    static func setMinimumVersion(_ context: OpaquePointer, _ version: Int32) {
+        SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(version), nil)
+    }
+
+    /// SSL_CTX_set_session_cache_mode.
+    static func setSessionCacheMode(_ context: OpaquePointer, _ mode: Int32) {
+        SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(mode), nil)
+    }
+}

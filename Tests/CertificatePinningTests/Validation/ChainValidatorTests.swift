@@ -1,0 +1,183 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import Testing
+
+@Suite("ChainValidator")
+struct ChainValidatorTests {
+    private let root: TestCertificate
+    private let anchors: TrustAnchors
+
+    init() throws {
+        root = try TestPKI.root()
+        anchors = try TrustAnchors(root)
+    }
+
+    @Test("a sound chain is trusted, and the path is the validated one from the server to the root")
+    func sound() throws {
+        let intermediate = try TestPKI.intermediate(issuer: root)
+        let leaf = try TestPKI.leaf(hosts: ["api.test", "*.wild.test", "10.1.2.3", "2001:db8::1"], issuer: intermediate)
+        let time = Date()
+        for host in ["api.test", "API.test.", "x.wild.test", "10.1.2.3", "[::ffff:10.1.2.3]", "[2001:db8:0::1]"] {
+            let trust = try judge(leaf.chain(), host: host, anchors: anchors, time: time).get()
+            #expect(trust.chain.map(\.der) == [leaf.der, intermediate.der, root.der])
+            #expect(try trust.host == CanonicalHost(host))
+            #expect(trust.time == time)
+            #expect(trust.isPathValidated)
+            #expect(trust.lookupResults.isEmpty)
+        }
+    }
+
+    @Test(
+        "a certificate is for its subject alternative names and nothing else",
+        arguments: ["test", "x.api.test", "evilapi.test", "wild.test", "x.y.wild.test", "10.1.2.4", "wrong-host.test", "2001:db8::2"])
+    func hostMismatch(host: String) throws {
+        let leaf = try TestPKI.leaf(hosts: ["api.test", "*.wild.test", "10.1.2.3", "2001:db8::1"], issuer: root)
+        let refusal = try judge([leaf], host: host, anchors: anchors).refusal
+        #expect(refusal?.reason == .hostMismatch)
+        #expect(refusal?.detail.contains("DNS:api.test") == true)
+    }
+
+    @Test("a wildcard stands for a whole label, and an address in a DNS name is none")
+    func partialWildcards() throws {
+        let leaf = try TestPKI.leaf(hosts: ["a*.api.test", "*a.api.test"], issuer: root)
+        #expect(try judge([leaf], host: "aa.api.test", anchors: anchors).reason == .hostMismatch)
+    }
+
+    @Test(
+        "every flaw of a server's certificate has a reason of its own, also when its key is pinned",
+        arguments: [
+            (TestFlaw.expired, TrustRefusal.Reason.expired), (.notYetValid, .notYetValid), (.wrongHost, .hostMismatch),
+            (.commonNameOnly, .noSubjectAlternativeName), (.clientAuthOnly, .wrongPurpose), (.leafIsCA, .leafIsCA),
+            (.badSignature, .signatureFailure), (.unknownCriticalExtension, .malformedCertificate),
+        ])
+    func leafFlaws(flaw: TestFlaw, reason: TrustRefusal.Reason) throws {
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root, flaws: [flaw])
+        #expect(try judge([leaf], anchors: anchors).reason == reason)
+        #expect(try judge([leaf], rule: .pinned(Pin(leaf.key), Pin(root.key)), anchors: anchors).reason == reason)
+    }
+
+    @Test(
+        "every flaw of an intermediate has a reason of its own, also when its key is pinned",
+        arguments: [
+            (TestFlaw.expired, TrustRefusal.Reason.expired), (.notYetValid, .notYetValid), (.notACA, .notACA),
+            (.noBasicConstraints, .notACA), (.wrongKeyUsage, .wrongKeyUsage), (.badSignature, .signatureFailure),
+            (.unknownCriticalExtension, .malformedCertificate),
+        ])
+    func intermediateFlaws(flaw: TestFlaw, reason: TrustRefusal.Reason) throws {
+        let intermediate = try TestPKI.intermediate(issuer: root, flaws: [flaw])
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate)
+        let refusal = try judge(leaf.chain(), rule: .pinned(Pin(intermediate.key)), anchors: anchors).refusal
+        #expect(refusal?.reason == reason)
+        #expect(refusal?.presented.count == 2)
+    }
+
+    @Test("a path longer than an issuer allows is refused")
+    func pathLength() throws {
+        let first = try TestPKI.intermediate("First", issuer: root, pathLength: 0)
+        let second = try TestPKI.intermediate("Second", issuer: first)
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: second)
+        #expect(try judge(leaf.chain(), anchors: anchors).reason == .pathLengthExceeded)
+        #expect(try judge(TestPKI.leaf(hosts: ["api.test"], issuer: first).chain(), anchors: anchors).isTrusted)
+    }
+
+    @Test("a path of twelve intermediates is followed, one of thirteen is refused")
+    func longPath() throws {
+        var issuer = root
+        for number in 1...12 { issuer = try TestPKI.intermediate("Intermediate \(number)", issuer: issuer) }
+        #expect(try judge(TestPKI.leaf(hosts: ["api.test"], issuer: issuer).chain(), anchors: anchors).isTrusted)
+        issuer = try TestPKI.intermediate("Intermediate 13", issuer: issuer)
+        #expect(try judge(TestPKI.leaf(hosts: ["api.test"], issuer: issuer).chain(), anchors: anchors).reason == .pathTooLong)
+    }
+
+    @Test("an untrusted authority is refused although its key, or the server's, is pinned")
+    func untrustedButPinned() throws {
+        let foreign = try TestPKI.root("Foreign")
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: foreign)
+        let rule = try TrustRule.pinned(Pin(leaf.key), Pin(foreign.key))
+        #expect(try judge(leaf.chain(), rule: rule, anchors: anchors).reason == .incompletePath)
+        #expect(try judge(leaf.chain(includingRoot: true), rule: rule, anchors: anchors).reason == .untrustedRoot)
+    }
+
+    @Test("an authority that took a trusted one's name is refused")
+    func impersonatedRoot() throws {
+        let impostor = try TestPKI.root("Test Root")
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: impostor)
+        #expect(try !judge(leaf.chain(includingRoot: true), anchors: anchors).isTrusted)
+    }
+
+    @Test("a self-signed certificate is refused, unless it is configured as a root and is no authority")
+    func selfSigned() throws {
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: nil)
+        #expect(try judge([leaf], rule: .pinned(Pin(leaf.key)), anchors: anchors).reason == .selfSigned)
+        #expect(try judge([leaf], anchors: TrustAnchors(leaf)).isTrusted)
+        let authority = try TestPKI.leaf(hosts: ["api.test"], issuer: nil, flaws: [.leafIsCA])
+        #expect(try judge([authority], anchors: TrustAnchors(authority)).reason == .leafIsCA)
+    }
+
+    @Test("no certificate is no trust")
+    func empty() throws {
+        #expect(try judge([], anchors: anchors).reason == .noCertificate)
+    }
+
+    @Test("an intermediate that the server forgot is named")
+    func incomplete() throws {
+        let intermediate = try TestPKI.intermediate("The forgotten one", issuer: root)
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate)
+        let refusal = try judge([leaf], anchors: anchors).refusal
+        #expect(refusal?.reason == .incompletePath)
+        #expect(refusal?.detail.contains("The forgotten one") == true)
+    }
+
+    @Test("keys below 112 bits are refused, of the server and of an issuer")
+    func weakKeys() throws {
+        let weak = try TestPKI.leaf(hosts: ["api.test"], issuer: root, key: TestKey(.rsa1024))
+        #expect(try judge([weak], rule: .pinned(Pin(weak.key)), anchors: anchors).reason == .weakKey)
+        let weakRoot = try TestPKI.root("Weak", key: TestKey(.rsa1024))
+        #expect(try judge([TestPKI.leaf(hosts: ["api.test"], issuer: weakRoot)], anchors: TrustAnchors(weakRoot)).reason == .weakKey)
+    }
+
+    @Test("keys of every sound type can be pinned as the server's, the intermediate's and the root's", arguments: TestKeyType.allCases)
+    func keyTypes(type: TestKeyType) throws {
+        guard type != .rsa1024 else { return }
+        let key = try TestKey(type)
+        let root = try TestPKI.root(key: key)
+        let intermediate = try TestPKI.intermediate(issuer: root, key: key)
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate, key: key)
+        let trust = try judge(leaf.chain(), rule: .pinned(Pin(key)), anchors: TrustAnchors(root)).get()
+        #expect(try trust.chain.allSatisfy { try $0.pin == Pin(key) })
+        #expect(try judge(leaf.chain(), rule: .pinned(Pin(TestKey())), anchors: TrustAnchors(root)).reason == .pinMismatch)
+    }
+
+    @Test("the time of the check decides, not the clock of the machine")
+    func time() throws {
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
+        #expect(try judge([leaf], anchors: anchors, time: leaf.notAfter.addingTimeInterval(2)).reason == .expired)
+        #expect(try judge([leaf], anchors: anchors, time: leaf.notBefore.addingTimeInterval(-2)).reason == .notYetValid)
+        #expect(try judge([leaf], anchors: anchors, time: leaf.notAfter.addingTimeInterval(-2)).isTrusted)
+        let expired = try TestPKI.leaf(hosts: ["api.test"], issuer: root, flaws: [.expired])
+        #expect(try judge([expired], anchors: anchors, time: expired.notAfter.addingTimeInterval(-3_600)).reason == .notYetValid)
+        for time in [Date.distantPast, .distantFuture, Date(timeIntervalSince1970: .infinity), Date(timeIntervalSince1970: .nan)] {
+            #expect(try !judge([leaf], anchors: anchors, time: time).isTrusted)
+        }
+    }
+
+    @Test("own roots of a rule replace the default ones, in both directions")
+    func ownAnchors() throws {
+        let own = try TestPKI.root("Own")
+        let rule = try TrustRule(evaluators: [], anchors: TrustAnchors(own))
+        let ofOwn = try TestPKI.leaf(hosts: ["api.test"], issuer: own)
+        let ofDefault = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
+        #expect(try judge([ofOwn], rule: rule, anchors: anchors).isTrusted)
+        #expect(try !judge([ofDefault], rule: rule, anchors: anchors).isTrusted)
+        #expect(try !judge([ofOwn], anchors: anchors).isTrusted)
+    }
+
+    @Test("the public key algorithms of one chain may differ")
+    func mixedAlgorithms() throws {
+        let root = try TestPKI.root(key: TestKey(.rsa2048))
+        let intermediate = try TestPKI.intermediate(issuer: root, key: TestKey(.ed25519))
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate, key: TestKey(.p384))
+        #expect(try judge(leaf.chain(), rule: .pinned(Pin(leaf.key)), anchors: TrustAnchors(root)).isTrusted)
+    }
+}

@@ -1,0 +1,164 @@
+import ApproovTesting
+import COpenSSL
+import CertificatePinning
+import Foundation
+import Testing
+
+@Suite("Inside a TLS handshake")
+struct HandshakeTests {
+    private let root: TestCertificate
+    private let intermediate: TestCertificate
+    private let leaf: TestCertificate
+    private let anchors: TrustAnchors
+
+    init() throws {
+        root = try TestPKI.root()
+        intermediate = try TestPKI.intermediate(issuer: root)
+        leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate)
+        anchors = try TrustAnchors(root)
+    }
+
+    private func hook(host: String = "api.test", rule: TrustRule = .pathValidation) throws -> HandshakePair.Hook {
+        try HandshakePair.Hook(host: host, rule: rule, anchors: anchors)
+    }
+
+    @Test("a pinned server is trusted, by the path that OpenSSL built", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    func trusted(version: Int32) throws {
+        let hook = try hook(rule: .pinned(Pin(root.key)))
+        let pair = try HandshakePair(server: leaf.chain(), hook: hook)
+        COpenSSLTest.setMaximumVersion(pair.server, version)
+        let outcome = try pair.connect()
+        #expect(outcome.isConnected && outcome.version == version && outcome.verifyResult == Int(X509_V_OK))
+        #expect(try hook.results.map { try $0.get().chain.map(\.der) } == [[leaf, intermediate, root].map(\.der)])
+    }
+
+    @Test("a refusal ends the handshake, tells OpenSSL why, and is the same as without a network")
+    func refused() throws {
+        let other = try TrustRule.pinned(Pin(TestKey()))
+        let stranger = try TestPKI.leaf(hosts: ["api.test"], issuer: nil)
+        let cases: [([TestCertificate], String, TrustRule, TrustRefusal.Reason, Int32)] = [
+            (leaf.chain(), "api.test", other, .pinMismatch, X509_V_ERR_APPLICATION_VERIFICATION),
+            (leaf.chain(), "other.test", .pathValidation, .hostMismatch, X509_V_ERR_HOSTNAME_MISMATCH),
+            ([leaf], "api.test", .pathValidation, .incompletePath, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY),
+            ([stranger], "api.test", .pathValidation, .selfSigned, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT),
+        ]
+        for (chain, host, rule, reason, code) in cases {
+            let hook = try hook(host: host, rule: rule)
+            let outcome = try HandshakePair(server: chain, hook: hook).connect()
+            #expect(!outcome.isConnected)
+            #expect(hook.results.map(\.reason) == [reason])
+            #expect(hook.errors == [code])
+            let offline = try judge(chain, host: host, rule: rule, anchors: anchors)
+            #expect(hook.results.first?.refusal?.description == offline.refusal?.description)
+        }
+    }
+
+    @Test("what libcurl does to the store after the context was handed out has no effect")
+    func foreignStore() throws {
+        let evil = try TestPKI.root("Evil")
+        let evilIntermediate = try TestPKI.intermediate(issuer: evil)
+        let impostor = try TestPKI.leaf(hosts: ["api.test"], issuer: evilIntermediate)
+        let hook = try hook()
+        let pair = try HandshakePair(
+            server: impostor.chain(includingRoot: true), hook: hook,
+            afterHardening: { context in
+                // As curl 7.88 does in the first read after the ClientHello: its own roots, and an intermediate is one.
+                let store = X509_STORE_new()
+                for certificate in [evil, evilIntermediate] {
+                    certificate.der.withUnsafeBufferPointer { buffer in
+                        var cursor = buffer.baseAddress
+                        let x509 = d2i_X509(nil, &cursor, buffer.count)
+                        X509_STORE_add_cert(store, x509)
+                        X509_free(x509)
+                    }
+                }
+                X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
+                SSL_CTX_set_cert_store(context, store)
+            })
+        #expect(try !pair.connect().isConnected)
+        #expect(hook.results.map(\.reason) == [.untrustedRoot])
+    }
+
+    @Test("a hardened context without its verify callback trusts nobody")
+    func withoutCallback() throws {
+        let pair = try HandshakePair(server: leaf.chain(includingRoot: true), hook: hook())
+        SSL_CTX_set_cert_verify_callback(pair.client, nil, nil)
+        let outcome = try pair.connect()
+        #expect(!outcome.isConnected)
+        #expect(outcome.verifyResult == Int(X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN))
+    }
+
+    @Test("verification cannot be switched off around the callback")
+    func verifyNone() throws {
+        let hook = try hook(rule: .pinned(Pin(TestKey())))
+        let pair = try HandshakePair(
+            server: leaf.chain(), hook: hook, beforeHardening: { SSL_CTX_set_verify($0, SSL_VERIFY_NONE, nil) })
+        #expect(try !pair.connect().isConnected)
+    }
+
+    @Test("no session is resumed, so that every handshake is judged", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    func noResumption(version: Int32) throws {
+        let hook = try hook()
+        let pair = try HandshakePair(
+            server: leaf.chain(), hook: hook,
+            beforeHardening: { COpenSSLTest.setSessionCacheMode($0, SSL_SESS_CACHE_CLIENT) })
+        COpenSSLTest.setMaximumVersion(pair.server, version)
+        for _ in 0..<3 {
+            let outcome = try pair.connect()
+            #expect(outcome.isConnected && !outcome.isResumed)
+        }
+        #expect(hook.results.count == 3)
+    }
+
+    @Test("no key log is written, whoever asked for one before")
+    func keyLog() throws {
+        let hook = try hook()
+        let pair = try HandshakePair(
+            server: leaf.chain(), hook: hook,
+            beforeHardening: { SSL_CTX_set_keylog_callback($0) { _, _ in Issue.record("a secret was logged") } })
+        #expect(try pair.connect().isConnected)
+    }
+
+    @Test("TLS 1.1 is refused, and TLS 1.3 spoken, whatever openssl.cnf said before")
+    func versions() throws {
+        let loosen: (OpaquePointer) -> Void = { context in
+            SSL_CTX_set_security_level(context, 0)
+            COpenSSLTest.setMinimumVersion(context, TLS1_VERSION)
+            COpenSSLTest.setMaximumVersion(context, TLS1_1_VERSION)
+        }
+        let old = try HandshakePair(server: leaf.chain(), hook: hook(), beforeHardening: loosen)
+        COpenSSLTest.setMinimumVersion(old.server, TLS1_VERSION)
+        COpenSSLTest.setMaximumVersion(old.server, TLS1_1_VERSION)
+        #expect(try !old.connect().isConnected)
+        let new = try HandshakePair(server: leaf.chain(), hook: hook(), beforeHardening: loosen)
+        #expect(try new.connect().version == TLS1_3_VERSION)
+    }
+
+    @Test("a weak key is refused in the handshake although the context was at security level 0")
+    func securityLevel() throws {
+        let weak = try TestPKI.leaf(hosts: ["api.test"], issuer: root, key: TestKey(.rsa1024))
+        let pair = try HandshakePair(
+            server: weak.chain(), hook: hook(rule: .pinned(Pin(weak.key))), beforeHardening: { SSL_CTX_set_security_level($0, 0) })
+        #expect(try !pair.connect().isConnected)
+    }
+
+    @Test("a disabled rule lets anybody in, and says nothing of the next host")
+    func disabled() throws {
+        let stranger = try TestPKI.leaf(hosts: ["else.test"], issuer: nil, flaws: [.expired])
+        let open = try hook(rule: TrustRule(evaluators: [DisabledTrustEvaluator()]))
+        #expect(try HandshakePair(server: [stranger], hook: open).connect().isConnected)
+        #expect(try HandshakePair(server: [stranger], hook: hook()).connect().isConnected == false)
+    }
+
+    @Test("a hundred handshakes leave the error queue as it was, refused or not")
+    func errorQueue() throws {
+        let stack = try HandshakePair(server: leaf.chain(), hook: hook(host: "other.test"))
+        for _ in 0..<100 { _ = try stack.connect() }
+        #expect(ERR_peek_error() == 0)
+        let chain = [leaf]
+        ERR_clear_error()
+        _ = try judge(chain, host: "other.test", anchors: anchors)
+        _ = try judge(chain, anchors: anchors)
+        #expect(ERR_peek_error() == 0)
+    }
+}
