@@ -87,8 +87,8 @@ let package = Package(
             name: "ApproovServer",
             dependencies: [
                 "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", asn1, crypto, cryptoExtras, grdb, httpTypes,
-                hummingbird, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging, metrics, nioCore, nioHTTP1, nioPosix,
-                nioSSL, x509,
+                hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging, metrics, nioCore, nioHTTP1,
+                nioPosix, nioSSL, x509,
             ],
             swiftSettings: settings),
         .target(

@@ -1,0 +1,30 @@
+internal import CertificatePinning
+internal import Foundation
+internal import Synchronization
+
+/// An authority's URL in the one spelling that is compared: canonical host, explicit port, no trailing slash.
+struct AudienceName: Hashable, Sendable {
+    let text: String
+
+    /// Nil for what is no http or https URL.
+    init?(_ url: String) {
+        guard url.utf8.count <= 2_048, let components = URLComponents(string: url), let scheme = components.scheme?.lowercased(),
+            scheme == "https" || scheme == "http", let name = components.host, let host = try? CanonicalHost(name),
+            components.user == nil, components.password == nil, components.query == nil, components.fragment == nil
+        else { return nil }
+        let port = components.port ?? (scheme == "https" ? 443 : 80)
+        let path = components.path.hasSuffix("/") ? String(components.path.dropLast()) : components.path
+        text = "\(scheme)://\(host.urlText):\(port)\(path)"
+    }
+}
+
+/// Where the authority's own URL is put when it has begun to listen.
+final class PublicAudience: Sendable {
+    private let state = Mutex<AudienceName?>(nil)
+
+    var value: AudienceName? { state.withLock { $0 } }
+
+    func set(_ name: AudienceName?) {
+        state.withLock { $0 = name }
+    }
+}

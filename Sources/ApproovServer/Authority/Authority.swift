@@ -1,0 +1,93 @@
+public import Attestation
+internal import CertificatePinning
+public import Foundation
+internal import Hummingbird
+public import Logging
+internal import NIOCore
+public import ServiceLifecycle
+
+/// The authority: hands out challenges, judges evidence, issues tokens and signed configurations.
+///
+/// One store is one account.
+///
+///     let authority = try Authority(store: AuthorityStore(directory: directory), configuration: AuthorityConfiguration(port: 8443))
+///     try await ServiceGroup(services: [authority], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+///
+/// When it is asked to stop it accepts no more connections, lets requests that are being answered end within the configuration's
+/// `limits.drain`, and returns.
+public struct Authority: Service {
+    private let store: AuthorityStore
+    private let configuration: AuthorityConfiguration
+    private let time: any TimeSource
+    private let logger: Logger
+    private let onReady: @Sendable (URL) async -> Void
+
+    /// Makes an authority; it listens when it is run.
+    /// - Parameters:
+    ///   - store: the account
+    ///   - configuration: where and how to serve
+    ///   - time: the clock
+    ///   - logger: gets verdicts and failures; no token, key, address or device
+    ///   - onReady: is told the URL when the authority listens
+    /// - Throws: `ServerError.invalidConfiguration`; `.insecureListener` for plain http on an address that is not loopback;
+    ///   `.demoKeysExposed` for the demo account on such an address
+    public init(
+        store: AuthorityStore, configuration: AuthorityConfiguration, time: any TimeSource = SystemTimeSource(),
+        logger: Logger = Logger(label: "approov.authority"), onReady: @escaping @Sendable (URL) async -> Void = { _ in }
+    ) throws {
+        try AuthorityRules.check(configuration, store: store)
+        self.store = store
+        self.configuration = configuration
+        self.time = time
+        self.logger = logger
+        self.onReady = onReady
+    }
+
+    /// Serves until the task is cancelled or a graceful shutdown is asked for.
+    /// - Throws: `ServerError.identityFailed`, `.demoKeysExposed`; `.invalidConfiguration` when it cannot listen where it should
+    public func run() async throws {
+        let listener = try await AuthorityListener(configuration, store: store)
+        try AuthorityRules.check(pins: listener.pins, configuration)
+        let table = ConnectionTable(idleTimeout: configuration.limits.idleTimeout)
+        let audience = PublicAudience()
+        let desk = AttestationDesk(
+            store: store, time: time, tokenLifetime: Int64(configuration.tokenLifetime), audience: audience, metrics: AuthorityMetrics())
+        let limiter = configuration.attestationsPerMinute.map {
+            AddressRateLimiter(perMinute: $0, capacity: configuration.limits.rememberedAddresses)
+        }
+        let routes = AuthorityRoutes(desk: desk, limiter: limiter, limits: configuration.limits)
+        let application = Application(
+            router: routes.router(), server: listener.builder(limits: configuration.limits, table: table),
+            configuration: ApplicationConfiguration(
+                address: .hostname(configuration.host, port: configuration.port),
+                availableConnectionsDelegate: .maximum(configuration.limits.connections, logger: logger)),
+            onServerRunning: { channel in await announce(channel, listener: listener, audience: audience) }, logger: logger)
+        let upkeep = AuthorityUpkeep(store: store, table: table, drain: configuration.limits.drain, logger: logger)
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await upkeep.run() }
+            group.addTask { await upkeep.drainOnShutdown() }
+            do {
+                try await application.run()
+            } catch let error as IOError {
+                throw ServerError(
+                    code: .invalidConfiguration,
+                    message: "cannot listen on \(configuration.host) port \(configuration.port); is another server running there?",
+                    cause: error)
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func announce(_ channel: any Channel, listener: AuthorityListener, audience: PublicAudience) async {
+        guard let url = AuthorityRules.publicURL(configuration, port: channel.localAddress?.port ?? configuration.port) else { return }
+        audience.set(AudienceName(url.absoluteString))
+        do {
+            if !listener.pins.isEmpty {
+                try await store.remember(Endpoint(url: url, pins: listener.pins, trustRoots: listener.trustRoots))
+            }
+        } catch {
+            logger.error("the authority's URL was not written to the store", metadata: ["error": "\(error)"])
+        }
+        await onReady(url)
+    }
+}

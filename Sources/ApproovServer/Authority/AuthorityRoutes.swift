@@ -1,0 +1,68 @@
+internal import ApproovTokens
+internal import Attestation
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// The authority's HTTP face.
+struct AuthorityRoutes: Sendable {
+    let desk: AttestationDesk
+    let limiter: AddressRateLimiter?
+    let limits: AuthorityConfiguration.Limits
+
+    func router() -> Router<AuthorityRequestContext> {
+        let router = Router(context: AuthorityRequestContext.self)
+        router.add(middleware: ProblemMiddleware(metrics: desk.metrics))
+        router.post("/v1/challenges", use: challenge)
+        router.post("/v1/attestations", use: attestation)
+        router.get("/v1/configuration", use: configuration)
+        router.get("/.well-known/jwks.json", use: keys)
+        router.get("/health") { _, _ in Response.json(.object(["status": .string("ok")])) }
+        return router
+    }
+
+    @Sendable private func challenge(_ request: Request, _ context: AuthorityRequestContext) async throws -> Response {
+        // The body means nothing, but it is read, so that one that is too large is told so.
+        _ = try await body(of: request, upTo: limits.otherBodyBytes)
+        return Response.json(desk.challenge().json)
+    }
+
+    @Sendable private func attestation(_ request: Request, _ context: AuthorityRequestContext) async throws -> Response {
+        let start = ContinuousClock.now
+        if let seconds = limiter?.draw(for: context.remoteAddress, now: desk.time.uptime) { throw RateLimited(seconds: seconds) }
+        guard Self.mediaType(of: request) == Evidence.mediaType else { throw Problem.wrongMediaType }
+        let body = try await body(of: request, upTo: limits.evidenceBytes)
+        let result = try await desk.attest(Array(body.readableBytesView), from: context.remoteAddress?.ipAddress, logger: context.logger)
+        desk.metrics.took(ContinuousClock.now - start)
+        return Response.json(result.json)
+    }
+
+    @Sendable private func configuration(_ request: Request, _ context: AuthorityRequestContext) async throws -> Response {
+        var version: Int64 = 0
+        if let since = request.uri.queryParameters["since"] {
+            guard let number = Int64(since), number >= 0 else { throw Problem.malformedRequest }
+            version = number
+        }
+        let configurations = desk.store.snapshot.configurations(since: version)
+        guard !configurations.isEmpty else { return Response(status: .notModified) }
+        return Response.json(.array(configurations.map(\.json)))
+    }
+
+    @Sendable private func keys(_ request: Request, _ context: AuthorityRequestContext) async throws -> Response {
+        let keys = desk.store.snapshot.keysets.compactMap { $0.key.verificationKey.jwk }
+        var response = Response.json(.object(["keys": .array(keys)]), mediaType: "application/jwk-set+json")
+        response.headers[.cacheControl] = "max-age=60"
+        return response
+    }
+
+    private func body(of request: Request, upTo limit: Int) async throws -> ByteBuffer {
+        if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Problem.bodyTooLarge }
+        return try await request.body.collect(upTo: limit)
+    }
+
+    /// The type without its parameters, which have no meaning here.
+    private static func mediaType(of request: Request) -> String {
+        let text = request.headers[.contentType]?.prefix { $0 != ";" } ?? ""
+        return text.trimmingPrefix { $0 == " " }.lowercased().split(separator: " ").first.map(String.init) ?? ""
+    }
+}

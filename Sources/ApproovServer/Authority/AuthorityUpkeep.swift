@@ -1,0 +1,65 @@
+internal import Foundation
+internal import Logging
+internal import ServiceLifecycle
+
+/// What a running authority does beside answering: takes up changes, renews the configuration, forgets what is over, drains.
+struct AuthorityUpkeep: Sendable {
+    /// Well under the second within which a change must be taken up.
+    private static let interval = Duration.milliseconds(250)
+    private static let purgeInterval = Duration.seconds(60)
+
+    let store: AuthorityStore
+    let table: ConnectionTable
+    let drain: Duration
+    let logger: Logger
+
+    /// Works until the task is cancelled.
+    func run() async {
+        var lastPurge = ContinuousClock.now
+        while !Task.isCancelled {
+            table.closeIdle()
+            await attempt("the store's changes cannot be taken up; what was in force stays") {
+                if try await store.refresh() { logger.info("administrative change taken up") }
+            }
+            await attempt("the configuration cannot be renewed") {
+                if try await store.renewConfigurationIfDue() { logger.info("configuration signed anew") }
+            }
+            if ContinuousClock.now - lastPurge >= Self.purgeInterval {
+                lastPurge = .now
+                await attempt("expired challenges cannot be forgotten") {
+                    try await store.redemptions.purge(expiredBefore: store.now - 60)
+                }
+            }
+            try? await Task.sleep(for: Self.interval, clock: .continuous)
+        }
+    }
+
+    /// Once a graceful shutdown is asked for: closes connections as they fall idle, and all of them when the time is up.
+    func drainOnShutdown() async {
+        do {
+            try await gracefulShutdown()
+        } catch {
+            return
+        }
+        let end = ContinuousClock.now + drain
+        while ContinuousClock.now < end, !Task.isCancelled, table.count > 0 {
+            // Long enough for a client to see the GOAWAY, or its answer, before the connection ends.
+            try? await Task.sleep(for: min(Self.interval, drain), clock: .continuous)
+            table.closeIdle(for: .milliseconds(200))
+        }
+        while table.count > 0, !Task.isCancelled {
+            table.closeAll()
+            try? await Task.sleep(for: .milliseconds(50), clock: .continuous)
+        }
+    }
+
+    private func attempt(_ failure: Logger.Message, _ body: () async throws -> Void) async {
+        do {
+            try await body()
+        } catch is CancellationError {
+            return
+        } catch {
+            logger.error(failure, metadata: ["error": "\(error)"])
+        }
+    }
+}

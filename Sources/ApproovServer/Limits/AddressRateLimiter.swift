@@ -1,0 +1,78 @@
+internal import Foundation
+internal import NIOCore
+internal import Synchronization
+
+/// A token bucket a remote address, in a table of bounded size.
+///
+/// IPv6 addresses count by their /64, which is what one subscriber is given. A bucket that nobody drew on for a minute is
+/// full, so forgetting it changes nothing: the table keeps two generations and drops the older one every minute, or
+/// earlier when it is full.
+final class AddressRateLimiter: Sendable {
+    private struct Key: Hashable {
+        let isIPv4: Bool
+        let prefix: UInt64
+    }
+
+    private struct Bucket {
+        var level: Double
+        var updated: Duration
+    }
+
+    private struct State {
+        var current: [Key: Bucket] = [:]
+        var previous: [Key: Bucket] = [:]
+        var rotated = Duration.zero
+    }
+
+    private let perMinute: Double
+    private let capacity: Int
+    private let state = Mutex(State())
+
+    /// Makes a limiter.
+    /// - Parameters:
+    ///   - perMinute: how many an address may draw in a minute, and at once after a minute's rest; at least 1
+    ///   - capacity: how many addresses are remembered at most
+    init(perMinute: Int, capacity: Int = 100_000) {
+        self.perMinute = Double(max(1, perMinute))
+        self.capacity = max(2, capacity)
+    }
+
+    /// Draws one.
+    /// - Parameters:
+    ///   - address: who asks
+    ///   - now: a monotonic time
+    /// - Returns: nil when granted, else the seconds after which to ask again
+    func draw(for address: SocketAddress?, now: Duration) -> Int? {
+        let key = Self.key(of: address)
+        return state.withLock { state in
+            if state.current.count >= capacity / 2 || now - state.rotated >= .seconds(60) {
+                state.previous = state.current
+                state.current = [:]
+                state.rotated = now
+            }
+            var bucket = state.current[key] ?? state.previous.removeValue(forKey: key) ?? Bucket(level: perMinute, updated: now)
+            bucket.level = min(perMinute, bucket.level + max(.zero, now - bucket.updated) / .seconds(60) * perMinute)
+            bucket.updated = max(now, bucket.updated)
+            let isGranted = bucket.level >= 1
+            if isGranted { bucket.level -= 1 }
+            state.current[key] = bucket
+            return isGranted ? nil : max(1, Int(((1 - bucket.level) * 60 / perMinute).rounded(.up)))
+        }
+    }
+
+    /// How many addresses are remembered.
+    var count: Int { state.withLock { $0.current.count + $0.previous.count } }
+
+    private static func key(of address: SocketAddress?) -> Key {
+        switch address {
+        case .v4(let address):
+            return Key(isIPv4: true, prefix: UInt64(UInt32(bigEndian: address.address.sin_addr.s_addr)))
+        case .v6(let address):
+            let bytes = withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
+            let mapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+            return Key(isIPv4: mapped, prefix: (mapped ? bytes[12...] : bytes[..<8]).reduce(0) { $0 << 8 | UInt64($1) })
+        default:
+            return Key(isIPv4: false, prefix: 0)
+        }
+    }
+}

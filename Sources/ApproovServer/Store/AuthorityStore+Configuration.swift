@@ -1,0 +1,90 @@
+public import Attestation
+internal import Crypto
+public import Foundation
+internal import GRDB
+
+extension AuthorityStore {
+    /// The newest signed configuration.
+    /// - Throws: `ServerError.storeDamaged` when there is none
+    public func currentConfiguration() throws -> SignedConfiguration {
+        guard let newest = snapshot.newest else {
+            throw ServerError(code: .storeDamaged, message: "the store has no signed configuration; restore it from a backup")
+        }
+        return newest.signed
+    }
+
+    /// The version of the newest signed configuration.
+    public var configurationVersion: Int64 { snapshot.newest?.version ?? 0 }
+
+    /// What an app ships with.
+    /// - Parameters:
+    ///   - authority: the authority's URL; nil for the one it was last served under
+    ///   - authorityPins: the pins of the authority's TLS keys, two or more; nil for those it was last served with
+    ///   - trustRoots: PEM of the roots to trust for the authority instead of the system's; nil for those of the authority's
+    ///     own certificate when it was served with one and no pins are given
+    /// - Returns: the initial configuration with the newest signed configuration inside
+    /// - Throws: `ServerError.invalidConfiguration` when the authority was never served and nothing is given
+    public func initialConfiguration(
+        authority: URL? = nil, authorityPins: [String]? = nil, trustRoots: String? = nil
+    ) async throws -> InitialConfiguration {
+        let endpoint = try await endpoint()
+        let identity = try await savedIdentity()
+        guard let url = authority ?? endpoint?.url else {
+            throw ServerError(
+                code: .invalidConfiguration,
+                message: "the authority's URL is not known yet; start it once with approov serve, or name the URL")
+        }
+        guard let pins = authorityPins ?? endpoint?.pins ?? identity?.pins else {
+            throw ServerError(
+                code: .invalidConfiguration,
+                message: "the authority's pins are not known yet; start it once with approov serve, or name them")
+        }
+        let ownRoots = authorityPins == nil ? (endpoint.map(\.trustRoots) ?? identity?.rootPEM) : nil
+        let snapshot = snapshot
+        do {
+            return try InitialConfiguration(
+                account: snapshot.account, epoch: snapshot.epoch, authority: url, authorityPins: pins, trustRoots: trustRoots ?? ownRoots,
+                configKeys: [PublicJWK(snapshot.configurationKey.publicKey)], configuration: currentConfiguration())
+        } catch let error as AttestationError {
+            throw ServerError(
+                code: .configurationRefused, message: "no client would accept this initial configuration; give an https URL and two pins",
+                cause: error)
+        }
+    }
+
+    /// Replaces the key that signs configurations.
+    ///
+    /// The version that says so is signed by the old key and the new one, and clients that are several versions behind are handed it
+    /// first.
+    /// - Throws: `ServerError.storeUnusable`
+    public func rotateConfigurationKey() async throws {
+        let key = P256.Signing.PrivateKey()
+        let now = now
+        let lifetime = configurationLifetime
+        try await change { database in
+            try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime, newKey: key)
+            try database.execute(sql: "UPDATE account SET configurationKey = ?", arguments: [key.rawRepresentation])
+        }
+    }
+
+    /// Signs the next version when half of the newest one's life is over.
+    /// - Returns: whether it did
+    @discardableResult
+    func renewConfigurationIfDue() async throws -> Bool {
+        guard Self.isDue(snapshot.newest.map { ($0.issuedAt, $0.expiresAt) }, now: now) else { return false }
+        let now = now
+        let lifetime = configurationLifetime
+        return try await change { database in
+            // Another process on the same folder may have been first.
+            let row = try Row.fetchOne(database, sql: "SELECT issuedAt, expiresAt FROM configuration ORDER BY version DESC LIMIT 1")
+            guard Self.isDue(row.map { ($0["issuedAt"], $0["expiresAt"]) }, now: now) else { return false }
+            try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime)
+            return true
+        }
+    }
+
+    private static func isDue(_ newest: (issuedAt: Int64, expiresAt: Int64)?, now: Int64) -> Bool {
+        guard let newest else { return true }
+        return now >= newest.issuedAt + (newest.expiresAt - newest.issuedAt) / 2
+    }
+}

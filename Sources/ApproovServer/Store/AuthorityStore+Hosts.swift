@@ -1,0 +1,105 @@
+public import Attestation
+internal import CertificatePinning
+internal import GRDB
+
+extension AuthorityStore {
+    /// The account's hosts, by name.
+    public var hosts: [AccountHost] { snapshot.hosts }
+
+    /// The pins that hosts without pins of their own are held to, `sha256/…`.
+    public var managedTrustRoots: [String] { snapshot.managedTrustRoots }
+
+    /// The settings that hold for a host, by the most specific name or pattern of the account.
+    /// - Parameter host: a host name or address in any spelling
+    /// - Returns: the entry, nil when the account does not know the host
+    /// - Throws: `ServerError.malformedHost`
+    public func host(for host: String) throws -> AccountHost? {
+        do {
+            return try snapshot.hostMap.value(for: CanonicalHost(host))
+        } catch {
+            throw ServerError(code: .malformedHost, message: "not a host name; write api.example.com", cause: error)
+        }
+    }
+
+    /// Adds a host or replaces its settings, and signs a new configuration.
+    /// - Parameters:
+    ///   - name: a host name, an address, or a pattern such as `*.example.com`
+    ///   - settings: two pins or more; none when managed trust roots are set
+    /// - Throws: `ServerError.malformedHost`, `.malformedPin`, `.pinsRequired` (enforced, no pins, no managed trust roots),
+    ///   `.unsupported` for an oblivious host, `.unknownKeyset`, `.configurationRefused` when clients would refuse the result
+    public func addHost(_ name: String, settings: HostSettings) async throws {
+        let host = try AccountHost(name: name, settings: settings)
+        guard !settings.oblivious else {
+            throw ServerError(
+                code: .unsupported, message: "\(host.name) cannot be oblivious: this version has no Oblivious HTTP; leave the option away")
+        }
+        try await change(issues: true) { database in
+            if settings.pins.isEmpty, settings.enforce {
+                guard try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM managedTrustRoot)") == true else {
+                    throw ServerError(
+                        code: .pinsRequired,
+                        message: "\(host.name) needs two pins, or managed trust roots for the account; see: approov pin -get \(host.name)")
+                }
+            }
+            if let kid = settings.kid {
+                guard try Keyset.all(in: database).contains(where: { $0.kid == kid }) else {
+                    throw ServerError(
+                        code: .unknownKeyset, message: "there is no keyset \(kid); add it: approov keyset -add ES256 -kid \(kid)")
+                }
+            }
+            try host.save(in: database)
+        }
+    }
+
+    /// Removes a host, and signs a new configuration.
+    ///
+    /// No more tokens are issued for it.
+    /// - Parameter name: the name or pattern as it was added
+    /// - Throws: `ServerError.unknownHost`
+    public func removeHost(_ name: String) async throws {
+        let canonical = try AccountHost(name: name, settings: HostSettings()).name
+        try await change(issues: true) { database in
+            try database.execute(sql: "DELETE FROM host WHERE name = ?", arguments: [canonical])
+            guard database.changesCount == 1 else { throw Self.unknownHost(canonical) }
+        }
+    }
+
+    /// Replaces the pins of a host, and signs a new configuration.
+    /// - Parameters:
+    ///   - pins: `sha256/…` each, two or more
+    ///   - name: the name or pattern as it was added
+    /// - Throws: `ServerError.unknownHost`, `.malformedPin`, `.configurationRefused` for fewer than two distinct pins
+    public func setPins(_ pins: [String], forHost name: String) async throws {
+        let canonical = try AccountHost(name: name, settings: HostSettings()).name
+        try await change(issues: true) { database in
+            guard let host = try AccountHost.all(in: database).first(where: { $0.name == canonical }) else {
+                throw Self.unknownHost(canonical)
+            }
+            var settings = host.settings
+            settings.pins = pins
+            try AccountHost(name: canonical, settings: settings).save(in: database)
+        }
+    }
+
+    /// Replaces the pins that hosts without pins of their own are held to, and signs a new configuration.
+    /// - Parameter pins: `sha256/…` each
+    /// - Throws: `ServerError.malformedPin`, `.configurationRefused` when a host would be left without any pin
+    public func setManagedTrustRoots(_ pins: [String]) async throws {
+        let canonical: [String]
+        do {
+            canonical = try pins.map { try Pin($0).description }
+        } catch {
+            throw ServerError(code: .malformedPin, message: "a managed trust root is not sha256/ and the base64 of 32 bytes", cause: error)
+        }
+        try await change(issues: true) { database in
+            try database.execute(sql: "DELETE FROM managedTrustRoot")
+            for pin in canonical {
+                try database.execute(sql: "INSERT OR IGNORE INTO managedTrustRoot (pin) VALUES (?)", arguments: [pin])
+            }
+        }
+    }
+
+    private static func unknownHost(_ name: String) -> ServerError {
+        ServerError(code: .unknownHost, message: "the account has no host \(name); see: approov api -list")
+    }
+}

@@ -1,0 +1,17 @@
+internal import GRDB
+
+/// An executable that may get tokens.
+public struct Registration: Sendable, Hashable {
+    /// The executable's SHA-256, standard base64.
+    public let measurement: String
+    /// What the operator calls it.
+    public let label: String
+    /// When it was registered, in seconds since 1970.
+    public let addedAt: Int64
+
+    static func all(in database: Database) throws -> [Registration] {
+        try Row.fetchAll(database, sql: "SELECT measurement, label, addedAt FROM registration ORDER BY addedAt, measurement").map { row in
+            Registration(measurement: row["measurement"], label: row["label"], addedAt: row["addedAt"])
+        }
+    }
+}

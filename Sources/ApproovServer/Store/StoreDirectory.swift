@@ -1,0 +1,81 @@
+internal import Foundation
+
+/// The folder that holds the store: made with mode 0700, its database with mode 0600, and refused when others could read or replace it.
+enum StoreDirectory {
+    /// The database's file name inside the folder.
+    static let databaseName = "authority.sqlite"
+
+    /// Makes what is missing and checks what is there.
+    /// - Parameter directory: the data directory
+    /// - Returns: the path of the database file, which exists and is private
+    /// - Throws: `ServerError.storeUnusable`, `.storeInsecure`
+    static func prepare(_ directory: URL) throws -> String {
+        guard directory.isFileURL else {
+            throw ServerError(code: .storeUnusable, message: "the data directory must be a folder on disk")
+        }
+        let path = directory.path
+        try makeFolder(path)
+        try checkFolder(path)
+        let database = path + "/" + databaseName
+        try makeFile(database)
+        // SQLite gives the write-ahead log and its index the mode of the database file.
+        for file in [database, database + "-wal", database + "-shm"] {
+            try checkFile(file)
+        }
+        return database
+    }
+
+    private static func makeFolder(_ path: String) throws {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw ServerError(
+                code: .storeUnusable, message: "the data directory \(path) cannot be made; check its parent's permissions", cause: error)
+        }
+    }
+
+    private static func checkFolder(_ path: String) throws {
+        var information = stat()
+        guard stat(path, &information) == 0 else { throw systemError("the data directory \(path) cannot be read") }
+        guard information.st_mode & S_IFMT == S_IFDIR else {
+            throw ServerError(code: .storeUnusable, message: "\(path) is not a folder; name a folder as the data directory")
+        }
+        // Readable by others is bearable, the files are not; writable by others means that they can put their own database there.
+        guard information.st_mode & 0o022 == 0 else {
+            throw ServerError(
+                code: .storeInsecure, message: "the data directory \(path) can be written by others; run: chmod 700 \(path)")
+        }
+        guard information.st_uid == geteuid() || information.st_uid == 0 else {
+            throw ServerError(
+                code: .storeInsecure, message: "the data directory \(path) belongs to another user; run as its owner or use another folder")
+        }
+    }
+
+    private static func makeFile(_ path: String) throws {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+        guard descriptor >= 0 else { throw systemError("the database \(path) cannot be opened") }
+        close(descriptor)
+    }
+
+    private static func checkFile(_ path: String) throws {
+        var information = stat()
+        guard lstat(path, &information) == 0 else {
+            if errno == ENOENT { return }
+            throw systemError("the database file \(path) cannot be read")
+        }
+        guard information.st_mode & S_IFMT == S_IFREG else {
+            throw ServerError(code: .storeUnusable, message: "\(path) is not a regular file; move it away")
+        }
+        guard information.st_mode & 0o077 == 0 else {
+            throw ServerError(
+                code: .storeInsecure,
+                message: "\(path) holds the account's keys and can be read or written by others; run: chmod 600 \(path)")
+        }
+    }
+
+    private static func systemError(_ message: String) -> ServerError {
+        let reason = String(cString: strerror(errno))
+        return ServerError(code: .storeUnusable, message: "\(message): \(reason)")
+    }
+}

@@ -1,0 +1,51 @@
+internal import GRDB
+
+/// The tables, and how older ones become them.
+enum StoreSchema {
+    static let migrator: DatabaseMigrator = {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE account (
+                        id INTEGER PRIMARY KEY CHECK (id = 1),
+                        name TEXT NOT NULL,
+                        epoch INTEGER NOT NULL,
+                        secret BLOB NOT NULL,
+                        configurationKey BLOB NOT NULL,
+                        challengeKey BLOB NOT NULL,
+                        arcKey BLOB NOT NULL,
+                        rejectionReasons INTEGER NOT NULL DEFAULT 0,
+                        -- grows with every change made by an administrator: what a running authority watches
+                        generation INTEGER NOT NULL DEFAULT 1,
+                        -- the latest expiry whose redemptions may be forgotten: nothing that old is accepted any more
+                        purgedThrough INTEGER NOT NULL DEFAULT 0
+                    );
+                    CREATE TABLE environmentPolicy (flag TEXT PRIMARY KEY, action TEXT NOT NULL) WITHOUT ROWID;
+                    CREATE TABLE host (name TEXT PRIMARY KEY, settings TEXT NOT NULL) WITHOUT ROWID;
+                    CREATE TABLE managedTrustRoot (pin TEXT PRIMARY KEY) WITHOUT ROWID;
+                    CREATE TABLE registration (
+                        measurement TEXT PRIMARY KEY, label TEXT NOT NULL, addedAt INTEGER NOT NULL
+                    ) WITHOUT ROWID;
+                    CREATE TABLE keyset (
+                        kid TEXT PRIMARY KEY, algorithm TEXT NOT NULL, pem TEXT NOT NULL, addedAt INTEGER NOT NULL
+                    ) WITHOUT ROWID;
+                    CREATE TABLE configuration (
+                        version INTEGER PRIMARY KEY, document BLOB NOT NULL, issuedAt INTEGER NOT NULL, expiresAt INTEGER NOT NULL,
+                        changesKeys INTEGER NOT NULL
+                    );
+                    CREATE TABLE redeemedChallenge (nonce BLOB PRIMARY KEY, expiresAt INTEGER NOT NULL) WITHOUT ROWID;
+                    CREATE INDEX redeemedChallengeExpiry ON redeemedChallenge (expiresAt);
+                    CREATE TABLE identity (
+                        id INTEGER PRIMARY KEY CHECK (id = 1),
+                        root TEXT NOT NULL, certificate TEXT NOT NULL, key TEXT NOT NULL, rootKey TEXT NOT NULL, backupKey TEXT NOT NULL,
+                        hosts TEXT NOT NULL, notAfter INTEGER NOT NULL
+                    );
+                    CREATE TABLE endpoint (
+                        id INTEGER PRIMARY KEY CHECK (id = 1), url TEXT NOT NULL, pins TEXT NOT NULL, trustRoots TEXT
+                    );
+                    """)
+        }
+        return migrator
+    }()
+}

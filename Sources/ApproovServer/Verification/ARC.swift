@@ -1,0 +1,68 @@
+internal import Crypto
+internal import CryptoExtras
+public import Foundation
+
+/// The attestation response code: what the authority thought of a device, in 26 characters that only the account's operator can read.
+///
+/// It is one AES-128 block under a key of the account, in base32 without padding (RFC 4648 §6):
+///
+///     byte  0       version, 1
+///     bytes 1...2   one bit a reason, big endian; 0 = passed
+///     bytes 3...8   the first six bytes of the device ID
+///     bytes 9...12  seconds since 1970, big endian
+///     bytes 13...15 zero: what does not end so was not made by this account
+///
+/// An app sees the code in its token and in the result, and cannot tell from it whether it passed.
+public struct ARC: Hashable, Sendable {
+    /// Why evidence was not believed; empty when it was.
+    public let reasons: Set<RejectionReason>
+    /// The first six bytes of the device ID, which an operator compares with a `did` claim.
+    public let deviceHint: [UInt8]
+    /// When the code was made, to the second.
+    public let issuedAt: Date
+
+    private static let version: UInt8 = 1
+    private static let size = 16
+
+    init(reasons: Set<RejectionReason>, deviceID: some Collection<UInt8>, issuedAt: Date) {
+        self.reasons = reasons
+        self.deviceHint = Array(deviceID.prefix(6))
+        self.issuedAt = issuedAt
+    }
+
+    /// Reads a code.
+    /// - Parameters:
+    ///   - text: 26 characters of base32
+    ///   - key: the account's key for these codes
+    /// - Returns: what it says
+    /// - Throws: `ServerError.malformedARC` when the text is none, or of another account
+    static func decode(_ text: String, key: SymmetricKey) throws -> ARC {
+        let refusal = ServerError(
+            code: .malformedARC, message: "not an attestation response code of this account; copy all 26 characters of the arc claim")
+        guard let sealed = Base32.decode(text), sealed.count == size else { throw refusal }
+        let iv = try AES._CBC.IV(ivBytes: [UInt8](repeating: 0, count: size))
+        let block = try [UInt8](AES._CBC.decrypt(sealed, using: key, iv: iv, noPadding: true))
+        guard block.count == size, block[0] == version, block[13...].allSatisfy({ $0 == 0 }) else { throw refusal }
+        let bits = UInt16(block[1]) << 8 | UInt16(block[2])
+        let seconds = block[9...12].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        return ARC(
+            reasons: Set(RejectionReason.allCases.filter { bits & $0.bit != 0 }), deviceID: block[3...8],
+            issuedAt: Date(timeIntervalSince1970: TimeInterval(seconds)))
+    }
+
+    /// The code's text.
+    /// - Parameter key: the account's key for these codes, 16 bytes
+    /// - Returns: 26 characters
+    /// - Throws: when the key is of another size
+    func encoded(key: SymmetricKey) throws -> String {
+        let bits = reasons.reduce(UInt16(0)) { $0 | $1.bit }
+        let seconds = UInt32(clamping: Int64(issuedAt.timeIntervalSince1970))
+        var block = [Self.version, UInt8(bits >> 8), UInt8(bits & 0xFF)]
+        block += deviceHint + [UInt8](repeating: 0, count: 6 - deviceHint.count)
+        block += [24, 16, 8, 0].map { UInt8(seconds >> $0 & 0xFF) }
+        block += [0, 0, 0]
+        // One block, every one of them different, so CBC with a zero vector is the bare permutation that is wanted here.
+        let iv = try AES._CBC.IV(ivBytes: [UInt8](repeating: 0, count: Self.size))
+        return try Base32.encode(AES._CBC.encrypt(block, using: key, iv: iv, noPadding: true))
+    }
+}
