@@ -18,7 +18,7 @@ struct HostMapBenchmark {
                 }
             }
             figures += try await Comparison(group: "hosts", scenario: scenario, unit: .nanoseconds, peers: ["10 entries"])
-                .run(subjects, rounds: options.rounds)
+                .run(subjects, options: options)
         }
         return figures
     }

@@ -46,6 +46,9 @@ struct Options: ParsableArguments {
     @Option(help: "Seconds that each subject works in a round.")
     var seconds: Double = 1
 
+    @Option(help: "Only subjects of this name (repeatable), for a profiler.")
+    var only: [String] = []
+
     @Option(help: "The web server's URL, without a path.")
     var server: String?
 

@@ -42,10 +42,11 @@ struct Comparison {
     /// The subjects that the others are compared with.
     let peers: [String]
 
-    func run(_ subjects: [Subject], rounds: Int) async throws -> [Figure] {
+    func run(_ candidates: [Subject], options: Options) async throws -> [Figure] {
+        let subjects = candidates.filter { options.only.isEmpty || options.only.contains($0.name) }
         for subject in subjects { _ = try await subject.round() }  // the first connects, fills caches and is not counted
         var values = [[Double]](repeating: [], count: subjects.count)
-        for _ in 0..<rounds {
+        for _ in 0..<options.rounds {
             for (index, subject) in subjects.enumerated() {
                 values[index].append(try await subject.round())
             }

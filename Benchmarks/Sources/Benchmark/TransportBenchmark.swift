@@ -27,7 +27,7 @@ struct TransportBenchmark {
             }
             figures += try await Comparison(
                 group: "transport", scenario: "\(atOnce) at once", unit: .perSecond, peers: ["C loop", "AsyncHTTPClient", "URLSession"]
-            ).run(subjects, rounds: options.rounds)
+            ).run(subjects, options: options)
         }
         curlTransport.shutdown()
         try await asyncHTTPClient.shutdown()
