@@ -54,12 +54,15 @@ public struct ConfigurationState: Sendable {
     ) throws(AttestationError) {
         let start = try ConfigurationState(initial: initial)
         let stored = try Self.chain(serialized: bytes)
-        let needed = stored.drop { start.precedesInitial($0) }
-        guard !needed.isEmpty else {
+        let needed = Array(stored.drop { start.includes($0) })
+        guard !needed.isEmpty || stored.last?.payloadBytes == start.acceptedSigned.payloadBytes else {
             throw AttestationError(.rolledBack, "the stored configuration is older than the initial one, which now serves")
         }
         let now = Date(timeIntervalSince1970: 0)
-        self = try start.accepting(Array(needed), now: now, allowExpired: true, alsoRequiring: requirement)
+        self = try start.accepting(needed, now: now, allowExpired: true, alsoRequiring: requirement)
+        guard chain == needed else {
+            throw AttestationError(.malformedSignature, "the stored configuration holds versions that were not written together")
+        }
     }
 
     /// Takes newer versions up.
@@ -175,14 +178,13 @@ public struct ConfigurationState: Sendable {
     }
 
     /// Whether a stored version was overtaken by a newer initial configuration: one of the initial keys signed it and it is not newer.
-    private func precedesInitial(_ stored: SignedConfiguration) -> Bool {
-        guard stored.payloadBytes != acceptedSigned.payloadBytes,
-            stored.signatures.indices.contains(where: { stored.signer(ofSignatureAt: $0, among: configKeysBefore) != nil }),
+    private func includes(_ stored: SignedConfiguration) -> Bool {
+        guard stored.signatures.indices.contains(where: { stored.signer(ofSignatureAt: $0, among: configKeysBefore) != nil }),
             let value = try? JSONValue(parsing: stored.payloadBytes, limit: DynamicConfiguration.maximumBytes),
             let configuration = try? DynamicConfiguration(json: value)
         else { return false }
         return configuration.account == accepted.account && configuration.epoch == accepted.epoch
-            && configuration.version < accepted.version
+            && (configuration.version < accepted.version || stored.payloadBytes == acceptedSigned.payloadBytes)
     }
 
     private static func chain(serialized bytes: [UInt8]) throws(AttestationError) -> [SignedConfiguration] {

@@ -1,0 +1,159 @@
+import Attestation
+import Crypto
+import Foundation
+import Testing
+
+/// What a restart makes of the stored bytes.
+@Suite struct ConfigurationStateRestoringTests {
+    private let account = Account()
+    private let later = P256.Signing.PrivateKey()
+    private let last = P256.Signing.PrivateKey()
+
+    /// Version 2 and 4 change keys, 3 and 5 do not.
+    private func history() throws -> [SignedConfiguration] {
+        [
+            try account.signed(version: 2, by: [account.key, later]) { $0.configKeys = [PublicJWK(later.publicKey)] },
+            try account.signed(version: 3, by: [later]),
+            try account.signed(version: 4, by: [later, last]) { $0.configKeys = [PublicJWK(last.publicKey)] },
+            try account.signed(version: 5, by: [last]),
+            try account.signed(version: 6, by: [last]) { $0.expiresAt += 1 },
+        ]
+    }
+
+    @Test("one version is stored as one JWS, key changes in between as an array")
+    func serialized() throws {
+        let two = try account.signed(version: 2)
+        #expect(try account.state().accepting([two], now: Account.now).serializedChain == two.serialized)
+        let all = try history()
+        let state = try account.state().accepting(all, now: Account.now)
+        #expect(state.chain == [all[0], all[2], all[4]])
+        #expect(state.serializedChain?.first == UInt8(ascii: "["))
+    }
+
+    @Test("after every version of a history the stored bytes give the same state")
+    func roundTrip() throws {
+        let initial = try account.initial()
+        var state = try ConfigurationState(initial: initial)
+        for version in try history() {
+            state = try state.accepting([version], now: Account.now)
+            let restored = try ConfigurationState(initial: initial, restoring: try #require(state.serializedChain))
+            #expect(restored.accepted == state.accepted)
+            #expect(restored.chain == state.chain)
+            #expect(restored.configKeys == state.configKeys)
+            #expect(restored.highestIssuedAt == state.highestIssuedAt)
+        }
+    }
+
+    @Test("what was stored may have expired; its pins stay in force")
+    func expired() throws {
+        let initial = try account.initial()
+        let old = try account.signed(version: 2) {
+            $0.issuedAt = 1; $0.expiresAt = 2
+        }
+        let restored = try ConfigurationState(initial: initial, restoring: old.serialized)
+        #expect(restored.accepted.version == 2)
+        #expect(restored.accepted.hosts["api.example.com"]?.pins.count == 2)
+    }
+
+    @Test("a stored version older than the initial configuration is refused")
+    func olderThanInitial() throws {
+        let stored = try account.signed(version: 2).serialized
+        let initial = try account.initial(version: 3)
+        #expect(code { try ConfigurationState(initial: initial, restoring: stored) } == .rolledBack)
+    }
+
+    @Test("a newer initial configuration with the new keys still takes the stored newest version up")
+    func overtakenKeyChange() throws {
+        let state = try account.state().accepting(try Array(history().prefix(2)), now: Account.now)
+        let bytes = try #require(state.serializedChain)
+        let newer = try InitialConfiguration(
+            account: account.name, epoch: 1, authority: try #require(URL(string: "https://authority.example.com")),
+            authorityPins: [Account.pinA, Account.pinB], configKeys: [PublicJWK(later.publicKey)],
+            configuration: try account.signed(version: 2, by: [later]) { $0.configKeys = [PublicJWK(later.publicKey)] })
+        let restored = try ConfigurationState(initial: newer, restoring: bytes)
+        #expect(restored.accepted.version == 3)
+        #expect(restored.chain.count == 1)
+    }
+
+    @Test("a higher epoch sets the stored one aside, and starts the version anew")
+    func higherEpoch() throws {
+        let stored = try account.state().accepting([try account.signed(version: (1 << 53) - 1)], now: Account.now)
+        #expect(code { try stored.accepting([try account.signed(version: 2)], now: Account.now) } == .rolledBack)
+        let initial = try account.initial(epoch: 2)
+        #expect(code { try ConfigurationState(initial: initial, restoring: try #require(stored.serializedChain)) } == .wrongEpoch)
+        let anew = try ConfigurationState(initial: initial)
+        #expect(try anew.accepting([try account.signed(version: 2) { $0.epoch = 2 }], now: Account.now).accepted.version == 2)
+    }
+
+    @Test("stored bytes with any byte flipped are refused", arguments: [false, true])
+    func flipped(chain: Bool) throws {
+        let initial = try account.initial()
+        let candidates = chain ? try history() : [try account.signed(version: 2)]
+        let bytes = try #require(try ConfigurationState(initial: initial).accepting(candidates, now: Account.now).serializedChain)
+        _ = try ConfigurationState(initial: initial, restoring: bytes)
+        for offset in bytes.indices {
+            for bit in [0, 1, 5, 7] where offset % 8 == bit || !chain {
+                var changed = bytes
+                changed[offset] ^= 1 << UInt8(bit)
+                #expect(throws: AttestationError.self, "offset \(offset), bit \(bit)") {
+                    try ConfigurationState(initial: initial, restoring: changed)
+                }
+            }
+        }
+    }
+
+    @Test("stored bytes truncated at any length are refused", arguments: [false, true])
+    func truncated(chain: Bool) throws {
+        let initial = try account.initial()
+        let candidates = chain ? try history() : [try account.signed(version: 2)]
+        let bytes = try #require(try ConfigurationState(initial: initial).accepting(candidates, now: Account.now).serializedChain)
+        for length in 0..<bytes.count {
+            #expect(throws: AttestationError.self, "length \(length)") {
+                try ConfigurationState(initial: initial, restoring: Array(bytes[..<length]))
+            }
+        }
+    }
+
+    @Test("stored bytes with anything added, left out or in another order are refused")
+    func rearranged() throws {
+        let initial = try account.initial()
+        let all = try history()
+        let bytes = try #require(try ConfigurationState(initial: initial).accepting(all, now: Account.now).serializedChain)
+        func array(_ parts: [SignedConfiguration]) -> [UInt8] { JSONValue.array(parts.map(\.json)).serialized() }
+        let one = try account.signed(version: 2)
+        for changed in [
+            bytes + [0x0a], bytes + [0x20], bytes + [0], [0x20] + bytes, array([all[0], all[4]]), array([all[4], all[2], all[0]]),
+            array([]),
+            array([one]), array([all[0], all[0]]), Array("null".utf8), Array("{}".utf8),
+        ] {
+            #expect(throws: AttestationError.self) { try ConfigurationState(initial: initial, restoring: changed) }
+        }
+    }
+
+    @Test("what the caller requires is asked of stored bytes as well")
+    func requirement() throws {
+        struct NotCompiled: Error {}
+        let bytes = try account.signed(version: 2).serialized
+        let initial = try account.initial()
+        #expect(
+            code { try ConfigurationState(initial: initial, restoring: bytes, alsoRequiring: { _ in throw NotCompiled() }) }
+                == .malformedConfiguration)
+    }
+
+    @Test("more changes of keys than a file may hold are refused, and the state stays usable")
+    func tooManyChanges() throws {
+        var state = try account.state()
+        var current = account.key
+        for version in 2...Int64(ConfigurationState.maximumChainLength + 1) {
+            let next = P256.Signing.PrivateKey()
+            let change = try account.signed(version: version, by: [current, next]) { $0.configKeys = [PublicJWK(next.publicKey)] }
+            state = try state.accepting([change], now: Account.now)
+            current = next
+        }
+        #expect(state.chain.count == ConfigurationState.maximumChainLength)
+        let next = try account.signed(version: 1_000, by: [current])
+        #expect(code { try state.accepting([next], now: Account.now) } == .tooLarge)
+        #expect(
+            try ConfigurationState(initial: account.initial(), restoring: try #require(state.serializedChain)).accepted == state.accepted)
+    }
+}

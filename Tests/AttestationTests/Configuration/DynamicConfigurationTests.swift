@@ -1,0 +1,144 @@
+import Attestation
+import Crypto
+import Testing
+
+@Suite struct DynamicConfigurationTests {
+    private let account = Account()
+
+    @Test("every member survives writing and reading")
+    func roundTrip() throws {
+        let configuration = account.configuration(version: 7) {
+            $0.hosts["x.example.com"] = HostSettings(
+                pins: [], enforce: false, attested: false, oblivious: true, includeSubdomains: true, pinsExpireAt: 5,
+                trustRoots: "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n", kid: "keys-1")
+            $0.managedTrustRoots = [Account.pinA]
+            $0.oblivious = ObliviousSettings(relay: "https://relay.example.com/", keyConfig: "AAAA")
+            $0.authorityPins = [Account.pinA, Account.pinB]
+            $0.configKeys = [account.jwk]
+            $0.critical = ["hosts", "configKeys"]
+        }
+        #expect(try DynamicConfiguration(json: configuration.json) == configuration)
+    }
+
+    @Test("unknown members are ignored, unless they are critical")
+    func unknownMembers() throws {
+        let known = account.configuration(version: 2)
+        let json = try known.json.setting("novelty", to: .integer(1))
+        #expect(try DynamicConfiguration(json: json) == known)
+        #expect(code { try DynamicConfiguration(json: try json.setting("critical", to: .array(["novelty"]))) } == .unknownCritical)
+        #expect(code { try DynamicConfiguration(json: try json.setting("critical", to: "novelty")) } == .malformedMember)
+    }
+
+    @Test(
+        "a version that is not a whole number from 1 to 2^53 - 1 is refused",
+        arguments: [
+            .integer(0), .integer(-1), .integer(1 << 53), .integer(.max), .string("7"), .real(7.0), .bool(true), .null,
+            .array([.integer(7)]),
+        ] as [JSONValue])
+    func versions(value: JSONValue) throws {
+        let json = account.configuration(version: 2).json
+        for name in ["version", "epoch", "issuedAt", "expiresAt"] {
+            let changed = try json.setting(name, to: value)
+            let error = try #require(throws: AttestationError.self) { try DynamicConfiguration(json: changed) }
+            #expect(error.code == .malformedMember)
+            #expect(error.member == name)
+        }
+    }
+
+    @Test("a missing member is named", arguments: ["account", "epoch", "version", "issuedAt", "expiresAt", "hosts"])
+    func missing(name: String) throws {
+        let changed = try account.configuration(version: 2).json.setting(name, to: nil)
+        let error = try #require(throws: AttestationError.self) { try DynamicConfiguration(json: changed) }
+        #expect(error.member == name)
+    }
+
+    @Test(
+        "a malformed pin is refused and its place is named",
+        arguments: [
+            "", "sha256/", "sha256/AAAA", "sha1/" + Base64.encode([UInt8](repeating: 1, count: 20)),
+            "sha256/" + Base64.encode([UInt8](repeating: 1, count: 31)), "sha256/" + Base64.encode([UInt8](repeating: 1, count: 33)),
+            " " + Account.pinA, Account.pinA + " ", Account.pinA + "\n", "SHA256/" + Account.pinA.dropFirst(7),
+            "sha256/" + Base64URL.encode([UInt8](repeating: 0xff, count: 32)),
+        ])
+    func malformedPins(pin: String) throws {
+        let configuration = account.configuration(version: 2) { $0.hosts["api.example.com"]?.pins = [Account.pinA, pin] }
+        let error = try #require(throws: AttestationError.self) { try DynamicConfiguration(json: configuration.json) }
+        #expect(error.code == .malformedMember)
+        #expect(error.member == "hosts.api.example.com.pins[1]")
+    }
+
+    @Test("an enforced host names two different pins or none, and none only with managed roots")
+    func numberOfPins() throws {
+        func check(_ pins: [String], enforce: Bool = true, managed: [String] = []) -> AttestationError.Code? {
+            let configuration = account.configuration(version: 2) {
+                $0.hosts["api.example.com"] = HostSettings(pins: pins, enforce: enforce)
+                $0.managedTrustRoots = managed
+            }
+            do {
+                _ = try DynamicConfiguration(json: configuration.json)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(check([Account.pinA, Account.pinB]) == nil)
+        #expect(check([Account.pinA]) == .malformedConfiguration)
+        #expect(check([Account.pinA, Account.pinA]) == .malformedConfiguration)
+        // The same key in its two spellings is one key.
+        #expect(check([Account.pinA, String(Account.pinA.dropFirst(7))]) == .malformedConfiguration)
+        #expect(check([]) == .malformedConfiguration)
+        #expect(check([], managed: [Account.pinA]) == nil)
+        #expect(check([], enforce: false) == nil)
+        #expect(check([Account.pinA], enforce: false) == nil)
+    }
+
+    @Test("a host's member of another type is refused and named")
+    func hostMembers() throws {
+        let settings = HostSettings(pins: [Account.pinA, Account.pinB]).json
+        let changes: [(String, JSONValue?)] = [
+            ("pins", nil), ("pins", "x"), ("pins", .array([.integer(1)])), ("enforce", .integer(0)), ("enforce", "false"),
+            ("attested", "no"),
+            ("oblivious", .integer(1)), ("includeSubdomains", "yes"), ("pinsExpireAt", "never"), ("pinsExpireAt", .integer(-1)),
+            ("trustRoots", "roots.pem"), ("trustRoots", ""), ("kid", ""), ("kid", "../../x\n"),
+            ("kid", .string(String(repeating: "k", count: 65))),
+        ]
+        for (name, value) in changes {
+            let json = try account.configuration(version: 2).json.setting(
+                "hosts", to: .object(["h": try settings.setting(name, to: value)]))
+            let error = try #require(throws: AttestationError.self, "\(name)") { try DynamicConfiguration(json: json) }
+            #expect(error.member?.hasPrefix("hosts.h.\(name)") == true, "\(error)")
+        }
+    }
+
+    @Test("rules across members hold")
+    func rules() {
+        let changes: [(inout DynamicConfiguration) -> Void] = [
+            { $0.expiresAt = $0.issuedAt },
+            { $0.hosts[""] = HostSettings(pins: [Account.pinA, Account.pinB]) },
+            { $0.hosts["a b"] = HostSettings(pins: [Account.pinA, Account.pinB]) },
+            { $0.hosts["api.example.com"]?.oblivious = true },
+            { $0.authorityPins = [Account.pinA] },
+            { $0.authorityPins = [] },
+            { $0.configKeys = [] },
+            { $0.configKeys = [account.jwk, account.jwk] },
+            { $0.configKeys = (0..<9).map { _ in PublicJWK(P256.Signing.PrivateKey().publicKey) } },
+        ]
+        for (index, change) in changes.enumerated() {
+            let configuration = account.configuration(version: 2, change: change)
+            #expect(code { try DynamicConfiguration(json: configuration.json) } == .malformedConfiguration, "change \(index)")
+            #expect(
+                code { try SignedConfiguration(signing: configuration, by: [account.key]) } == .malformedConfiguration, "change \(index)")
+        }
+    }
+
+    @Test("a relay that is not https and keys that are not base64 are refused")
+    func oblivious() {
+        for settings in [
+            ObliviousSettings(relay: "http://relay.example.com", keyConfig: "AAAA"), ObliviousSettings(relay: "relay", keyConfig: "AAAA"),
+            ObliviousSettings(relay: "https://relay.example.com", keyConfig: "A"),
+            ObliviousSettings(relay: "https://relay.example.com", keyConfig: ""),
+        ] {
+            #expect(code { try ObliviousSettings(json: settings.json) } == .malformedMember)
+        }
+    }
+}

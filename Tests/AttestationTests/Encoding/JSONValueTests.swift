@@ -1,0 +1,108 @@
+import Attestation
+import Testing
+
+@Suite struct JSONValueTests {
+    @Test("values of every kind are read and written back, sorted and compact")
+    func roundTrip() throws {
+        let text = #" { "b" : [ 1 , -2, 1.5, true, false, null ], "a": "x\"\\\n\u0001é😀/" } "#
+        let value = try JSONValue(text: text)
+        #expect(
+            value
+                == .object([
+                    "a": .string("x\"\\\n\u{1}é😀/"),
+                    "b": .array([.integer(1), .integer(-2), .real(1.5), .bool(true), .bool(false), .null]),
+                ]))
+        let written = value.serialized()
+        #expect(String(decoding: written, as: UTF8.self) == #"{"a":"x\"\\\n\u0001é😀/","b":[1,-2,1.5,true,false,null]}"#)
+        #expect(try JSONValue(parsing: written, limit: 1_000) == value)
+    }
+
+    @Test(
+        "text that is not one strict JSON object or array is refused",
+        arguments: [
+            "", " ", "{", "[1,]", "{\"a\":1,}", "{'a':1}", "{\"a\":1,\"a\":1}", "{\"a\":{\"b\":1,\"b\":2}}", "{} {}", "{}x", "[1] 2", "1",
+            "\"text\"", "null", "{\"a\":01}", "{\"a\":+1}", "{\"a\":NaN}", "{\"a\":1e999}", "{\"a\":9223372036854775808}", "{\"a\":.5}",
+            "\u{feff}{}", "{\"a\":\"\\u0000\"}", "{\"a\\u0000b\":1}", "{\"a\":\"\\ud800\"}", "{\"a\":\"tab\there\"}", "// x\n{}",
+            // The same name twice, once composed and once not.
+            "{\"\u{e9}\":1,\"e\u{301}\":2}",
+        ])
+    func strict(text: String) {
+        #expect(code { try JSONValue(text: text) } == .malformedJSON)
+    }
+
+    @Test(
+        "bytes that are not UTF-8, or hold a NUL, are refused",
+        arguments: [
+            [0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d], [0x5b, 0x22, 0xc0, 0x80, 0x22, 0x5d], [0x5b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x5d],
+            [0x7b, 0x7d, 0x00], [0x00, 0x7b, 0x7d], [0x5b, 0x22, 0x00, 0x22, 0x5d],
+        ] as [[UInt8]])
+    func notUTF8(bytes: [UInt8]) {
+        #expect(code { try JSONValue(parsing: bytes, limit: 100) } == .malformedJSON)
+    }
+
+    @Test("32 levels are read, 33 and 100,000 are refused")
+    func depth() throws {
+        func nested(_ levels: Int) -> [UInt8] {
+            [UInt8](repeating: UInt8(ascii: "["), count: levels) + [UInt8](repeating: UInt8(ascii: "]"), count: levels)
+        }
+        _ = try JSONValue(parsing: nested(32), limit: 1_000)
+        #expect(code { try JSONValue(parsing: nested(33), limit: 1_000) } == .malformedJSON)
+        #expect(code { try JSONValue(parsing: nested(100_000), limit: 1_000_000) } == .malformedJSON)
+        #expect(try JSONValue(text: "[\"" + String(repeating: "[{", count: 100) + "\"]").array().count == 1)
+    }
+
+    @Test("one byte more than the limit is refused")
+    func limit() throws {
+        let bytes = Array("[1,2]".utf8)
+        _ = try JSONValue(parsing: bytes, limit: 5)
+        #expect(code { try JSONValue(parsing: bytes, limit: 4) } == .tooLarge)
+    }
+
+    @Test("a truncated text is refused at every length")
+    func truncated() {
+        let bytes = Array(#"{"a":[1,"b",{"c":null}]}"#.utf8)
+        for length in 0..<bytes.count {
+            #expect(code { try JSONValue(parsing: Array(bytes[..<length]), limit: 1_000) } == .malformedJSON)
+        }
+    }
+
+    @Test("a fraction, a string and another type are not integers", arguments: ["7.0", "7e0", "\"7\"", "true", "null", "[7]", "{}"])
+    func integers(text: String) throws {
+        let value = try JSONValue(text: "{\"n\":\(text)}")
+        let error = try #require(throws: AttestationError.self) { try value.integer("n") }
+        #expect(error.code == .malformedMember)
+        #expect(error.member == "n")
+    }
+
+    @Test("an integer outside its range is refused")
+    func range() throws {
+        let value = try JSONValue(text: #"{"n":-1,"m":9223372036854775807}"#)
+        #expect(code { try value.integer("n", in: 0...10) } == .malformedMember)
+        #expect(try value.integer("m") == .max)
+        #expect(code { try value.integer("m", in: 0...1 << 53) } == .malformedMember)
+    }
+
+    @Test("an error names the path of the member and not its value")
+    func paths() throws {
+        let value = try JSONValue(text: #"{"list":["ok",{"secret":"hunter2"}],"text":5}"#)
+        let error = try #require(throws: AttestationError.self) { try value.strings("list") }
+        #expect(error.member == "list[1]")
+        #expect(!"\(error)".contains("hunter2"))
+        #expect(code { try value.string("text") } == .malformedMember)
+        #expect(code { try value.string("missing") } == .malformedMember)
+        #expect(code { try JSONValue.array([]).member("x") } == .malformedMember)
+        #expect(try value.optionalString("missing") == nil)
+        #expect(code { try value.optionalString("text") } == .malformedMember)
+        #expect(code { try value.bool("text", default: true) } == .malformedMember)
+        #expect(try value.bool("missing", default: true))
+    }
+
+    @Test("a name from outside is made printable in an error")
+    func names() throws {
+        let value = try JSONValue(text: "{}")
+        let error = try #require(throws: AttestationError.self) { try value.member("a\u{1b}[31m\n" + String(repeating: "x", count: 500)) }
+        #expect(!"\(error)".contains("\u{1b}"))
+        #expect(!"\(error)".contains("\n"))
+        #expect("\(error)".utf8.count < 200)
+    }
+}

@@ -1,0 +1,122 @@
+import Attestation
+import Crypto
+import Foundation
+import Testing
+
+@Suite struct EvidenceTests {
+    private let key = P256.Signing.PrivateKey()
+
+    private func evidence(payHash: String? = Binding.payHash(of: "Bearer x")) -> Evidence {
+        let request = EvidenceRequest(
+            challenge: "Y2hhbGxlbmdl", audience: "https://authority.example.com", account: "test-account", host: "api.example.com",
+            payHash: payHash, sdkVersion: "1.0.0", configVersion: 3)
+        return Evidence(
+            answering: request, iat: 1_700_000_000, deviceID: DeviceID(installationKey: key.publicKey), appID: "app", appVersion: "2",
+            measurements: [Evidence.executableMeasurement: Base64.encode([UInt8](repeating: 7, count: 32))], environment: ["root"])
+    }
+
+    /// A JWS of any header and payload, signed by `key`.
+    private func jws(header: JSONValue, payload: JSONValue? = nil) throws -> String {
+        let signed = Base64URL.encode(header.serialized()) + "." + Base64URL.encode((payload ?? evidence().json).serialized())
+        return signed + "." + Base64URL.encode(Array(try key.signature(for: Array(signed.utf8)).rawRepresentation))
+    }
+
+    private var header: JSONValue {
+        .object(["alg": "ES256", "jwk": PublicJWK(key.publicKey).json, "typ": .string(Evidence.type)])
+    }
+
+    @Test("signed evidence verifies and says what was signed", arguments: [nil, Binding.payHash(of: "Bearer x")])
+    func roundTrip(payHash: String?) throws {
+        let text = try evidence(payHash: payHash).signed(by: key)
+        let verified = try VerifiedEvidence(verifying: text)
+        #expect(verified.evidence == evidence(payHash: payHash))
+        #expect(verified.installationKey.rawRepresentation == key.publicKey.rawRepresentation)
+        #expect(verified.deviceID == DeviceID(installationKey: key.publicKey))
+        #expect(try VerifiedEvidence(verifying: try jws(header: header)).evidence == evidence())
+    }
+
+    @Test("evidence with any character changed, or cut anywhere, is refused")
+    func altered() throws {
+        let text = Array(try evidence().signed(by: key).utf8)
+        for offset in text.indices {
+            var changed = text
+            changed[offset] = changed[offset] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            #expect(throws: AttestationError.self) { try VerifiedEvidence(verifying: changed) }
+            #expect(throws: AttestationError.self) { try VerifiedEvidence(verifying: Array(text[..<offset])) }
+        }
+        for added in [".", "=", "\n", " ", ".AAAA", "\u{0}"] {
+            #expect(code { try VerifiedEvidence(verifying: text + Array(added.utf8)) } == .malformedEvidence)
+        }
+    }
+
+    @Test("another header is refused although it is signed")
+    func headers() throws {
+        let changes: [(String, JSONValue?)] = [
+            ("alg", "none"), ("alg", "HS256"), ("alg", "es256"), ("alg", nil), ("alg", .array(["ES256"])), ("typ", "JWT"), ("typ", nil),
+            ("typ", .string(SignedConfiguration.type)), ("jwk", nil), ("jwk", "key"), ("crit", .array(["x"])), ("jku", "https://x"),
+            ("x5c", .array([])),
+            ("kid", "1"), ("b64", .bool(false)), ("zip", "DEF"),
+            ("jwk", PublicJWK(P256.Signing.PrivateKey().publicKey).json.self),
+        ]
+        for (name, value) in changes {
+            let text = try jws(header: try header.setting(name, to: value))
+            let error = try #require(throws: AttestationError.self, "\(name)") { try VerifiedEvidence(verifying: text) }
+            #expect([.malformedEvidence, .malformedSignature].contains(error.code), "\(name): \(error)")
+        }
+    }
+
+    @Test("a payload that lacks a member or has one of another type is refused although it is signed")
+    func payloads() throws {
+        let good = evidence().json
+        for name in try good.object().keys where name != "payHash" {
+            #expect(
+                code { try VerifiedEvidence(verifying: try jws(header: header, payload: try good.setting(name, to: nil))) }
+                    == .malformedEvidence)
+            let wrong = try good.setting(name, to: .bool(true))
+            #expect(code { try VerifiedEvidence(verifying: try jws(header: header, payload: wrong)) } == .malformedEvidence, "\(name)")
+        }
+        let changes: [(String, JSONValue)] = [
+            ("payHash", "x"), ("payHash", .string(Base64.encode([1, 2]))), ("measurements", .object(["executable": "x"])),
+            ("measurements", .object(Dictionary(uniqueKeysWithValues: (0..<40).map { ("\($0)", .string(Binding.payHash(of: "x"))) }))),
+            ("environment", .array((0..<40).map { .string("\($0)") })), ("environment", .array([.integer(1)])),
+            ("configVersion", .integer(-1)),
+            ("iat", .real(1.5)), ("deviceID", "AAAA"),
+        ]
+        for (name, value) in changes {
+            let text = try jws(header: header, payload: try good.setting(name, to: value))
+            #expect(code { try VerifiedEvidence(verifying: text) } == .malformedEvidence, "\(name)")
+        }
+        let extra = try good.setting("tpm", to: .object(["quote": "later"]))
+        #expect(try VerifiedEvidence(verifying: try jws(header: header, payload: extra)).evidence == evidence())
+    }
+
+    @Test("the device ID must be that of the key")
+    func deviceID() throws {
+        let other = DeviceID(installationKey: P256.Signing.PrivateKey().publicKey)
+        let payload = try evidence().json.setting("deviceID", to: .string(other.base64))
+        let error = try #require(throws: AttestationError.self) {
+            try VerifiedEvidence(verifying: try jws(header: header, payload: payload))
+        }
+        #expect(error.member == "deviceID")
+    }
+
+    @Test("evidence beyond 16 KiB is neither made nor read")
+    func size() throws {
+        var large = evidence()
+        large.appID = String(repeating: "x", count: Evidence.maximumBytes)
+        #expect(code { try large.signed(by: key) } == .tooLarge)
+        #expect(code { try VerifiedEvidence(verifying: [UInt8](repeating: 0x41, count: 9_000_000)) } == .tooLarge)
+        #expect(code { try VerifiedEvidence(verifying: String(repeating: ".", count: 16 * 1024)) } == .malformedEvidence)
+    }
+
+    @Test("a device ID is 16 bytes of padded base64")
+    func deviceIDText() throws {
+        let id = DeviceID(installationKey: key.publicKey)
+        #expect(id.bytes.count == 16)
+        #expect(Array(SHA256.hash(data: key.publicKey.derRepresentation).prefix(16)) == id.bytes)
+        #expect(try DeviceID(base64: id.base64) == id)
+        for text in ["", "AAAA", id.base64 + "=", String(id.base64.dropLast()), Base64URL.encode(id.bytes)] {
+            #expect(code { try DeviceID(base64: text) } == .malformedEncoding)
+        }
+    }
+}

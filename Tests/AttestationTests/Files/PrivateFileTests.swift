@@ -1,0 +1,247 @@
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Attestation
+
+@Suite struct PrivateFileTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private var file: PrivateFile { PrivateFile(path: folder.path("file")) }
+
+    private func file(_ change: (inout FileSystemCalls) -> Void) -> PrivateFile {
+        var system = FileSystemCalls()
+        change(&system)
+        return PrivateFile(path: folder.path("file"), system: system)
+    }
+
+    @Test("what is written is read back, and replaced as a whole, whatever the umask")
+    func roundTrip() throws {
+        #expect(try file.read(upTo: 10) == nil)
+        for content in [[1, 2, 3], [], [UInt8](repeating: 9, count: 300_000)] as [[UInt8]] {
+            try file.write(content)
+            #expect(try file.read(upTo: 300_000) == content)
+        }
+        #expect(try folder.names == ["file"])
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.path("file"))
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test("a file of one byte more than the limit is refused")
+    func limit() throws {
+        try file.write([1, 2, 3])
+        #expect(try file.read(upTo: 3) == [1, 2, 3])
+        #expect(code { try file.read(upTo: 2) } == .tooLarge)
+    }
+
+    @Test("a sparse file of 2 GiB is refused at once")
+    func huge() throws {
+        try file.write([])
+        #expect(truncate(file.path, 2 << 30) == 0)
+        #expect(code { try file.read(upTo: 1_000) } == .tooLarge)
+    }
+
+    @Test("short and interrupted writes are continued")
+    func shortWrites() throws {
+        let calls = Mutex(0)
+        let slow = file {
+            $0.write = { descriptor, bytes, count in
+                let call = calls.withLock {
+                    $0 += 1
+                    return $0
+                }
+                guard call % 3 != 0 else {
+                    errno = EINTR
+                    return -1
+                }
+                return Glibc.write(descriptor, bytes, min(count, 7))
+            }
+        }
+        let content = (0..<200).map { UInt8($0) }
+        try slow.write(content)
+        #expect(try file.read(upTo: 1_000) == content)
+        #expect(calls.withLock { $0 } > 28)
+    }
+
+    @Test("when the disk is full, or a step fails, the old content stays and nothing is left behind")
+    func failures() throws {
+        try file.write([1])
+        let failing: [(String, (inout FileSystemCalls) -> Void)] = [
+            (
+                "No space left",
+                {
+                    $0.write = { _, _, _ in
+                        errno = ENOSPC; return -1
+                    }
+                }
+            ),
+            ("Input/output error", { $0.write = { _, _, _ in 0 } }),
+            (
+                "Disk quota exceeded",
+                {
+                    let written = Mutex(false)
+                    $0.write = { descriptor, bytes, _ in
+                        guard
+                            written.withLock({
+                                let was = $0; $0 = true; return !was
+                            })
+                        else { errno = EDQUOT; return -1 }
+                        return Glibc.write(descriptor, bytes, 1)
+                    }
+                }
+            ),
+            (
+                "Input/output error",
+                {
+                    $0.fsync = { _ in
+                        errno = EIO; return -1
+                    }
+                }
+            ),
+            (
+                "Permission denied",
+                {
+                    $0.rename = { _, _ in
+                        errno = EACCES; return -1
+                    }
+                }
+            ),
+            (
+                "Read-only file system",
+                {
+                    $0.rename = { _, _ in
+                        errno = EROFS; return -1
+                    }
+                }
+            ),
+        ]
+        for (reason, change) in failing {
+            let error = try #require(throws: AttestationError.self, "\(reason)") { try file(change).write([2, 2, 2]) }
+            #expect(error.code == .fileWriteFailed)
+            #expect(error.message.contains(reason), "\(error)")
+            #expect(error.message.contains(file.path))
+            #expect(try file.read(upTo: 10) == [1])
+            #expect(try folder.names == ["file"])
+        }
+        // The next write succeeds.
+        try file.write([3])
+        #expect(try file.read(upTo: 10) == [3])
+    }
+
+    @Test("a full disk of the system's own is reported", .enabled(if: FileManager.default.isWritableFile(atPath: "/dev/full")))
+    func devFull() throws {
+        let full = file {
+            $0.write = { _, bytes, count in
+                let descriptor = open("/dev/full", O_WRONLY)
+                defer { close(descriptor) }
+                return Glibc.write(descriptor, bytes, count)
+            }
+        }
+        #expect(code { try full.write([1]) } == .fileWriteFailed)
+        #expect(try folder.names == [])
+    }
+
+    @Test("a folder in the file's place, and a missing folder, are reported")
+    func wrongPlace() throws {
+        #expect(mkdir(folder.path("file"), 0o700) == 0)
+        #expect(code { try file.write([1]) } == .fileWriteFailed)
+        #expect(code { try file.read(upTo: 1) } == .fileUnsafe)
+        #expect(try folder.names == ["file"])
+        let nowhere = PrivateFile(path: folder.path("missing/file"))
+        #expect(code { try nowhere.write([1]) } == .fileWriteFailed)
+        #expect(try nowhere.read(upTo: 1) == nil)
+    }
+
+    @Test("writing replaces a link itself and leaves what it points to alone")
+    func link() throws {
+        try Data([7]).write(to: folder.url.appending(path: "target"))
+        #expect(symlink(folder.path("target"), file.path) == 0)
+        #expect(code { try file.read(upTo: 10) } == .fileUnsafe)
+        try file.write([1])
+        #expect(try Data(contentsOf: folder.url.appending(path: "target")) == Data([7]))
+        #expect(try file.read(upTo: 10) == [1])
+    }
+
+    @Test("a FIFO is refused without waiting for a writer")
+    func fifo() throws {
+        #expect(mkfifo(file.path, 0o600) == 0)
+        #expect(code { try file.read(upTo: 10) } == .fileUnsafe)
+    }
+
+    @Test("a socket is refused")
+    func socket() throws {
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let short = "/tmp/s\(UInt32.random(in: 0 ... .max))"
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(short.utf8)) }
+        let bound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+        }
+        #expect(bound == 0)
+        defer { unlink(short) }
+        #expect(code { try PrivateFile(path: short).read(upTo: 10) } == .fileUnsafe)
+    }
+
+    @Test("a file that others may use is refused", arguments: [0o644, 0o660, 0o601])
+    func modes(mode: Int) throws {
+        try file.write([1])
+        #expect(chmod(file.path, mode_t(mode)) == 0)
+        let error = try #require(throws: AttestationError.self) { try file.read(upTo: 10) }
+        #expect(error.code == .fileUnsafe)
+        #expect(error.message.contains(String(mode, radix: 8)))
+    }
+
+    @Test("of many who make a file at once one wins, and all read the winner's")
+    func create() async throws {
+        let path = file.path
+        let wins = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for value in 0..<32 { group.addTask { try PrivateFile(path: path).create([UInt8](repeating: UInt8(value), count: 1_000)) } }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(wins == 1)
+        #expect(Set(try #require(try file.read(upTo: 1_000))).count == 1)
+        #expect(try folder.names == ["file"])
+    }
+
+    @Test("readers beside a writer see a whole content, old or new")
+    func readersAndWriter() async throws {
+        let path = file.path
+        try file.write([UInt8](repeating: 0, count: 5_000))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 0..<2 {
+                group.addTask {
+                    for round in 0..<100 {
+                        try PrivateFile(path: path).write([UInt8](repeating: UInt8(writer * 100 + round), count: 5_000))
+                    }
+                }
+            }
+            group.addTask {
+                for _ in 0..<1_000 {
+                    let content = try #require(try PrivateFile(path: path).read(upTo: 5_000))
+                    #expect(content.count == 5_000)
+                    #expect(Set(content).count == 1)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try folder.names == ["file"])
+    }
+
+    @Test("a file is set aside, in the place of an earlier one; without a file nothing happens")
+    func setAside() throws {
+        try file.setAside(suffix: ".refused")
+        for content in [1, 2] as [UInt8] {
+            try file.write([content])
+            try file.setAside(suffix: ".refused")
+            #expect(try folder.names == ["file.refused"])
+            #expect(try PrivateFile(path: file.path + ".refused").read(upTo: 1) == [content])
+        }
+    }
+}
