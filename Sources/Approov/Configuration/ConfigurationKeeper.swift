@@ -1,0 +1,157 @@
+import Attestation
+import CertificatePinning
+import Dispatch
+import Foundation
+import Logging
+import Synchronization
+
+/// Holds the configuration in force and decides about what is to follow it.
+///
+/// A new version is verified, compiled, stored, and only then put in force.
+final class ConfigurationKeeper: Sendable {
+    private struct State {
+        var configuration: ConfigurationState
+        var snapshot: ConfigurationSnapshot
+    }
+
+    let initial: InitialConfiguration
+    let events = ConfigurationEvents()
+    private let authorityAnchors: TrustAnchors
+    private let store: any ConfigurationStore
+    private let time: any TimeSource
+    private let logger: Logger
+    private let state: Mutex<State>
+    /// Stores block: they run here, one after another, and not on the threads of tasks.
+    private let queue = DispatchQueue(label: "approov.configuration")
+
+    /// Begins with what is stored, or with the initial configuration when nothing is, or what is does not verify.
+    ///
+    /// - Throws: ``ApproovError`` `configurationError` when the initial configuration cannot be used.
+    init(initial: InitialConfiguration, store: any ConfigurationStore, time: any TimeSource, logger: Logger) throws {
+        self.initial = initial
+        self.store = store
+        self.time = time
+        self.logger = logger
+        authorityAnchors = try initial.trustRoots.map { try TrustAnchors(pem: $0) } ?? TrustAnchors.system()
+        var begin = try ConfigurationState(initial: initial)
+        var flaw: (any Error)?
+        do {
+            if let restored = try Self.restored(from: store, initial: initial) { begin = restored }
+        } catch {
+            flaw = error
+        }
+        let snapshot = try ConfigurationSnapshot(begin.accepted, initial: initial, authorityAnchors: authorityAnchors)
+        state = Mutex(State(configuration: begin, snapshot: snapshot))
+        if let flaw { setAside(because: flaw) }
+        reportDates(begin.accepted)
+    }
+
+    /// What holds now.
+    var current: ConfigurationSnapshot { state.withLock { $0.snapshot } }
+
+    /// Takes newer versions up, or refuses them whole and reports why.
+    ///
+    /// - Returns: Whether another version is in force now than before.
+    func offer(_ candidates: [SignedConfiguration]) async -> Bool {
+        guard let newest = candidates.last, newest != state.withLock({ $0.configuration.acceptedSigned }) else { return false }
+        return await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: self.take(candidates)) }
+        }
+    }
+
+    private func take(_ candidates: [SignedConfiguration]) -> Bool {
+        let before = state.withLock { $0.configuration }
+        do {
+            let after = try store.withExclusiveAccess { try follow(before, with: candidates) }
+            guard after.acceptedSigned != before.acceptedSigned else { return false }
+            try putInForce(after)
+            return true
+        } catch let error as StoreFailure {
+            let reported = ApproovError(
+                .configurationError, "a new configuration could not be stored and is not used; version \(before.accepted.version) stays",
+                cause: error.cause)
+            logger.error("configuration not stored", metadata: ["error": "\(reported)"])
+            events.send(.notStored(reported))
+        } catch {
+            let reported = ApproovError(
+                .configurationError, "a configuration was refused; version \(before.accepted.version) stays in force", cause: error)
+            logger.error("configuration refused", metadata: ["error": "\(reported)"])
+            events.send(.refused(reported))
+        }
+        return false
+    }
+
+    /// What is in force after the candidates; stored when it was not already.
+    private func follow(_ before: ConfigurationState, with candidates: [SignedConfiguration]) throws -> ConfigurationState {
+        // Another process may have been here first: the higher version wins, and what it stored is not stored over.
+        let other = storedByAnotherProcess(since: before)
+        let next: ConfigurationState
+        switch Result(catching: { try accept(candidates, after: other ?? before) }) {
+        case .success(let accepted): next = accepted
+        case .failure(let error):
+            // Candidates that are behind what the other process stored no longer matter.
+            guard let other else { throw error }
+            return other
+        }
+        guard next.acceptedSigned != (other ?? before).acceptedSigned, let bytes = next.serializedChain else { return next }
+        do {
+            try store.store(bytes)
+        } catch {
+            throw StoreFailure(cause: error)
+        }
+        return next
+    }
+
+    private func accept(_ candidates: [SignedConfiguration], after base: ConfigurationState) throws -> ConfigurationState {
+        let initial = initial
+        return try base.accepting(candidates, now: time.date) { try ConfigurationSnapshot.check($0, initial: initial) }
+    }
+
+    private func storedByAnotherProcess(since before: ConfigurationState) -> ConfigurationState? {
+        do {
+            guard let stored = try Self.restored(from: store, initial: initial) else { return nil }
+            return stored.accepted.version > before.accepted.version ? stored : nil
+        } catch {
+            setAside(because: error)
+            return nil
+        }
+    }
+
+    private func putInForce(_ configuration: ConfigurationState) throws {
+        let snapshot = try ConfigurationSnapshot(
+            configuration.accepted, initial: initial, authorityAnchors: authorityAnchors, previous: current)
+        state.withLock { $0 = State(configuration: configuration, snapshot: snapshot) }
+        let version = configuration.accepted.version
+        logger.info("configuration in force", metadata: ["version": "\(version)"])
+        events.send(.accepted(version: version))
+        reportDates(configuration.accepted)
+    }
+
+    private func setAside(because error: any Error) {
+        let reported = ApproovError(.configurationError, "the stored configuration does not verify and was set aside", cause: error)
+        logger.error("stored configuration refused", metadata: ["error": "\(reported)"])
+        events.send(.setAside(reported))
+        do {
+            try store.setAside()
+        } catch {
+            logger.error("stored configuration not set aside", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func reportDates(_ configuration: DynamicConfiguration) {
+        let now = Int64(time.date.timeIntervalSince1970)
+        let hosts = configuration.hosts.filter { $0.value.pinsExpireAt.map { $0 < now } ?? false }.keys.sorted()
+        guard !hosts.isEmpty else { return }
+        logger.warning("pins past their date stay in force", metadata: ["hosts": "\(hosts.map(printable))"])
+        events.send(.pinsPastTheirDate(hosts: hosts))
+    }
+
+    private static func restored(from store: any ConfigurationStore, initial: InitialConfiguration) throws -> ConfigurationState? {
+        guard let bytes = try store.read() else { return nil }
+        return try ConfigurationState(initial: initial, restoring: bytes) { try ConfigurationSnapshot.check($0, initial: initial) }
+    }
+
+    private struct StoreFailure: Error {
+        let cause: any Error
+    }
+}

@@ -1,0 +1,201 @@
+public import Attestation
+import CertificatePinning
+public import Foundation
+public import HTTPTransport
+public import Logging
+import Synchronization
+
+/// Gets attestation tokens and keeps the configuration: one for an app and an account, shared by its sessions.
+///
+/// ```swift
+/// let service = try ApproovService(configuration: .bundled(), stateDirectory: ApproovService.defaultStateDirectory())
+/// let result = await service.fetchToken(for: URL(string: "https://api.example.com/shapes")!, binding: "Bearer …")
+/// ```
+///
+/// An ``ApproovSession`` does this for every request by itself.
+public final class ApproovService: Sendable {
+    /// Names this installation to the account.
+    public let deviceID: DeviceID
+    let keeper: ConfigurationKeeper
+    let transport: any HTTPTransport
+    let time: any TimeSource
+    let logger: Logger
+    private let authority: AuthorityClient
+    private let tokens: TokenCache
+    private let limits: ApproovServiceLimits
+    private let refresh: SharedRefresh
+
+    /// Sets a service up. Nothing is sent before the first token is asked for.
+    ///
+    /// - Parameters:
+    ///   - configuration: The initial configuration.
+    ///   - stateDirectory: Where the installation key and the dynamic configuration are kept; made, with mode 0700, when missing.
+    ///   - attester: What makes evidence; nil: an `InstallationAttester` in the state directory.
+    ///   - store: What keeps the dynamic configuration; nil: a ``FileConfigurationStore`` in the state directory.
+    ///   - transport: What sends requests; nil: a `CurlTransport`.
+    ///   - clock: Where the time comes from.
+    ///   - limits: Bounds.
+    ///   - logger: Where changes and refusals of configurations are reported. No token, binding or header value is ever logged.
+    /// - Throws: ``ApproovError`` `initializationError` naming the part that could not be set up and the remedy.
+    public init(
+        configuration: ApproovConfiguration, stateDirectory: URL, attester: (any Attester)? = nil,
+        store: (any ConfigurationStore)? = nil, transport: (any HTTPTransport)? = nil, clock: any TimeSource = SystemTimeSource(),
+        limits: ApproovServiceLimits = ApproovServiceLimits(), logger: Logger = Logger(label: "approov")
+    ) throws {
+        do {
+            let initial = configuration.initial
+            let attester = try attester ?? InstallationAttester(stateDirectory: stateDirectory, time: clock)
+            self.transport = try transport ?? CurlTransport()
+            let keeper = try ConfigurationKeeper(
+                initial: initial, store: store ?? FileConfigurationStore(directory: stateDirectory), time: clock, logger: logger)
+            let authority = AuthorityClient(
+                initial: initial, transport: self.transport, attester: attester, time: clock, timeout: limits.exchangeTimeout)
+            deviceID = attester.deviceID
+            time = clock
+            self.logger = logger
+            self.limits = limits
+            self.keeper = keeper
+            self.authority = authority
+            refresh = SharedRefresh(interval: limits.configurationCheckInterval, time: clock)
+            tokens = TokenCache(capacity: max(1, limits.cachedTokens), fetchTimeout: limits.fetchTimeout, time: clock) { key in
+                await Self.fetch(key, from: authority, keeper: keeper)
+            }
+        } catch {
+            throw ApproovError(.initializationError, "the Approov service could not be set up", cause: error)
+        }
+    }
+
+    /// Where a program keeps its state by default: `$XDG_STATE_HOME/approov/NAME`, or `~/.local/state/approov/NAME`, where NAME is that
+    /// of the executable.
+    public static func defaultStateDirectory() -> URL {
+        let environment = ProcessInfo.processInfo.environment
+        let home: URL =
+            if let path = environment["XDG_STATE_HOME"], path.hasPrefix("/") {
+                URL(filePath: path, directoryHint: .isDirectory)
+            } else {
+                FileManager.default.homeDirectoryForCurrentUser.appending(path: ".local/state", directoryHint: .isDirectory)
+            }
+        let name = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().lastPathComponent
+        return home.appending(path: "approov", directoryHint: .isDirectory).appending(path: name, directoryHint: .isDirectory)
+    }
+
+    /// The configuration in force.
+    public var configuration: DynamicConfiguration { keeper.current.configuration }
+
+    /// What happens to the configuration from now on; the first listener also hears what happened before it came.
+    ///
+    /// - Returns: A stream that ends with the service. Of what is not read, the newest sixteen events are kept.
+    public func configurationEvents() -> AsyncStream<ConfigurationEvent> { keeper.events.stream() }
+
+    /// A token for the host of a URL, from the cache or from the authority.
+    ///
+    /// - Parameters:
+    ///   - url: An https URL.
+    ///   - binding: The value that the token is bound to; only its hash leaves this call. nil: nothing is bound.
+    /// - Returns: The token, or the status that says why there is none. Waits at most as long as the limits say.
+    public func fetchToken(for url: URL, binding: String? = nil) async -> TokenFetchResult {
+        switch attestedHost(for: url) {
+        case .success(let host): await token(for: host, binding: binding)
+        case .failure(let failure): TokenFetchResult(status: failure.status, error: failure.error)
+        }
+    }
+
+    /// Begins to fetch a token that will be needed soon; does nothing when it is there, or the host gets none.
+    ///
+    /// - Parameters:
+    ///   - url: An https URL.
+    ///   - binding: The value that the token will be bound to.
+    public func prefetch(for url: URL, binding: String? = nil) {
+        guard case .success(let host) = attestedHost(for: url) else { return }
+        tokens.prefetch(TokenKey(host: host, binding: binding))
+    }
+
+    /// Asks the authority for a newer configuration and takes it up.
+    ///
+    /// Nobody needs to call this for the sake of freshness: every attestation brings what is new.
+    ///
+    /// - Returns: Whether another version is in force now.
+    /// - Throws: ``ApproovError`` when the authority gave no answer. A configuration that is refused is reported as an event, not here.
+    public func refreshConfiguration() async throws -> Bool {
+        do {
+            let candidates = try await authority.configurations(since: keeper.current)
+            return await keeper.offer(candidates)
+        } catch {
+            throw error.error
+        }
+    }
+
+    /// The number of tokens in the cache.
+    public var cachedTokenCount: Int { tokens.count }
+
+    /// The token, if it can be had without waiting.
+    func cachedToken(for host: ProtectedHost, binding: String?) -> TokenFetchResult? {
+        tokens.cached(TokenKey(host: host, binding: binding))
+    }
+
+    /// The token for a host that gets one.
+    func token(for host: ProtectedHost, binding: String?) async -> TokenFetchResult {
+        await tokens.token(for: TokenKey(host: host, binding: binding))
+    }
+
+    /// Begins to fetch tokens, unbound or bound to one value, for the hosts of the configuration.
+    func prefetchAll(binding: String?) {
+        // More than these an app is unlikely to call at once, and the rest comes when it is needed.
+        for host in keeper.current.protectedHosts.filter({ $0.settings.attested && !$0.settings.oblivious }).prefix(16) {
+            tokens.prefetch(TokenKey(host: host, binding: binding))
+        }
+    }
+
+    /// Does beforehand what a first fetch does before it knows the binding: the connection, the configuration, a challenge.
+    func warmUp() async {
+        do {
+            _ = await keeper.offer(try await authority.configurations(since: keeper.current))
+            try await authority.warmUp(under: keeper.current)
+        } catch {
+            logger.info("the authority could not be warmed up", metadata: ["error": "\(error.error)"])
+        }
+    }
+
+    /// Asks for a newer configuration because a server's pins did not match; many callers share one answer, and it is not asked often.
+    ///
+    /// - Returns: Once the question has been answered.
+    func recheckConfiguration() async {
+        await refresh.run { [self] in _ = try? await refreshConfiguration() }
+    }
+
+    private func attestedHost(for url: URL) -> Result<ProtectedHost, AuthorityFailure> {
+        let target: TransportURL
+        do {
+            target = try TransportURL(url)
+        } catch {
+            return .failure(AuthorityFailure(.badURL, ApproovError(.badRequest, "no token for this URL", cause: error)))
+        }
+        guard target.isSecure else {
+            return .failure(AuthorityFailure(.badURL, ApproovError(.badRequest, "tokens travel over https only")))
+        }
+        guard let host = keeper.current.protectedHost(for: target.host) else {
+            return .failure(
+                AuthorityFailure(
+                    .unknownURL,
+                    ApproovError(.permanentError, "the configuration has no entry for \(target.host): add it with `approov api -add`")))
+        }
+        guard host.settings.attested else {
+            return .failure(
+                AuthorityFailure(.unprotectedURL, ApproovError(.permanentError, "the configuration gives \(target.host) no tokens")))
+        }
+        return .success(host)
+    }
+
+    private static func fetch(
+        _ key: TokenKey, from authority: AuthorityClient, keeper: ConfigurationKeeper
+    ) async -> TokenFetchOutcome {
+        do {
+            let (result, since) = try await authority.attest(key, under: keeper.current)
+            let isChanged = await keeper.offer(result.configurations)
+            return .token(
+                TokenFetchResult(result, isConfigChanged: isChanged), lifetime: .seconds(result.expiresIn), since: since)
+        } catch {
+            return .failure(TokenFetchResult(status: error.status, error: error.error), retryAfter: error.retryAfter)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Attestation
+import Foundation
+import HTTPTransport
+import Synchronization
+
+/// Speaks to the authority: challenge, evidence, result, configuration (design section 4.3).
+final class AuthorityClient: Sendable {
+    /// The version of this package, as evidence names it.
+    static let sdkVersion = "0.1.0"
+
+    private let initial: InitialConfiguration
+    private let exchange: AuthorityExchange
+    private let attester: any Attester
+    private let time: any TimeSource
+    private let challenges = ChallengePool()
+
+    init(
+        initial: InitialConfiguration, transport: any HTTPTransport, attester: any Attester, time: any TimeSource, timeout: Duration
+    ) {
+        self.initial = initial
+        self.attester = attester
+        self.time = time
+        exchange = AuthorityExchange(authority: initial.authority, transport: transport, time: time, timeout: timeout)
+    }
+
+    /// Attests once: with a challenge that an earlier result brought, or else with one asked for.
+    ///
+    /// A challenge that the authority no longer takes is replaced by a new one, once.
+    ///
+    /// - Returns: The result, and the time since when its token counts.
+    /// - Throws: ``AuthorityFailure``.
+    func attest(
+        _ key: TokenKey, under snapshot: ConfigurationSnapshot
+    ) async throws(AuthorityFailure) -> (result: AttestationResult, since: Duration) {
+        if let kept = challenges.take(now: time.uptime) {
+            do {
+                return try await attest(key, challenge: kept, under: snapshot)
+            } catch where Self.staleChallenge.contains(error.problem) {
+                // Those from before are no better, as after a restart with new keys.
+                challenges.empty()
+            }
+        }
+        do {
+            return try await attest(key, challenge: try await newChallenge(under: snapshot), under: snapshot)
+        } catch where Self.staleChallenge.contains(error.problem) {
+            return try await attest(key, challenge: try await newChallenge(under: snapshot), under: snapshot)
+        }
+    }
+
+    /// Gets a challenge for a later attestation, unless there is one.
+    ///
+    /// - Throws: ``AuthorityFailure``.
+    func warmUp(under snapshot: ConfigurationSnapshot) async throws(AuthorityFailure) {
+        guard !challenges.hasChallenge(now: time.uptime) else { return }
+        let now = time.uptime
+        challenges.put(try await requestChallenge(under: snapshot), now: now)
+    }
+
+    /// The configurations since the one in force; empty when there are none.
+    ///
+    /// - Throws: ``AuthorityFailure``.
+    func configurations(since snapshot: ConfigurationSnapshot) async throws(AuthorityFailure) -> [SignedConfiguration] {
+        let answer = try await exchange.send(
+            .get, "/v1/configuration?since=\(snapshot.configuration.version)", policy: snapshot.authorityPolicy, accepting: [304])
+        guard let json = answer.json else { return [] }
+        do {
+            return try json.array().map { try SignedConfiguration(json: $0) }
+        } catch {
+            throw AuthorityFailure(error)
+        }
+    }
+
+    private static let staleChallenge: Set<Problem.Name?> = [.challengeUsed, .challengeExpired, .challengeUnknown]
+
+    private func newChallenge(under snapshot: ConfigurationSnapshot) async throws(AuthorityFailure) -> String {
+        try await requestChallenge(under: snapshot).value
+    }
+
+    private func requestChallenge(under snapshot: ConfigurationSnapshot) async throws(AuthorityFailure) -> Challenge {
+        let answer = try await exchange.send(.post, "/v1/challenges", policy: snapshot.authorityPolicy)
+        do {
+            return try Challenge(json: answer.json ?? .null)
+        } catch {
+            throw AuthorityFailure(error)
+        }
+    }
+
+    private func attest(
+        _ key: TokenKey, challenge: String, under snapshot: ConfigurationSnapshot
+    ) async throws(AuthorityFailure) -> (result: AttestationResult, since: Duration) {
+        let evidence: String
+        do {
+            evidence = try await attester.evidence(
+                for: EvidenceRequest(
+                    challenge: challenge, audience: initial.authority.absoluteString, account: initial.account, host: key.host,
+                    payHash: key.payHash, sdkVersion: Self.sdkVersion, configVersion: snapshot.configuration.version))
+        } catch is CancellationError {
+            throw AuthorityFailure(CancellationError())
+        } catch {
+            throw AuthorityFailure(.internalError, ApproovError(.permanentError, "the attester gave no evidence", cause: error))
+        }
+        // The token is issued after this moment: counted from here, it is never used for longer than it lives.
+        let since = time.uptime
+        let answer = try await exchange.send(
+            .post, "/v1/attestations", body: Array(evidence.utf8), mediaType: Evidence.mediaType, policy: snapshot.authorityPolicy)
+        do {
+            let result = try AttestationResult(json: answer.json ?? .null)
+            if let next = result.challenge { challenges.put(next, now: since) }
+            return (result, since)
+        } catch {
+            throw AuthorityFailure(error)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Attestation
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import Synchronization
+
+/// One request to the authority and its answer: addresses, bounds, media types, and what its failures mean.
+final class AuthorityExchange: Sendable {
+    /// The most bytes of an answer.
+    static let maximumAnswerBytes = 1 << 20
+    /// The longest time the authority may ask to be left alone for.
+    static let longestHold: Duration = .seconds(60)
+
+    /// An answer with a status that was asked for.
+    struct Answer {
+        let status: Int
+        let json: JSONValue?
+    }
+
+    private let base: String
+    private let transport: any HTTPTransport
+    private let time: any TimeSource
+    private let options: TransferOptions
+    /// Until when the authority asked to be left alone.
+    private let holdUntil = Mutex<Duration?>(nil)
+
+    init(authority: URL, transport: any HTTPTransport, time: any TimeSource, timeout: Duration) {
+        var base = authority.absoluteString
+        while base.hasSuffix("/") { base.removeLast() }
+        self.base = base
+        self.transport = transport
+        self.time = time
+        var options = TransferOptions()
+        options.connectTimeout = min(.seconds(10), timeout)
+        options.idleTimeout = min(.seconds(10), timeout)
+        options.totalTimeout = timeout
+        options.maximumHeaderBytes = 16_384
+        options.maximumBodyBytes = Self.maximumAnswerBytes
+        self.options = options
+    }
+
+    /// Sends a request and reads the whole answer.
+    ///
+    /// - Parameters:
+    ///   - path: Path and query below the authority's URL.
+    ///   - policy: What the authority's server must satisfy.
+    ///   - accepting: The statuses other than 200 that are answers too; they come without content.
+    /// - Throws: ``AuthorityFailure``.
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, body: [UInt8]? = nil, mediaType: String? = nil, policy: TrustPolicy,
+        accepting: Set<Int> = []
+    ) async throws(AuthorityFailure) -> Answer {
+        try checkHold()
+        do {
+            var fields = HTTPFields()
+            fields[.accept] = "application/json, \(Problem.mediaType)"
+            if let mediaType { fields[.contentType] = mediaType }
+            let response = try await transport.send(
+                TransportRequest(
+                    url: try TransportURL(base + path), method: method, headerFields: fields,
+                    body: body.map(RequestBody.bytes) ?? .none, policy: policy, options: options))
+            if accepting.contains(response.status) { return Answer(status: response.status, json: nil) }
+            let isProblem = response.status != 200
+            let bytes = try await response.body.collect(upTo: isProblem ? Problem.maximumBytes : Self.maximumAnswerBytes)
+            guard !isProblem else { throw refusal(response, bytes) }
+            guard Self.mediaType(of: response) == "application/json" else {
+                throw AuthorityFailure(
+                    .noApproovService,
+                    ApproovError(.networkingError, "what answered for the authority does not speak as one: its answer is not JSON"))
+            }
+            return Answer(status: response.status, json: try JSONValue(parsing: bytes, limit: Self.maximumAnswerBytes))
+        } catch {
+            throw AuthorityFailure(error)
+        }
+    }
+
+    private func checkHold() throws(AuthorityFailure) {
+        let now = time.uptime
+        guard let until = holdUntil.withLock({ $0 }), now < until else { return }
+        var failure = AuthorityFailure(
+            .noApproovService,
+            ApproovError(.networkingError, "the authority asked to be left alone for \((until - now).components.seconds + 1) s; try then"))
+        failure.retryAfter = until - now
+        throw failure
+    }
+
+    private func refusal(_ response: TransportResponse, _ bytes: [UInt8]) -> AuthorityFailure {
+        var problem: Problem?
+        if Self.mediaType(of: response) == Problem.mediaType, let json = try? JSONValue(parsing: bytes, limit: Problem.maximumBytes) {
+            problem = try? Problem(json: json)
+        }
+        var retryAfter: Duration?
+        if response.status == 429 || response.status == 503 {
+            let asked = response.headerFields[.retryAfter].flatMap { RetryAfter.duration($0, now: time.date) }
+            let hold = min(max(asked ?? .seconds(1), .seconds(1)), Self.longestHold)
+            let until = time.uptime + hold
+            holdUntil.withLock { $0 = max($0 ?? until, until) }
+            retryAfter = hold
+        }
+        return AuthorityFailure(httpStatus: response.status, problem: problem, retryAfter: retryAfter)
+    }
+
+    /// Type and subtype in lower case, without parameters (RFC 9110 section 8.3.1).
+    private static func mediaType(of response: TransportResponse) -> String? {
+        response.headerFields[.contentType]?.split(separator: ";", omittingEmptySubsequences: false).first
+            .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+    }
+}
+
+/// The Retry-After header (RFC 9110 section 10.2.3).
+enum RetryAfter {
+    /// The time to wait; nil for a value that is neither seconds nor a date.
+    static func duration(_ value: String, now: Date) -> Duration? {
+        let text = value.trimmingCharacters(in: .whitespaces)
+        if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            // More digits than this is longer than anybody waits.
+            return .seconds(Int64(text.prefix(9)) ?? 0)
+        }
+        guard let date = HTTPDate.date(text) else { return nil }
+        return .seconds(max(0, min(date.timeIntervalSince(now), 86_400)))
+    }
+}
+
+/// The preferred form of a date in HTTP (RFC 9110 section 5.6.7).
+enum HTTPDate {
+    static func date(_ text: String) -> Date? {
+        let format = Date.VerbatimFormatStyle(
+            format: """
+                \(weekday: .abbreviated), \(day: .twoDigits) \(month: .abbreviated) \(year: .defaultDigits) \
+                \(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\(minute: .twoDigits):\(second: .twoDigits) 'GMT'
+                """, locale: Locale(identifier: "en_US_POSIX"), timeZone: .gmt, calendar: Calendar(identifier: .gregorian))
+        return try? Date(text, strategy: format.parseStrategy)
+    }
+}

@@ -1,0 +1,60 @@
+import Attestation
+
+/// What a fetch of a token gave.
+public struct TokenFetchResult: Sendable {
+    /// How it ended.
+    public let status: TokenFetchStatus
+    /// The token, empty unless the status is `success` or `rejected`. Do not log it: log ``loggableToken``.
+    public let token: String
+    /// The attestation response code: tells the account's support why an attestation failed, and nobody else. Empty without a token.
+    public let arc: String
+    /// Why the attestation failed; empty unless the account's policy lets the app know.
+    public let rejectionReasons: [String]
+    /// Names the attestation in the authority's log. Empty without a token.
+    public let traceID: String
+    /// Whether this fetch brought a configuration that is now in force.
+    public let isConfigChanged: Bool
+    /// What went wrong; nil when there is a token.
+    public let error: ApproovError?
+
+    init(
+        status: TokenFetchStatus, token: String = "", arc: String = "", rejectionReasons: [String] = [], traceID: String = "",
+        isConfigChanged: Bool = false, error: ApproovError? = nil
+    ) {
+        self.status = status
+        self.token = token
+        self.arc = arc
+        self.rejectionReasons = rejectionReasons
+        self.traceID = traceID
+        self.isConfigChanged = isConfigChanged
+        self.error = error
+    }
+
+    init(_ result: AttestationResult, isConfigChanged: Bool) {
+        let reasons = result.rejectionReasons ?? []
+        self.init(
+            status: reasons.isEmpty ? .success : .rejected, token: result.token, arc: result.arc, rejectionReasons: reasons,
+            traceID: result.traceID, isConfigChanged: isConfigChanged)
+    }
+
+    /// The result for those who find it in the cache: the configuration changed before them.
+    var settled: TokenFetchResult {
+        guard isConfigChanged else { return self }
+        return TokenFetchResult(
+            status: status, token: token, arc: arc, rejectionReasons: rejectionReasons, traceID: traceID, error: error)
+    }
+
+    /// The claims of the token as JSON with `sip`, the first six characters of its signature, in place of the signature: enough to find
+    /// the token again, too little to use it. Without a token it names the status.
+    public var loggableToken: String {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])),
+            let claims = try? JSONValue(parsing: payload, limit: 8_192).object()
+        else {
+            let fallback = JSONValue.object(["status": .string(status.rawValue)])
+            return String(decoding: fallback.serialized(), as: UTF8.self)
+        }
+        let loggable = JSONValue.object(claims.merging(["sip": .string(String(parts[2].prefix(6)))]) { $1 })
+        return String(decoding: loggable.serialized(), as: UTF8.self)
+    }
+}

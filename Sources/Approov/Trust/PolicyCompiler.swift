@@ -1,0 +1,44 @@
+import CertificatePinning
+import Logging
+
+/// Makes one trust policy out of the account's hosts and the caller's evaluators.
+///
+/// A protected host's pins always apply and come first; the caller's evaluator for the same host is asked after them. A
+/// `DisabledTrustEvaluator` has no effect on a protected host.
+struct PolicyCompiler {
+    let evaluators: [(HostPattern, any ServerTrustEvaluating)]
+    let refusesUnmatchedHosts: Bool
+    let anchors: TrustAnchors
+    let logger: Logger
+
+    /// Compiles.
+    ///
+    /// - Throws: `PinningError` when two of the evaluators' patterns claim the same hosts.
+    func policy(protecting protectedHosts: [ProtectedHost]) throws -> TrustPolicy {
+        // On their own first: two evaluators for one host are the caller's mistake, and must not be merged silently.
+        _ = try HostMap(evaluators.map { ($0.0, true) })
+        var pinned = PatternTable<TrustRule>()
+        for host in protectedHosts {
+            for text in host.patternTexts { pinned[text] = host.rule }
+        }
+        var own = PatternTable<any ServerTrustEvaluating>()
+        for (pattern, evaluator) in evaluators { own[pattern.description] = evaluator }
+
+        let rules = try Set(pinned.patterns).union(own.patterns).map { text in
+            (try HostPattern(text), rule(for: text, pinned: pinned.value(around: text), own: own.value(around: text)))
+        }
+        return TrustPolicy(rules: try HostMap(rules), defaultAnchors: anchors, refusesUnmatchedHosts: refusesUnmatchedHosts)
+    }
+
+    private func rule(for pattern: String, pinned: TrustRule?, own: (any ServerTrustEvaluating)?) -> TrustRule {
+        guard let pinned else { return TrustRule(evaluators: own.map { [$0] } ?? []) }
+        guard let own else { return pinned }
+        guard !(own is DisabledTrustEvaluator) else {
+            logger.error(
+                "DisabledTrustEvaluator ignored: the host is protected and stays pinned; remove the evaluator",
+                metadata: ["host": "\(pattern)"])
+            return pinned
+        }
+        return TrustRule(evaluators: pinned.evaluators + [own], anchors: pinned.anchors)
+    }
+}
