@@ -11,12 +11,12 @@ let settings: [SwiftSetting] = [
 
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
-let collections = Target.Dependency.product(name: "Collections", package: "swift-collections")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbirdHTTP2 = Target.Dependency.product(name: "HummingbirdHTTP2", package: "hummingbird")
@@ -80,7 +80,7 @@ let package = Package(
         .target(
             name: "Approov",
             dependencies: [
-                "Attestation", "CertificatePinning", "HTTPTransport", collections, crypto, httpTypes, logging, metrics,
+                "Attestation", "CertificatePinning", "HTTPTransport", heap, httpTypes, logging,
             ],
             swiftSettings: settings),
         .target(
