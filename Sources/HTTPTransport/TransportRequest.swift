@@ -54,7 +54,7 @@ public struct TransportRequest: Sendable {
 public struct TransferOptions: Sendable {
     /// How long name look-up, TCP and TLS may take together.
     public var connectTimeout: Duration = .seconds(30)
-    /// How long no byte may move in either direction.
+    /// How long no header line and no content may move in either direction.
     ///
     /// Waiting for a slow consumer of the body does not count.
     public var idleTimeout: Duration = .seconds(60)

@@ -8,6 +8,8 @@ enum CurlFailure {
         }
         let reason = String(cString: curl_easy_strerror(code))
         switch code {
+        case CURLE_UNSUPPORTED_PROTOCOL where transfer.wasSent:
+            return TransportError(.malformedResponse, "the response does not begin like HTTP/1.1 or later")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
             return TransportError(.invalidURL, "libcurl cannot request this URL: \(reason)")
         case CURLE_COULDNT_RESOLVE_HOST:
@@ -32,11 +34,12 @@ enum CurlFailure {
             return TransportError(
                 .connectionLost,
                 "the connection ended while the request was sent; it may have been processed and is not sent a second time")
-        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_HTTP2_STREAM, CURLE_AGAIN:
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
+            CURLE_AGAIN:
             return TransportError(.connectionLost, "the connection ended before the response was whole: \(reason)")
         case CURLE_BAD_CONTENT_ENCODING:
             return TransportError(.malformedResponse, "the response's content encoding is broken or not one that was offered")
-        case CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY:
+        case CURLE_WEIRD_SERVER_REPLY:
             return TransportError(.malformedResponse, "the response is not valid HTTP: \(reason)")
         case CURLE_READ_ERROR, CURLE_ABORTED_BY_CALLBACK:
             return TransportError(.requestBodyFailed, "the request's content could not be read")

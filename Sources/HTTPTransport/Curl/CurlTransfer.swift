@@ -74,6 +74,10 @@ final class CurlTransfer: @unchecked Sendable {
     /// The last look before the request's bytes go out: over a connection that was judged by these very terms, and only once
     /// unless sending it again does no harm.
     func mayBeSent() -> Bool {
+        guard !isCancelled else {
+            failure = CancellationError()
+            return false
+        }
         if let terms {
             let connection = TrustHook.ofConnection(carrying: easy.pointer)
             guard let connection, case .trusted = connection.outcome, connection.terms.generation == terms.generation,

@@ -1,0 +1,216 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite struct CurlStreamingTests {
+    @Test("a body streams up and down while it is made", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    func echo(versions: TestHTTPServer.Versions) async throws {
+        let site = try await Site.start(versions: versions) { request in
+            let (pieces, feed) = AsyncStream.makeStream(of: [UInt8].self)
+            Task {
+                for try await piece in request.body { feed.yield(piece) }
+                feed.finish()
+            }
+            return TestResponse(length: nil) { _ in
+                var iterator = pieces.makeAsyncIterator()
+                return await iterator.next()
+            }
+        }
+        let (parts, feed) = AsyncStream.makeStream(of: [UInt8].self)
+        let request = TransportRequest(
+            url: try site.url(), method: .post, body: .stream(length: nil, RequestBodyStream(parts)), policy: try site.policy())
+        feed.yield(Array("first".utf8))
+        let response = try await site.transport.send(request)
+        var body = response.body.makeAsyncIterator()
+        #expect(try await body.next() == Array("first".utf8))
+        feed.yield(Array("second".utf8))
+        #expect(try await body.next() == Array("second".utf8))
+        feed.finish()
+        #expect(try await body.next() == nil)
+        await site.stop()
+    }
+
+    @Test("a file is uploaded whole, and progress says so")
+    func file() async throws {
+        let site = try await Site.start { request in
+            var count = 0
+            for try await piece in request.body { count += piece.count }
+            return TestResponse(text: "\(count)")
+        }
+        let path = NSTemporaryDirectory() + "upload-\(UUID().uuidString)"
+        let size = 3_000_000
+        try Data(repeating: 1, count: size).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let last = Mutex(TransferProgress(completed: 0, total: nil))
+        var request = TransportRequest(url: try site.url(), method: .put, body: .file(path: path), policy: try site.policy())
+        request.options.onUpload = { progress in last.withLock { $0 = progress } }
+        let response = try await site.transport.send(request)
+        #expect(try await response.body.collect(upTo: 100) == Array("\(size)".utf8))
+        #expect(last.withLock { $0 } == TransferProgress(completed: size, total: size))
+        await site.stop()
+    }
+
+    @Test("a folder, a FIFO and a missing file are not uploaded")
+    func badFiles() async throws {
+        let site = try await Site.start()
+        let fifo = NSTemporaryDirectory() + "fifo-\(UUID().uuidString)"
+        #expect(mkfifo(fifo, 0o600) == 0)
+        defer { unlink(fifo) }
+        for path in [NSTemporaryDirectory(), fifo, "/nonexistent/file"] {
+            let request = TransportRequest(url: try site.url(), method: .put, body: .file(path: path), policy: try site.policy())
+            #expect(await transportError { try await site.transport.send(request) }?.code == .requestBodyFailed)
+        }
+        #expect(site.server.counters.connections == 0)
+        await site.stop()
+    }
+
+    @Test(
+        "a body of another length than declared fails the request",
+        arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1], [5, 50])
+    func wrongLength(versions: TestHTTPServer.Versions, declared: Int) async throws {
+        let site = try await Site.start(versions: versions) { request in
+            _ = try await request.body.collect(upTo: 1000)
+            return TestResponse(text: "taken")
+        }
+        let parts = AsyncStream<[UInt8]> { feed in
+            feed.yield([UInt8](repeating: 0, count: 20))
+            feed.finish()
+        }
+        let request = TransportRequest(
+            url: try site.url(), method: .post, body: .stream(length: declared, RequestBodyStream(parts)), policy: try site.policy())
+        #expect(await transportError { try await site.transport.send(request) }?.code == .requestBodyFailed)
+        await site.stop()
+    }
+
+    @Test("a body that cannot be made fails the request with its own error")
+    func failingBody() async throws {
+        struct NoMore: Error {}
+        let site = try await Site.start { request in
+            _ = try await request.body.collect(upTo: 1 << 20)
+            return TestResponse(text: "taken")
+        }
+        let parts = AsyncThrowingStream<[UInt8], any Error> { feed in
+            feed.yield([1, 2, 3])
+            feed.finish(throwing: NoMore())
+        }
+        let request = TransportRequest(
+            url: try site.url(), method: .post, body: .stream(length: nil, RequestBodyStream(parts)), policy: try site.policy())
+        let error = await transportError { try await site.transport.send(request) }
+        #expect(error?.code == .requestBodyFailed)
+        #expect(error?.cause is NoMore)
+        await site.stop()
+    }
+
+    @Test("what nobody reads is not fetched", arguments: [TestHTTPServer.Versions.http1])
+    func backPressure(versions: TestHTTPServer.Versions) async throws {
+        let made = Counter()
+        let site = try await Site.start(versions: versions) { _ in
+            TestResponse(length: nil) { index in
+                made.add()
+                return index < 2_000 ? [UInt8](repeating: 1, count: 65_536) : nil
+            }
+        }
+        let response = try await site.transport.send(TransportRequest(url: try site.url(), policy: try site.policy()))
+        try await Task.sleep(for: .milliseconds(500))
+        // 128 MiB in all; what is under way is the transport's half mebibyte and the sockets' buffers.
+        #expect(made.value < 500)
+        var total = 0
+        for try await part in response.body { total += part.count }
+        #expect(total == 2_000 * 65_536)
+        await site.stop()
+    }
+
+    @Test("a reader that waits does not stall other requests on its connection")
+    func noHeadOfLineBlocking() async throws {
+        let site = try await Site.start { request in
+            guard request.path == "/big" else { return TestResponse(text: "small") }
+            return TestResponse(length: nil) { index in index < 200 ? [UInt8](repeating: 1, count: 65_536) : nil }
+        }
+        let policy = try site.policy()
+        let big = try await site.transport.send(TransportRequest(url: try site.url("/big"), policy: policy))
+        try await Task.sleep(for: .milliseconds(200))
+        for _ in 0..<5 {
+            var request = TransportRequest(url: try site.url("/small"), policy: policy)
+            request.options.totalTimeout = .seconds(3)
+            let response = try await site.transport.send(request)
+            #expect(try await response.body.collect(upTo: 100) == Array("small".utf8))
+        }
+        var total = 0
+        for try await part in big.body { total += part.count }
+        #expect(total == 200 * 65_536)
+        await site.stop()
+    }
+
+    @Test("a body over its cap is refused, and so is one over its reader's limit")
+    func caps() async throws {
+        let site = try await Site.start { _ in TestResponse(text: String(repeating: "x", count: 100_000)) }
+        var request = TransportRequest(url: try site.url(), policy: try site.policy())
+        request.options.maximumBodyBytes = 99_999
+        let capped = request
+        let error = await transportError {
+            try await site.transport.send(capped).body.collect(upTo: .max)
+        }
+        #expect(error?.code == .bodyTooLarge)
+        request.options.maximumBodyBytes = 100_000
+        let response = try await site.transport.send(request)
+        #expect(await transportError { try await response.body.collect(upTo: 50_000) }?.code == .bodyTooLarge)
+        await site.stop()
+    }
+
+    @Test("gzip is undone, its description taken off, and the cap holds for what comes out")
+    func compression() async throws {
+        // 1 MiB of zeros as gzip makes it: about a kilobyte.
+        let bomb = try gzip([UInt8](repeating: 0, count: 1 << 20))
+        let site = try await Site.start { request in
+            let offered = request.headerFields[.acceptEncoding] ?? ""
+            guard offered.contains("gzip") else { return TestResponse(text: "not offered") }
+            return TestResponse(.ok, headerFields: [.contentEncoding: "gzip"], body: bomb)
+        }
+        var request = TransportRequest(url: try site.url(), policy: try site.policy())
+        let response = try await site.transport.send(request)
+        #expect(try await response.body.collect(upTo: 2 << 20).count == 1 << 20)
+        #expect(response.headerFields[.contentEncoding] == nil)
+        #expect(response.headerFields[.contentLength] == nil)
+
+        request.options.maximumBodyBytes = 500_000
+        let capped = request
+        let error = await transportError { try await site.transport.send(capped).body.collect(upTo: .max) }
+        #expect(error?.code == .bodyTooLarge)
+
+        request.headerFields[.acceptEncoding] = "gzip"
+        let raw = try await site.transport.send(request)
+        #expect(try await raw.body.collect(upTo: 1 << 20) == bomb)
+        #expect(raw.headerFields[.contentEncoding] == "gzip")
+        await site.stop()
+    }
+
+    @Test("a broken encoding is an error, not a body")
+    func brokenEncoding() async throws {
+        let site = try await Site.start { _ in
+            TestResponse(.ok, headerFields: [.contentEncoding: "gzip"], body: Array("this is not gzip at all".utf8))
+        }
+        let error = await transportError { try await site.get(policy: site.policy()) }
+        #expect(error?.code == .malformedResponse)
+        await site.stop()
+    }
+}
+
+private func gzip(_ bytes: [UInt8]) throws -> [UInt8] {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/gzip")
+    process.arguments = ["-c"]
+    let (input, output) = (Pipe(), Pipe())
+    (process.standardInput, process.standardOutput) = (input, output)
+    try process.run()
+    DispatchQueue.global().async {
+        input.fileHandleForWriting.write(Data(bytes))
+        try? input.fileHandleForWriting.close()
+    }
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return Array(data)
+}
