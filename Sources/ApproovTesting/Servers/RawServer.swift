@@ -121,9 +121,10 @@ public final class RawServer: Sendable {
 
     /// Stops listening and closes every connection.
     public func stop() async {
+        // Not cancelled: that would drop connections that were accepted and not served yet, which NIO takes for a programming
+        // error. The listener's end is the loop's end, and the loop then cancels the scripts.
         listener.close(promise: nil)
         ledger.closeAll()
-        running.cancel()
         await running.value
     }
 }

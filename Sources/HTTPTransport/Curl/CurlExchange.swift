@@ -134,7 +134,8 @@ final class CurlExchange: Sendable {
         bodyWaiter?.resume(with: result.map { nil })
         switch (result, head) {
         case (.success, .some(let head)): headWaiter?.resume(returning: head)
-        case (.success, nil): headWaiter?.resume(throwing: TransportError(.malformedResponse, "the server sent no response head"))
+        case (.success, nil):
+            headWaiter?.resume(throwing: TransportError(.connectionLost, "the connection ended within the response's head"))
         case (.failure(let error), _): headWaiter?.resume(throwing: error)
         }
     }

@@ -79,7 +79,7 @@ import Testing
             try await connection.drip([UInt8](repeating: 0x79, count: 1000), pause: .milliseconds(20))
         } body: { _, request, transport in
             var request = request
-            request.options.idleTimeout = .milliseconds(400)
+            request.options.idleTimeout = .seconds(5)
             request.options.totalTimeout = .milliseconds(700)
             let total = request
             #expect(await transportError { try await transport.send(total).body.collect(upTo: 1000) }?.code == .totalTimeout)
@@ -90,7 +90,8 @@ import Testing
     func connecting() async throws {
         let silent = try await RawServer.start { connection in await connection.waitForClose() }
         let transport = try CurlTransport()
-        let policy = TrustPolicy(rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
+        let policy = TrustPolicy(
+            rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
         var request = TransportRequest(url: try TransportURL("https://localhost:\(silent.port)/"), policy: policy)
         request.options.connectTimeout = .milliseconds(200)
         let connecting = request
@@ -168,7 +169,8 @@ import Testing
         }
     }
 
-    @Test("a thousand requests cancelled at random leave no descriptor open and no request hanging (F61)", .timeLimit(.minutes(1)),
+    @Test(
+        "a thousand requests cancelled at random leave no descriptor open and no request hanging (F61)", .timeLimit(.minutes(1)),
         arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func cancellationStorm(versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions) { _ in
