@@ -32,6 +32,8 @@ struct Figure: Encodable {
     /// How many times better than each peer of the same run: the median over the rounds of the ratio within a round.
     let ratios: [String: Double]
     let rounds: [Double]
+    /// Processor time of this process, all threads, for one operation in microseconds; only for rates.
+    let processorMicroseconds: Double?
 }
 
 /// Runs subjects in alternation (A B C A B C …), so that what else the machine does falls on all alike.
@@ -46,9 +48,14 @@ struct Comparison {
         let subjects = candidates.filter { options.only.isEmpty || options.only.contains($0.name) }
         for subject in subjects { _ = try await subject.round() }  // the first connects, fills caches and is not counted
         var values = [[Double]](repeating: [], count: subjects.count)
+        var processor = values
         for _ in 0..<options.rounds {
             for (index, subject) in subjects.enumerated() {
-                values[index].append(try await subject.round())
+                let before = processorSeconds()
+                var value = 0.0
+                let elapsed = try await seconds { value = try await subject.round() }
+                values[index].append(value)
+                processor[index].append((processorSeconds() - before) * 1e6 / (value * elapsed))
             }
         }
         return subjects.indices.map { index in
@@ -59,7 +66,7 @@ struct Comparison {
             }
             return Figure(
                 group: group, scenario: scenario, name: subjects[index].name, value: median(values[index]), unit: unit,
-                ratios: ratios, rounds: values[index])
+                ratios: ratios, rounds: values[index], processorMicroseconds: unit == .perSecond ? median(processor[index]) : nil)
         }
     }
 }
@@ -77,6 +84,14 @@ func seconds(_ work: () async throws -> Void) async rethrows -> Double {
     let start = clock.now
     try await work()
     return (clock.now - start) / .seconds(1)
+}
+
+/// Processor time that this process has used so far.
+func processorSeconds() -> Double {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    let times = [usage.ru_utime, usage.ru_stime]
+    return times.reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 }
 }
 
 /// Nanoseconds a call of `work`, from as many calls as fit into about `duration` seconds.

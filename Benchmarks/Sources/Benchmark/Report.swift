@@ -26,15 +26,15 @@ struct Report: Encodable {
             let ratios = figure.ratios.sorted { $0.key < $1.key }.map { "\(decimals($0.value))x \($0.key)" }
             return [
                 figure.group, figure.scenario, figure.name, decimals(figure.value), figure.unit.rawValue,
-                ratios.joined(separator: ", "),
+                figure.processorMicroseconds.map { "\(decimals($0)) µs CPU" } ?? "", ratios.joined(separator: ", "),
             ]
         }
-        let widths = (0..<5).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        let widths = (0..<6).map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
             row.enumerated().map { column, cell in
                 guard column < widths.count else { return cell }
                 let padding = String(repeating: " ", count: max(0, widths[column] - cell.count))
-                return column == 3 ? padding + cell : cell + padding
+                return column == 3 || column == 5 ? padding + cell : cell + padding
             }.joined(separator: "  ")
         }.joined(separator: "\n")
     }
