@@ -30,6 +30,7 @@ let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 
 let package = Package(
@@ -103,9 +104,18 @@ let package = Package(
             name: "ApproovCLI",
             dependencies: [
                 "Approov", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
-                "HTTPTransport", argumentParser, crypto, httpTypes, hummingbird, lifecycle, logging, nioSSL,
+                "HTTPTransport", argumentParser, crypto, httpTypes, hummingbird, lifecycle, logging, unixSignals,
             ],
-            resources: [.copy("Resources")],
+            exclude: ["Resources/README.txt"],
+            resources: [
+                // In the code, so that the binary runs wherever it is copied.
+                .embedInCode("Resources/demo-only-account-secret.txt"),
+                .embedInCode("Resources/demo-only-config-key.pem"),
+                .embedInCode("Resources/demo-only-tls-backup-key.pem"),
+                .embedInCode("Resources/demo-only-tls-key.pem"),
+                .embedInCode("Resources/demo-only-tls-root-key.pem"),
+                .embedInCode("Resources/demo-only-tls-root.pem"),
+            ],
             swiftSettings: settings),
 
         .testTarget(

@@ -76,18 +76,18 @@ public final class TestHTTPServer: Sendable {
     ) async throws -> TestHTTPServer where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         let ledger = ConnectionLedger()
         let logger = Logger(label: "approov.testing") { _ in SwiftLogNoOpLogHandler() }
-        let ready = StartSignal()
+        let ready = StartSignal<Int>()
         let application = Application(
             responder: CountingResponder(base: responder, ledger: ledger),
             server: try builder(certificate: certificate, chainPEM: chainPEM, versions: versions, ledger: ledger),
             configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { ready.succeed(port: $0.localAddress?.port ?? 0) }, logger: logger)
+            onServerRunning: { ready.succeed($0.localAddress?.port ?? 0) }, logger: logger)
         let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
         let running = Task {
             defer { ready.fail() }
             try await group.run()
         }
-        guard let port = await ready.port() else {
+        guard let port = await ready.value() else {
             try await running.value
             throw TestServerError("the server ended before it listened")
         }
@@ -184,24 +184,4 @@ private struct CountingChannel<Base: ServerChildChannel>: ServerChildChannel {
     }
 
     func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
-}
-
-/// Tells, once, on which port a server listens, or that it never will.
-private final class StartSignal: Sendable {
-    private let stream: AsyncStream<Int>
-    private let continuation: AsyncStream<Int>.Continuation
-
-    init() { (stream, continuation) = AsyncStream.makeStream() }
-
-    func succeed(port: Int) {
-        continuation.yield(port)
-        continuation.finish()
-    }
-
-    func fail() { continuation.finish() }
-
-    func port() async -> Int? {
-        for await port in stream { return port }
-        return nil
-    }
 }

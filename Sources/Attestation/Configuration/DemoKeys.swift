@@ -5,11 +5,15 @@ import Crypto
 /// They are good for loopback addresses only; whoever starts with one of them checks where it is used.
 public enum DemoKeys {
     /// Thumbprints (RFC 7638) of the demo account's configuration keys.
-    static let configKeyThumbprints: Set<String> = []
+    static let configKeyThumbprints: Set<String> = ["Rt9M1_Bm6ubev-bd-M7MpYmqzjph4-yUD692991tIl8"]
     /// SHA-256 of the demo account's secrets, hex.
-    static let accountSecretDigests: Set<String> = []
+    static let accountSecretDigests: Set<String> = ["575b4489cf3af801481d9428db309a3808fe24f0bc555208ba9946af47e00b14"]
     /// SHA-256 of the SubjectPublicKeyInfo of the demo authority's TLS keys, as pins.
-    static let tlsKeyPins: Set<String> = []
+    static let tlsKeyPins: Set<String> = [
+        "sha256/TlnJHP9Ha0gHrtbN2uZ9QH+H+gPHNKrwOBuqS0dmneE=",
+        "sha256/tXzIFdduUkYEQv6rn/tCBqhn7h7crbh4f7leub6yHqo=",
+        "sha256/Wpn4V0NYt6AlXCR1mutZVRtMdllCr2UGUUoodU37Buk=",
+    ]
 
     /// Whether the key of that thumbprint is one of the demo account's configuration keys.
     public static func isDemo(jwkThumbprint: String) -> Bool {

@@ -1,0 +1,22 @@
+import ArgumentParser
+
+/// The root of the command line: nothing but its subcommands.
+struct ApproovCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "approov",
+        abstract: "App attestation and TLS pinning: the authority, its administration, and calls that use it.",
+        discussion: """
+            See it work:       approov demo
+            Run an authority:  approov serve --data DIR --listen 127.0.0.1:8443
+            Protect a host:    approov api -add HOST -pinFrom CERTIFICATE -pin BACKUP
+            Register an app:   approov registration -add EXECUTABLE
+            Make a call:       approov call https://HOST/path
+
+            Exit codes: 0 done; 1 failed; 2 wrong usage; call adds 22 (the API answered with another status than 2xx) and 60 (the
+            server's certificate or pins were refused), pin -check adds 60.
+            """,
+        subcommands: [
+            ServeCommand.self, APICommand.self, SDKCommand.self, RegistrationCommand.self,
+            TokenCommand.self, SecretCommand.self, KeysetCommand.self, PolicyCommand.self, PinCommand.self,
+        ])
+}

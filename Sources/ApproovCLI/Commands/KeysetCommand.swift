@@ -1,0 +1,62 @@
+import ApproovServer
+import ApproovTokens
+import ArgumentParser
+
+/// `approov keyset`: key pairs that sign the tokens of some hosts.
+struct KeysetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keyset",
+        abstract: "Make key pairs that sign tokens in place of the account secret.",
+        discussion: """
+            approov keyset -add ES256 -kid k1        then: approov api -add HOST -keySetKID k1 …
+            approov keyset -list [--json]
+            approov keyset -remove k1
+
+            The public keys are at /.well-known/jwks.json of the authority.
+            """)
+
+    enum Algorithm: String, ExpressibleByArgument, CaseIterable {
+        case rs256 = "RS256"
+        case es256 = "ES256"
+    }
+
+    @Option(name: .dash("add"), help: ArgumentHelp("Make a key pair.", valueName: "RS256|ES256"))
+    var add: Algorithm?
+
+    @Option(name: .dash("kid"), help: ArgumentHelp("With -add: the key identifier.", valueName: "kid"))
+    var kid: String?
+
+    @Option(name: .dash("remove"), help: ArgumentHelp("Remove a key pair that no host names.", valueName: "kid"))
+    var remove: String?
+
+    @Flag(name: .dash("list"), help: "List the key pairs.")
+    var list = false
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard [add != nil, remove != nil, list].filter({ $0 }).count == 1 else {
+            throw ValidationError("Give one of -add, -remove and -list.")
+        }
+        guard (add == nil) == (kid == nil) else { throw ValidationError("-add and -kid go together.") }
+    }
+
+    private struct Entry: Encodable {
+        let kid: String
+        let algorithm: String
+        let addedAt: Int64
+    }
+
+    func run() async throws {
+        let store = try store.open()
+        if let add, let kid {
+            try await store.addKeyset(add == .rs256 ? .rs256 : .es256, kid: kid)
+        } else if let remove {
+            try await store.removeKeyset(kid: remove)
+        }
+        let entries = store.keysets.map { Entry(kid: $0.kid, algorithm: $0.algorithm, addedAt: $0.addedAt) }
+        if output.json { return try Console.json(entries) }
+        for entry in entries { Console.line("\(entry.kid)  \(entry.algorithm)") }
+    }
+}

@@ -1,0 +1,163 @@
+import ArgumentParser
+import CertificatePinning
+import Foundation
+import HTTPTransport
+
+/// `approov pin`: pins of servers and files, and the trust path without a network.
+struct PinCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pin",
+        abstract: "Show the pins of a server or a file, or judge a certificate chain.",
+        discussion: """
+            approov pin -get api.example.com            pins of the chain that the server presents; nothing is sent to it
+            approov pin -get server.pem                 pins of the certificates, CSR or keys in a file
+            approov pin -check HOST --chain chain.pem --roots roots.pem --pin sha256/…
+                                                        exit 0: trusted, 60: refused
+            """)
+
+    @Option(name: .dash("get"), help: ArgumentHelp("Show the pins of a server or a file.", valueName: "host[:port]|file"))
+    var get: String?
+
+    @Option(name: .dash("check"), help: ArgumentHelp("Judge the chain of --chain for this host.", valueName: "host"))
+    var check: String?
+
+    @Option(name: .long, help: ArgumentHelp("With -check: the PEM chain as the server sends it, its own first.", valueName: "file"))
+    var chain: String?
+
+    @Option(name: .long, help: ArgumentHelp("With -check: the PEM roots to trust.", valueName: "file"))
+    var roots: String?
+
+    @Option(name: .customLong("pin"), help: ArgumentHelp("With -check: a pin; one of them must match.", valueName: "sha256/…"))
+    var pins: [String] = []
+
+    @Option(name: .long, help: ArgumentHelp("With -check: the time to judge for. Default: now.", valueName: "RFC 3339"))
+    var time: String?
+
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard (get == nil) != (check == nil) else { throw ValidationError("Give either -get or -check.") }
+        if check != nil {
+            guard chain != nil, roots != nil else { throw ValidationError("-check needs --chain FILE and --roots FILE.") }
+            if let time, Self.date(time) == nil { throw ValidationError("--time is not RFC 3339, for example 2026-01-31T12:00:00Z.") }
+        } else if chain != nil || roots != nil || time != nil || !pins.isEmpty {
+            throw ValidationError("--chain, --roots, --pin and --time go with -check.")
+        }
+    }
+
+    func run() async throws {
+        if let get {
+            try await PinsOfSource(source: get, json: output.json).run()
+        } else if let check, let chain, let roots {
+            try judge(host: check, chain: chain, roots: roots)
+        }
+    }
+
+    private func judge(host: String, chain: String, roots: String) throws {
+        let host = try CanonicalHost(host)
+        let certificates = try Certificate.all(inPEM: Files.text(at: chain, what: "the chain"))
+        let anchors = try TrustAnchors(pem: Files.text(at: roots, what: "the roots"))
+        let evaluators: [any ServerTrustEvaluating] =
+            pins.isEmpty ? [DefaultTrustEvaluator()] : [try PublicKeysTrustEvaluator(pins: Pin.list(pins))]
+        let result = ChainValidator.evaluate(
+            chain: certificates, host: host, rule: TrustRule(evaluators: evaluators), defaultAnchors: anchors,
+            time: time.flatMap(Self.date) ?? Date())
+        switch result {
+        case .success(let trust):
+            let path = trust.chain.map { PinReport.Entry(subject: $0.subject, pin: $0.pin.description) }
+            if output.json {
+                try Console.json(PinReport(host: host.name, trusted: true, refusal: nil, certificates: path))
+            } else {
+                Console.line("trusted: \(host.name)")
+                for entry in path { Console.line("\(entry.pin)  \(entry.subject)") }
+            }
+        case .failure(let refusal):
+            guard output.json else { throw CommandFailure("\(refusal)", exitCode: CommandFailure.trustRefused) }
+            try Console.json(PinReport(refusal: refusal))
+            throw CommandFailure(nil, exitCode: CommandFailure.trustRefused)
+        }
+    }
+
+    private static func date(_ text: String) -> Date? {
+        try? Date(text, strategy: .iso8601)
+    }
+}
+
+/// What `approov pin --json` prints.
+struct PinReport: Encodable {
+    struct Entry: Encodable {
+        let subject: String
+        let pin: String
+    }
+
+    let host: String
+    let trusted: Bool
+    let refusal: String?
+    let certificates: [Entry]
+
+    init(host: String, trusted: Bool, refusal: String?, certificates: [Entry]) {
+        self.host = host
+        self.trusted = trusted
+        self.refusal = refusal
+        self.certificates = certificates
+    }
+
+    init(refusal: TrustRefusal) {
+        self.init(
+            host: refusal.host, trusted: false, refusal: "\(refusal.reason): \(refusal.detail)",
+            certificates: refusal.presented.map { Entry(subject: $0.subject, pin: $0.pin.description) })
+    }
+}
+
+/// `approov pin -get`: of a file when there is one of that name, else of a server.
+struct PinsOfSource {
+    let source: String
+    let json: Bool
+
+    func run() async throws {
+        if FileManager.default.fileExists(atPath: source) {
+            let pins = try PublicKeyFile.pins(inFile: source).map(\.description)
+            if json { try Console.json(pins) } else { for pin in pins { Console.line(pin) } }
+            return
+        }
+        let url: TransportURL
+        do {
+            url = try TransportURL("https://\(source)/")
+        } catch {
+            throw CommandFailure("\(source) is neither a file nor a host name: \(error)")
+        }
+        let report = try await PresentedChain.report(of: url)
+        if json {
+            try Console.json(report)
+        } else {
+            for entry in report.certificates { Console.line("\(entry.pin)  \(entry.subject)") }
+            if let refusal = report.refusal { Console.note("approov: the system's roots do not lead to this chain: \(refusal)") }
+        }
+    }
+}
+
+/// Asks a server for its chain through our own trust path: the evaluator refuses, so that not a byte of HTTP is sent.
+enum PresentedChain {
+    private struct Collector: ServerTrustEvaluating {
+        func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
+            .refused(TrustRefusal(.other, trust: trust, detail: "asked for its certificates only"))
+        }
+    }
+
+    static func report(of url: TransportURL, anchors: TrustAnchors? = nil) async throws -> PinReport {
+        let rule = TrustRule(evaluators: [Collector()])
+        let policy = TrustPolicy(
+            rules: try HostMap([(HostPattern(url.host), rule)]), defaultAnchors: try anchors ?? TrustAnchors.system())
+        let transport = try CurlTransport()
+        defer { transport.shutdown() }
+        do {
+            _ = try await transport.send(TransportRequest(url: url, policy: policy))
+        } catch let error as TransportError {
+            guard let refusal = error.refusal, !refusal.presented.isEmpty else { throw error }
+            let report = PinReport(refusal: refusal)
+            guard refusal.reason == .other else { return report }
+            return PinReport(host: report.host, trusted: true, refusal: nil, certificates: report.certificates)
+        }
+        throw CommandFailure("\(url.host) answered without presenting a certificate")
+    }
+}

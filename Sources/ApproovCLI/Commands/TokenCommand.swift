@@ -1,0 +1,58 @@
+import ApproovServer
+import ApproovTokens
+import ArgumentParser
+import Attestation
+import Foundation
+
+/// `approov token`: tokens to try a backend with, and the check that a backend makes.
+struct TokenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token",
+        abstract: "Make example tokens, or check a token with the account's keys.",
+        discussion: """
+            approov token -genExample api.example.com [-type valid|invalid] [-setDataHashInToken DATA]
+            approov token -check TOKEN [-setDataHashInToken DATA]        exit 0: verifies, with its claims on standard output; 1: does not
+
+            DATA is the value that tokens are bound to, for example that of the Authorization header.
+            """)
+
+    enum Kind: String, ExpressibleByArgument, CaseIterable {
+        case valid, invalid
+    }
+
+    @Option(name: .dash("genExample"), help: ArgumentHelp("Make a token for a host.", valueName: "host"))
+    var genExample: String?
+
+    @Option(name: .dash("type"), help: ArgumentHelp("With -genExample: whether it verifies. Default: valid.", valueName: "valid|invalid"))
+    var type: Kind?
+
+    // Unconditional: a damaged token may begin with a dash, and is a token all the same.
+    @Option(name: .dash("check"), parsing: .unconditional, help: ArgumentHelp("Check a token.", valueName: "token"))
+    var check: String?
+
+    @Option(
+        name: .dash("setDataHashInToken"), parsing: .unconditional,
+        help: ArgumentHelp("What the token is, or must be, bound to.", valueName: "data"))
+    var data: String?
+
+    @Option(name: .dash("host"), help: ArgumentHelp("With -check: the host that must be the token's audience.", valueName: "host"))
+    var host: String?
+
+    @OptionGroup var store: StoreOptions
+
+    func validate() throws {
+        guard (genExample == nil) != (check == nil) else { throw ValidationError("Give either -genExample or -check.") }
+        if type != nil, genExample == nil { throw ValidationError("-type goes with -genExample.") }
+        if host != nil, check == nil { throw ValidationError("-host goes with -check.") }
+    }
+
+    func run() async throws {
+        let store = try store.open()
+        if let genExample {
+            Console.line(try store.exampleToken(forHost: genExample, isValid: type != .invalid, boundTo: data))
+        } else if let check {
+            let token = try store.tokenVerifier(audience: host).verify(check, binding: data.map { .required([$0]) } ?? .ignored)
+            Console.line(String(decoding: token.claims.json.serialized(), as: UTF8.self))
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import ApproovServer
+import ApproovTokens
+import Crypto
+import Foundation
+
+/// The demo account: its keys are published with the source, so that `approov-initial.config` fits everybody's `approov serve --demo`.
+enum DemoAccount {
+    static let name = "demo"
+    /// The name under which the demo authority is reached; every `*.localhost` name is this machine (RFC 6761, 6.3).
+    static let authorityHost = "authority.demo.localhost"
+    static let port = 8443
+
+    /// What a store of the demo account begins with.
+    static func seed() throws -> AccountSeed {
+        try AccountSeed(
+            account: name, secret: secret(),
+            configurationKey: P256.Signing.PrivateKey(pemRepresentation: pem(PackageResources.demo_only_config_key_pem)),
+            identity: ServerIdentity.make(
+                rootPEM: pem(PackageResources.demo_only_tls_root_pem), rootKeyPEM: pem(PackageResources.demo_only_tls_root_key_pem),
+                keyPEM: pem(PackageResources.demo_only_tls_key_pem), backupKeyPEM: pem(PackageResources.demo_only_tls_backup_key_pem),
+                hosts: [authorityHost], now: Date()))
+    }
+
+    /// Whether a store is the demo account's.
+    static func isDemo(_ store: AuthorityStore) throws -> Bool {
+        try store.account == name && store.accountSecret.bytes == secret().bytes
+    }
+
+    static func secret() throws -> AccountSecret {
+        let lines = text(PackageResources.demo_only_account_secret_txt).split(whereSeparator: \.isNewline)
+        // The first line says that the secret is none.
+        return try AccountSecret(base64: String(lines.last ?? ""))
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The PEM block without the warning that stands before it.
+    private static func pem(_ bytes: [UInt8]) -> String {
+        let text = text(bytes)
+        return text.range(of: "-----BEGIN").map { String(text[$0.lowerBound...]) } ?? text
+    }
+}

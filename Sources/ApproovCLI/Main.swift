@@ -1,0 +1,55 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import Logging
+
+/// The program's entry: parses, runs, and turns every failure into one line on standard error and an exit code.
+@main
+enum Main {
+    static func main() async {
+        LoggingSystem.bootstrap(logHandler(label:))
+        // Writing to a client or pipe that is gone is an error to handle, not a reason to die.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try ApproovCommand.parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            exit(report(error))
+        }
+    }
+
+    /// Standard output belongs to results: logs go to standard error, warnings and worse unless LOG_LEVEL says otherwise.
+    private static func logHandler(label: String) -> any LogHandler {
+        var handler = StreamLogHandler.standardError(label: label)
+        handler.logLevel = ProcessInfo.processInfo.environment["LOG_LEVEL"].flatMap { Logger.Level(rawValue: $0) } ?? .warning
+        return handler
+    }
+
+    private static func report(_ error: any Error) -> Int32 {
+        switch error {
+        case let failure as CommandFailure:
+            if let message = failure.message { Console.error(message) }
+            return failure.exitCode
+        case is ValidationError:
+            break
+        default:
+            // ArgumentParser's own errors carry its codes; everything else is a plain failure whose description says it all.
+            if ApproovCommand.exitCode(for: error) == .failure {
+                Console.error("\(error)")
+                return 1
+            }
+        }
+        let code = ApproovCommand.exitCode(for: error)
+        let text = ApproovCommand.fullMessage(for: error)
+        guard code != .success else {
+            print(text)
+            return 0
+        }
+        FileHandle.standardError.write(Data((text + "\n").utf8))
+        return code == .validationFailure ? 2 : code.rawValue
+    }
+}
