@@ -4,7 +4,7 @@ enum LoggableText {
     static func quoted(_ text: String, limit: Int = 100) -> String {
         var result = ""
         for (count, scalar) in text.unicodeScalars.enumerated() {
-            guard count < limit else { return result + "…" }
+            guard count < limit else { return result + "..." }
             if (0x20..<0x7F).contains(scalar.value) {
                 result.unicodeScalars.append(scalar)
             } else {

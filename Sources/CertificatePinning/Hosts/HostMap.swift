@@ -10,6 +10,8 @@ public struct HostMap<Value: Sendable>: Sendable {
 
     private var exact: [Substring: Value] = [:]
     private var below: [Substring: Below] = [:]
+    /// The lengths of the keys of `below`, modulo 64, one bit each: most labels of most hosts need no probe.
+    private var lengths: UInt64 = 0
 
     /// The number of entries.
     public private(set) var count = 0
@@ -25,6 +27,7 @@ public struct HostMap<Value: Sendable>: Sendable {
 
     private mutating func insert(_ value: Value, for pattern: HostPattern) throws {
         let base = pattern.base.name[...]
+        if pattern.scope != .exact { lengths |= Self.bit(of: base) }
         let isFree: Bool
         switch pattern.scope {
         case .exact:
@@ -46,6 +49,8 @@ public struct HostMap<Value: Sendable>: Sendable {
         count += 1
     }
 
+    private static func bit(of name: Substring) -> UInt64 { 1 << UInt64(name.utf8.count % 64) }
+
     /// The value of the most specific pattern for the host.
     public func value(for host: CanonicalHost) -> Value? {
         let name = host.name
@@ -55,7 +60,7 @@ public struct HostMap<Value: Sendable>: Sendable {
         var rest = name[...]
         while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
             rest = rest[rest.utf8.index(after: dot)...]
-            if let candidates = below[rest] {
+            if lengths & Self.bit(of: rest) != 0, let candidates = below[rest] {
                 if isFirst, let value = candidates.oneLabel { return value }
                 if let value = candidates.anyLabels { return value }
             }

@@ -13,7 +13,6 @@ extension ChainValidator {
     /// the callback), no key log is written, and neither openssl.cnf nor the environment can go below TLS 1.2 and security level 2.
     /// - Parameter sslContext: The `SSL_CTX`, before its first handshake and before the verify callback is set.
     /// - Returns: False when OpenSSL refuses one of the settings: the context must not be used.
-    @discardableResult
     public static func harden(sslContext: OpaquePointer) -> Bool {
         guard let empty = X509_STORE_new() else { return false }
         SSL_CTX_set_cert_store(sslContext, empty)
