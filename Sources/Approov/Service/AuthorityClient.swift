@@ -36,14 +36,14 @@ final class AuthorityClient: Sendable {
         if let kept = challenges.take(now: time.uptime) {
             do {
                 return try await attest(key, challenge: kept, under: snapshot)
-            } catch where Self.staleChallenge.contains(error.problem) {
+            } catch  where Self.staleChallenge.contains(error.problem) {
                 // Those from before are no better, as after a restart with new keys.
                 challenges.empty()
             }
         }
         do {
             return try await attest(key, challenge: try await newChallenge(under: snapshot), under: snapshot)
-        } catch where Self.staleChallenge.contains(error.problem) {
+        } catch  where Self.staleChallenge.contains(error.problem) {
             return try await attest(key, challenge: try await newChallenge(under: snapshot), under: snapshot)
         }
     }

@@ -1,0 +1,179 @@
+import Attestation
+public import Foundation
+public import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+
+/// Puts a token, bound to a header of the request, on every request to a host that gets tokens.
+///
+/// An ``ApproovSession`` has one of its own. Use it apart to authorize requests that something else sends; that something must then see
+/// to pins and redirects by itself.
+///
+/// The binding is read from the request as it stands when it comes here, and the token is asked for with it in one call: two requests
+/// with different Authorization values each get their own token.
+public final class ApproovInterceptor: RequestInterceptor {
+    private let service: ApproovService
+    private let tokenName: HTTPField.Name
+    private let tokenPrefix: String
+    private let traceIDName: HTTPField.Name?
+    private let bindingName: HTTPField.Name?
+    private let unboundRequests: UnboundRequests
+    private let isExcluded: (@Sendable (URL) -> Bool)?
+    private let sendsWithoutToken: Bool
+
+    /// Makes an interceptor.
+    ///
+    /// - Parameters:
+    ///   - service: Where tokens come from.
+    ///   - tokenHeader: The headers that carry token and trace ID.
+    ///   - bindHeader: The name of the header whose value tokens are bound to, such as Authorization; nil: they are bound to nothing.
+    ///   - unboundRequests: What happens to a request without that header.
+    ///   - excluding: Says which URLs get no token although their host does; nil: none.
+    ///   - sendsWithoutTokenWhenAuthorityIsDown: Whether requests are sent without a token while the authority cannot be reached or does
+    ///     not work, so that the API decides. Off, they fail with a retryable error.
+    /// - Throws: ``ApproovError`` `initializationError` for a malformed header name or prefix, and when two of the headers have one name.
+    public init(
+        service: ApproovService, tokenHeader: TokenHeader = TokenHeader(), bindHeader: String? = nil,
+        unboundRequests: UnboundRequests = .refused, excluding: (@Sendable (URL) -> Bool)? = nil,
+        sendsWithoutTokenWhenAuthorityIsDown: Bool = false
+    ) throws {
+        self.service = service
+        tokenName = try Self.name(tokenHeader.name)
+        tokenPrefix = tokenHeader.prefix
+        traceIDName = try tokenHeader.traceIDName.map(Self.name)
+        bindingName = try bindHeader.map(Self.name)
+        self.unboundRequests = unboundRequests
+        isExcluded = excluding
+        sendsWithoutToken = sendsWithoutTokenWhenAuthorityIsDown
+        guard HTTPField.isValidValue(tokenPrefix + "x") else {
+            throw ApproovError(.initializationError, "the token header's prefix has characters that a header may not have")
+        }
+        guard tokenName != bindingName, traceIDName == nil || (traceIDName != tokenName && traceIDName != bindingName) else {
+            throw ApproovError(
+                .initializationError, "token, trace ID and binding need three different headers: a token cannot be bound to itself")
+        }
+    }
+
+    /// The request with token and trace ID, when its host gets tokens; otherwise as it is.
+    ///
+    /// - Throws: ``ApproovError``: `badRequest` for a URL that cannot be requested, `pinningError` for plain http to a protected host,
+    ///   `bindingMissing`, `bindingAmbiguous`, and `networkingError`, `rejectionError` or `permanentError` when no token can be had.
+    public func adapt(_ request: URLRequest) async throws -> URLRequest {
+        let hop = try Hop(request, body: .none)
+        let snapshot = service.keeper.current
+        guard let host = snapshot.protectedHost(for: hop.url.host) else { return request }
+        guard hop.url.isSecure else {
+            throw ApproovError(.pinningError, "\(hop.url.host) is protected and is not called over plain http: use https")
+        }
+        var fields = try HTTPFields(request)
+        guard try await authorize(&fields, of: request, to: host) else { return request }
+        var request = request
+        // Every spelling of the name goes, and one comes: a dictionary of headers tells "A" and "a" apart.
+        for name in (request.allHTTPHeaderFields ?? [:]).keys where isOwn(name) { request.setValue(nil, forHTTPHeaderField: name) }
+        for name in [tokenName, traceIDName].compactMap({ $0 }) {
+            if let value = fields[name] { request.setValue(value, forHTTPHeaderField: name.rawName) }
+        }
+        return request
+    }
+
+    /// Sets token and trace ID among the header fields of a request to a protected host.
+    ///
+    /// - Parameters:
+    ///   - fields: The header fields as they stand.
+    ///   - request: The request, for the caller's predicates.
+    ///   - host: The host's entry in the configuration.
+    /// - Returns: Whether the fields were changed.
+    /// - Throws: ``ApproovError``.
+    func authorize(_ fields: inout HTTPFields, of request: URLRequest, to host: ProtectedHost) async throws -> Bool {
+        guard host.settings.attested else { return false }
+        if let isExcluded, let url = request.url, isExcluded(url) { return false }
+        let binding = try binding(of: fields, request)
+        let result: TokenFetchResult
+        if let cached = service.cachedToken(for: host, binding: binding) {
+            result = cached
+        } else {
+            result = await service.token(for: host, binding: binding)
+            try Task.checkCancellation()
+        }
+        // Whatever the caller put under these names is not ours to send.
+        fields[tokenName] = nil
+        if let traceIDName { fields[traceIDName] = nil }
+        guard try carriesToken(result) else { return true }
+        fields[tokenName] = tokenPrefix.isEmpty ? result.token : tokenPrefix + result.token
+        if let traceIDName { fields[traceIDName] = result.traceID }
+        return true
+    }
+
+    /// Takes off what ``authorize(_:of:to:)`` may have set, and what the tokens are bound to.
+    func strip(_ request: inout URLRequest, andBinding: Bool) {
+        for name in (request.allHTTPHeaderFields ?? [:]).keys where isOwn(name) || (andBinding && isBinding(name)) {
+            request.setValue(nil, forHTTPHeaderField: name)
+        }
+    }
+
+    /// Whether tokens are bound to the header.
+    func isBinding(_ name: String) -> Bool { bindingName.map { $0 == HTTPField.Name(name) } ?? false }
+
+    /// Whether the fields carry a token.
+    func hasToken(_ fields: HTTPFields) -> Bool { fields.contains(tokenName) }
+
+    /// How a session begins to fetch tokens before they are needed.
+    func prefetch(additionalFields: HTTPFields) async {
+        guard let bindingName else { return service.prefetchAll(binding: nil) }
+        guard let binding = additionalFields[bindingName] else { return await service.warmUp() }
+        service.prefetchAll(binding: binding)
+    }
+
+    private func isOwn(_ name: String) -> Bool {
+        guard let name = HTTPField.Name(name) else { return false }
+        return name == tokenName || name == traceIDName
+    }
+
+    /// The value of the one line of the binding header; nil when nothing is bound.
+    private func binding(of fields: HTTPFields, _ request: URLRequest) throws -> String? {
+        guard let bindingName else { return nil }
+        var value: String?
+        for field in fields where field.name == bindingName {
+            guard value == nil else {
+                throw ApproovError(
+                    .bindingAmbiguous, "the request has two lines of \(bindingName), and the token can be bound to one: remove one of them")
+            }
+            value = field.value
+        }
+        guard value == nil else { return value }
+        guard unboundRequests.allow(request) else {
+            throw ApproovError(
+                .bindingMissing,
+                "the request lacks \(bindingName), which its token is bound to: set it, or exempt the request with unboundRequests")
+        }
+        return nil
+    }
+
+    /// What becomes of a request, by the status of its token.
+    private func carriesToken(_ result: TokenFetchResult) throws -> Bool {
+        switch result.status {
+        case .success:
+            return true
+        case .unknownURL, .unprotectedURL:
+            return false
+        case .noNetwork, .poorNetwork, .noApproovService:
+            if sendsWithoutToken { return false }
+            throw result.error ?? ApproovError(.networkingError, "the authority gave no token; try again later")
+        case .mitmDetected:
+            throw result.error ?? ApproovError(.networkingError, "the authority's server is not trusted")
+        case .rejected:
+            throw ApproovError(
+                .rejectionError, "the attestation failed; ask the account's support with this code: \(result.arc)", arc: result.arc,
+                rejectionReasons: result.rejectionReasons)
+        case .badURL, .notInitialized, .disabled, .unknownKey, .badKey, .badPayload, .internalError:
+            throw ApproovError(.permanentError, "no token can be had (\(result.status.rawValue))", cause: result.error)
+        }
+    }
+
+    private static func name(_ text: String) throws -> HTTPField.Name {
+        guard let name = HTTPField.Name(text), !text.hasPrefix(":") else {
+            throw ApproovError(.initializationError, "\"\(printable(text))\" is not the name of a header")
+        }
+        return name
+    }
+}

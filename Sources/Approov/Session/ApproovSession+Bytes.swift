@@ -1,0 +1,33 @@
+public import Foundation
+public import FoundationNetworking
+import HTTPTransport
+
+extension ApproovSession {
+    /// Performs a request and gives the response's body as it arrives.
+    ///
+    /// - Parameter request: The request.
+    /// - Returns: The body as a sequence, and the head.
+    /// - Throws: ``ApproovError``; `CancellationError` as soon as the task is cancelled.
+    public func bytes(for request: URLRequest) async throws -> (ApproovBytes, HTTPURLResponse) {
+        if try isWrapped(request) {
+            let (data, head) = try await wrapped.data(for: request)
+            return (ApproovBytes(ResponseBody(bytes: [UInt8](data))), head)
+        }
+        do {
+            let performed = try await performer.perform(
+                request, body: RequestBody(of: request), observation: RequestPerformer.Observation())
+            return (ApproovBytes(performed.response.body), try performed.head())
+        } catch {
+            throw ApproovError.wrapping(error)
+        }
+    }
+
+    /// Gets a URL and gives the response's body as it arrives.
+    ///
+    /// - Parameter url: The URL.
+    /// - Returns: The body as a sequence, and the head.
+    /// - Throws: ``ApproovError``; `CancellationError` as soon as the task is cancelled.
+    public func bytes(from url: URL) async throws -> (ApproovBytes, HTTPURLResponse) {
+        try await bytes(for: URLRequest(url: url))
+    }
+}

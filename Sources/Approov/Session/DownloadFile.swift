@@ -1,0 +1,48 @@
+import Foundation
+
+/// A file in the temporary folder that nobody else may read, written part by part.
+struct DownloadFile: ~Copyable {
+    let url: URL
+    private let descriptor: Int32
+    private var isKept = false
+
+    /// Makes the file.
+    ///
+    /// - Throws: ``ApproovError`` `bodyFailed`.
+    init() throws {
+        let name = "approov-download-\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
+        url = FileManager.default.temporaryDirectory.appending(path: name)
+        descriptor = open(url.path(percentEncoded: false), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure(errno) }
+    }
+
+    deinit {
+        close(descriptor)
+        if !isKept { unlink(url.path(percentEncoded: false)) }
+    }
+
+    /// Appends.
+    ///
+    /// - Throws: ``ApproovError`` `bodyFailed`, as on a full disk; the file goes with this value.
+    func write(_ part: [UInt8]) throws {
+        try part.withUnsafeBytes { bytes in
+            var written = 0
+            while written < bytes.count {
+                let count = Foundation.write(descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw Self.failure(errno) }
+                written += count
+            }
+        }
+    }
+
+    /// Leaves the file to the caller.
+    consuming func keep() -> URL {
+        isKept = true
+        return url
+    }
+
+    private static func failure(_ number: Int32) -> ApproovError {
+        ApproovError(.bodyFailed, "the download cannot be written to the temporary folder: \(String(cString: strerror(number)))")
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+
+/// One request on its way: as the caller made it, or as a redirect changed it.
+struct Hop {
+    /// Without anything that interceptors or the session add.
+    var request: URLRequest
+    var url: TransportURL
+    var body: RequestBody
+    /// Whether the origin was left once: credentials that were meant for it stay behind for good.
+    var hasLeftOrigin = false
+
+    /// The first hop.
+    ///
+    /// - Throws: ``ApproovError`` `badRequest` for a URL that cannot be requested.
+    init(_ request: URLRequest, body: RequestBody) throws {
+        guard let url = request.url else { throw ApproovError(.badRequest, "the request has no URL") }
+        do {
+            self.url = try TransportURL(url)
+        } catch {
+            throw ApproovError(.badRequest, "the request cannot be sent", cause: error)
+        }
+        self.request = request
+        self.body = body
+    }
+
+    /// The method.
+    ///
+    /// - Throws: ``ApproovError`` `badRequest` when it is no token of RFC 9110.
+    var method: HTTPRequest.Method {
+        get throws {
+            guard let text = request.httpMethod, text != "GET" else { return .get }
+            guard let method = HTTPRequest.Method(text) else { throw ApproovError(.badRequest, "the request's method is malformed") }
+            return method
+        }
+    }
+}
+
+extension HTTPFields {
+    /// The header fields of a request.
+    ///
+    /// - Throws: ``ApproovError`` `badRequest` naming a field whose name or value may not stand in a header.
+    init(_ request: URLRequest) throws {
+        self.init()
+        guard let headers = request.allHTTPHeaderFields else { return }
+        reserveCapacity(headers.count + 4)
+        for (name, value) in headers { try append(name, value) }
+    }
+
+    mutating func append(_ name: String, _ value: String) throws {
+        guard let parsed = HTTPField.Name(name) else {
+            throw ApproovError(.badRequest, "the request has a header with a malformed name: \(printable(name))")
+        }
+        guard HTTPField.isValidValue(value) else {
+            throw ApproovError(.badRequest, "the value of the header \(parsed) has characters that a header may not have")
+        }
+        append(HTTPField(name: parsed, value: value))
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+
+/// What a redirect asks for (RFC 9110 section 15.4, and the Fetch standard where that leaves a choice).
+enum RedirectRules {
+    /// Whether the status asks to go elsewhere.
+    static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
+
+    /// The next hop; nil when the response does not say where to.
+    ///
+    /// The request begins anew without what interceptors added. Credentials stay behind when the origin changes.
+    ///
+    /// - Parameters:
+    ///   - response: A response with a redirect's status.
+    ///   - hop: What was asked for.
+    ///   - carriedToken: Whether that request carried a token.
+    ///   - interceptor: What knows the names of token and binding headers.
+    /// - Returns: The next hop.
+    /// - Throws: ``ApproovError`` `redirectRefused`.
+    static func next(
+        after response: TransportResponse, from hop: Hop, carriedToken: Bool, interceptor: ApproovInterceptor?
+    ) throws -> Hop? {
+        guard let location = response.headerFields[.location] else { return nil }
+        guard let url = URL(string: location, relativeTo: hop.request.url)?.absoluteURL else {
+            throw ApproovError(.redirectRefused, "\(hop.url.host) redirects to something that is no URL")
+        }
+        let target: TransportURL
+        do {
+            target = try TransportURL(url)
+        } catch {
+            throw ApproovError(.redirectRefused, "\(hop.url.host) redirects to a URL that cannot be requested", cause: error)
+        }
+        guard target.isSecure || !carriedToken else {
+            throw ApproovError(
+                .redirectRefused, "\(hop.url.host) redirects a request with a token to plain http at \(target.host): have it use https")
+        }
+        var next = hop
+        next.request.url = url
+        next.url = target
+        let method = try hop.method
+        if dropsBody(response.status, method) {
+            next.request.httpMethod = method == .head ? "HEAD" : "GET"
+            next.body = .none
+            next.request.remove { contentFields.contains($0) }
+        } else if case .stream = hop.body {
+            throw ApproovError(
+                .redirectRefused,
+                "\(hop.url.host) redirects a request whose body is a stream, which cannot be sent twice: use data or a file")
+        }
+        let leavesOrigin = target.isSecure != hop.url.isSecure || target.host != hop.url.host || target.port != hop.url.port
+        interceptor?.strip(&next.request, andBinding: leavesOrigin)
+        if leavesOrigin {
+            next.hasLeftOrigin = true
+            next.request.remove { isCredential($0) }
+        }
+        next.request.remove { $0 == "host" }
+        return next
+    }
+
+    /// Whether a header is meant for one origin alone.
+    ///
+    /// - Parameter name: In lower case.
+    static func isCredential(_ name: String) -> Bool { ["authorization", "cookie", "proxy-authorization"].contains(name) }
+
+    private static let contentFields: Set<String> = [
+        "content-encoding", "content-language", "content-location", "content-type", "content-length", "content-digest", "digest",
+        "transfer-encoding", "expect",
+    ]
+
+    private static func dropsBody(_ status: Int, _ method: HTTPRequest.Method) -> Bool {
+        switch status {
+        case 301, 302: method == .post
+        case 303: method != .get && method != .head
+        default: false
+        }
+    }
+}
+
+extension URLRequest {
+    /// Removes the header fields whose names, in lower case, the predicate names.
+    fileprivate mutating func remove(where predicate: (String) -> Bool) {
+        for name in (allHTTPHeaderFields ?? [:]).keys where predicate(name.lowercased()) { setValue(nil, forHTTPHeaderField: name) }
+    }
+}

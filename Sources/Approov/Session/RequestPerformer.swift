@@ -1,0 +1,243 @@
+import Attestation
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+
+/// Takes one request through the steps of design section 3, redirects and retries included.
+struct RequestPerformer: Sendable {
+    /// How often a request is sent again at most because an interceptor wants it.
+    static let maximumRetries = 8
+    /// The longest wait before a retry.
+    static let longestRetryDelay: Duration = .seconds(60)
+    /// How often the rules may change under a request before it is refused.
+    private static let maximumPolicyChanges = 4
+
+    let defaults: SessionDefaults
+    let interceptors: [any RequestInterceptor]
+    let approov: ApproovInterceptor?
+    let service: ApproovService?
+    let policies: PolicySource
+    let transport: any HTTPTransport
+    let time: any TimeSource
+    let maximumRedirects: Int
+
+    /// Bounds and observers of one transfer.
+    struct Observation: Sendable {
+        var bodyLimit: Int?
+        var onUpload: (@Sendable (TransferProgress) -> Void)?
+        var onDownload: (@Sendable (TransferProgress) -> Void)?
+    }
+
+    /// A response, and the request's URL as Foundation spells it.
+    struct Performed {
+        let response: TransportResponse
+        let url: URL
+
+        /// The response's head as Foundation has it.
+        ///
+        /// - Throws: ``ApproovError`` `networkingError` when Foundation does not take it.
+        func head() throws -> HTTPURLResponse {
+            var headers: [String: String] = [:]
+            headers.reserveCapacity(response.headerFields.count)
+            for field in response.headerFields {
+                let name = field.name.rawName
+                headers[name] = headers[name].map { "\($0), \(field.value)" } ?? field.value
+            }
+            guard
+                let head = HTTPURLResponse(
+                    url: url, statusCode: response.status, httpVersion: response.version, headerFields: headers)
+            else { throw ApproovError(.networkingError, "the server's response cannot be represented") }
+            return head
+        }
+    }
+
+    private struct Sent {
+        let response: TransportResponse
+        let carriedToken: Bool
+    }
+
+    /// Performs the request.
+    ///
+    /// - Throws: ``ApproovError``, or `CancellationError`.
+    func perform(_ request: URLRequest, body: RequestBody, observation: Observation) async throws -> Performed {
+        let started = time.uptime
+        var hop = try Hop(request, body: body)
+        let first = hop
+        var redirects = 0
+        var attempt = 1
+        while true {
+            let outcome: Result<Sent, any Error>
+            do {
+                outcome = .success(try await send(hop, started: started, observation))
+            } catch {
+                outcome = .failure(ApproovError.wrapping(error))
+            }
+            if case .success(let sent) = outcome {
+                if let url = hop.request.url, hop.request.httpShouldHandleCookies { defaults.cookies?.store(from: sent.response, to: url) }
+                if maximumRedirects > 0, RedirectRules.isRedirect(sent.response.status),
+                    let next = try RedirectRules.next(
+                        after: sent.response, from: hop, carriedToken: sent.carriedToken, interceptor: approov)
+                {
+                    redirects += 1
+                    guard redirects <= maximumRedirects else {
+                        throw ApproovError(.redirectRefused, "more than \(maximumRedirects) redirects, the last one by \(hop.url.host)")
+                    }
+                    hop = next
+                    continue
+                }
+            }
+            if try await isRetried(outcome, of: hop, attempt: attempt) {
+                attempt += 1
+                redirects = 0
+                hop = first
+                continue
+            }
+            return Performed(response: try outcome.get().response, url: hop.request.url ?? request.url ?? URL(filePath: "/"))
+        }
+    }
+
+    /// Steps 0 to 5 for one hop.
+    private func send(_ hop: Hop, started: Duration, _ observation: Observation) async throws -> Sent {
+        var policy = try policies.current()
+        try check(hop, under: policy)
+        let method = try hop.method
+        let (adapted, base) = try await adapt(hop)
+        var options = defaults.options(for: adapted, isSecure: hop.url.isSecure, remaining: try remaining(since: started))
+        options.maximumBodyBytes = observation.bodyLimit
+        options.onUpload = observation.onUpload
+        options.onDownload = observation.onDownload
+
+        var isRechecked = false
+        for _ in 0..<Self.maximumPolicyChanges {
+            let host = policy.snapshot?.protectedHost(for: hop.url.host)
+            let channel = try channel(for: host)
+            var fields = base
+            if let host, let approov { _ = try await approov.authorize(&fields, of: adapted, to: host) }
+            // The token's result may have brought a configuration: the request then keeps to the new one, from the token on.
+            let newest = try policies.current()
+            guard newest === policy else {
+                policy = newest
+                try check(hop, under: policy)
+                continue
+            }
+            do {
+                let response = try await channel.send(
+                    TransportRequest(
+                        url: hop.url, method: method, headerFields: fields, body: hop.body, policy: policy.trust, options: options))
+                return Sent(response: response, carriedToken: approov?.hasToken(fields) ?? false)
+            } catch let error as TransportError where error.code == .trustRefused && host != nil && !isRechecked {
+                // Nothing was sent. The server's keys may have changed and a signed configuration may know them already.
+                isRechecked = true
+                await service?.recheckConfiguration()
+                try Task.checkCancellation()
+                let newest = try policies.current()
+                guard newest !== policy else { throw error }
+                policy = newest
+                try check(hop, under: policy)
+            }
+        }
+        throw ApproovError(.networkingError, "the configuration changed again and again while the request was prepared; try again")
+    }
+
+    /// Refuses, before any I/O, what may not be called at all.
+    private func check(_ hop: Hop, under policy: RequestPolicy) throws {
+        try policy.checkScheme(of: hop.url)
+        if policy.trust.refusesUnmatchedHosts { _ = try policy.trust.rule(for: hop.url.host) }
+        if hop.request.cachePolicy == .returnCacheDataDontLoad {
+            throw ApproovError(.unsupported, "no response is ever cached, so that none can be returned without loading: use another policy")
+        }
+    }
+
+    /// Steps 0 and 1: what the session adds, and the caller's interceptors.
+    private func adapt(_ hop: Hop) async throws -> (request: URLRequest, fields: HTTPFields) {
+        let cookie = hop.request.httpShouldHandleCookies ? hop.request.url.flatMap { defaults.cookies?.header(for: $0) } : nil
+        guard !interceptors.isEmpty else {
+            var fields = try HTTPFields(hop.request)
+            complete(&fields, of: hop, cookie: cookie)
+            return (hop.request, fields)
+        }
+        var fields = try HTTPFields(hop.request)
+        let own = fields
+        complete(&fields, of: hop, cookie: cookie)
+        var request = hop.request
+        for field in fields where !own.contains(field.name) { request.addValue(field.value, forHTTPHeaderField: field.name.rawName) }
+        for interceptor in interceptors {
+            let before = request.url
+            do {
+                request = try await interceptor.adapt(request)
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch let error as ApproovError {
+                throw error
+            } catch {
+                throw ApproovError(.interceptorError, "\(type(of: interceptor)) does not let the request go", cause: error)
+            }
+            if request.url != before { try checkOrigin(of: request, was: hop.url, after: interceptor) }
+        }
+        return (request, try HTTPFields(request))
+    }
+
+    private func complete(_ fields: inout HTTPFields, of hop: Hop, cookie: String?) {
+        defaults.merge(into: &fields, hasLeftOrigin: hop.hasLeftOrigin)
+        if let cookie, !fields.contains(.cookie) { fields[.cookie] = cookie }
+        let policy = hop.request.cachePolicy == .useProtocolCachePolicy ? defaults.cachePolicy : hop.request.cachePolicy
+        switch policy {
+        case .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData:
+            if !fields.contains(.cacheControl) { fields[.cacheControl] = "no-cache" }
+        default: break
+        }
+    }
+
+    private func checkOrigin(of request: URLRequest, was url: TransportURL, after interceptor: any RequestInterceptor) throws {
+        let now = try Hop(request, body: .none).url
+        guard now.host == url.host, now.port == url.port, now.isSecure == url.isSecure else {
+            throw ApproovError(
+                .interceptorError,
+                "\(type(of: interceptor)) changed where the request goes, from \(url.origin) to \(now.origin): scheme, host and port must stay"
+            )
+        }
+    }
+
+    /// Step 4: the way to a host.
+    ///
+    /// - Throws: ``ApproovError`` `unsupported` for an oblivious host: sent in the open, the request would tell who is calling.
+    private func channel(for host: ProtectedHost?) throws -> any HTTPTransport {
+        guard let host, host.settings.oblivious else { return transport }
+        throw ApproovError(
+            .unsupported, "\(printable(host.name)) is to be called over Oblivious HTTP, and this version has no OHTTP channel")
+    }
+
+    private func remaining(since started: Duration) throws -> Duration {
+        let remaining = defaults.totalTimeout - (time.uptime - started)
+        guard remaining > .zero else {
+            throw ApproovError(.networkingError, "the request with its redirects and retries took longer than the session allows")
+        }
+        return remaining
+    }
+
+    /// Asks the retriers, waits as they say, and tells whether to begin again.
+    private func isRetried(_ outcome: Result<Sent, any Error>, of hop: Hop, attempt: Int) async throws -> Bool {
+        guard !interceptors.isEmpty, attempt <= Self.maximumRetries else { return false }
+        if case .stream = hop.body { return false }
+        let seen: RequestOutcome
+        switch outcome {
+        case .success(let sent):
+            seen = .response(try Performed(response: sent.response, url: hop.request.url ?? URL(filePath: "/")).head())
+        case .failure(let error):
+            guard !(error is CancellationError) else { return false }
+            seen = .failure(error)
+        }
+        for interceptor in interceptors {
+            switch await interceptor.retry(hop.request, after: seen, attempt: attempt) {
+            case .doNotRetry: continue
+            case .retry: return true
+            case .retryAfter(let delay):
+                try await time.sleep(for: min(max(delay, .zero), Self.longestRetryDelay))
+                return true
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import FoundationNetworking
+
+/// The wrapped session itself, for the two kinds of request that are its own: those that one of its protocol classes claims, such as a
+/// test's mock, and those whose scheme is not http or https.
+struct WrappedSession: Sendable {
+    private let session: URLSession
+    /// Metatypes are constants; the array is never changed.
+    private let protocolClasses: [URLProtocol.Type]
+
+    init(_ session: URLSession) {
+        self.session = session
+        // Foundation's own classes claim everything they can load: they are how it sends, not what somebody put there.
+        protocolClasses = (session.configuration.protocolClasses ?? []).compactMap { $0 as? URLProtocol.Type }
+            .filter { !String(reflecting: $0).hasPrefix("FoundationNetworking.") }
+    }
+
+    /// Whether one of the protocol classes claims the request.
+    func claims(_ request: URLRequest) -> Bool {
+        !protocolClasses.isEmpty && protocolClasses.contains { $0.canInit(with: request) }
+    }
+
+    /// Whether the request's scheme is not http or https.
+    static func isForeign(_ request: URLRequest) -> Bool {
+        guard let scheme = request.url?.scheme?.lowercased() else { return false }
+        return scheme != "http" && scheme != "https"
+    }
+
+    /// Lets the session perform the request.
+    ///
+    /// Always as a data task: on Linux an upload's body does not reach a protocol class, and a download through one ends the process.
+    ///
+    /// - Throws: What the session throws.
+    func data(for request: URLRequest) async throws -> (Data, HTTPURLResponse) {
+        let (data, response) = try await session.data(for: request)
+        if let response = response as? HTTPURLResponse { return (data, response) }
+        // file: and data: know no status.
+        guard let url = response.url ?? request.url,
+            let synthetic = HTTPURLResponse(
+                url: url, statusCode: 200, httpVersion: nil, headerFields: response.mimeType.map { ["Content-Type": $0] })
+        else { throw ApproovError(.networkingError, "the wrapped session gave no response") }
+        return (data, synthetic)
+    }
+}
