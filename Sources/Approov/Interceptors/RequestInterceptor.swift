@@ -34,6 +34,7 @@ public protocol RequestInterceptor: Sendable {
     ///   - request: The request as the caller made it.
     ///   - outcome: How it ended.
     ///   - attempt: How often it has been sent, 1 at first.
+    /// - Returns: The decision.
     func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision
 }
 

@@ -25,7 +25,9 @@ public final class ApproovService: Sendable {
     private let limits: ApproovServiceLimits
     private let refresh: SharedRefresh
 
-    /// Sets a service up. Nothing is sent before the first token is asked for.
+    /// Sets a service up.
+    ///
+    /// Nothing is sent before the first token is asked for.
     ///
     /// - Parameters:
     ///   - configuration: The initial configuration.

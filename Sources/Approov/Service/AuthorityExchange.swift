@@ -43,9 +43,13 @@ final class AuthorityExchange: Sendable {
     /// Sends a request and reads the whole answer.
     ///
     /// - Parameters:
+    ///   - method: The method.
     ///   - path: Path and query below the authority's URL.
+    ///   - body: The content.
+    ///   - mediaType: What the content is.
     ///   - policy: What the authority's server must satisfy.
     ///   - accepting: The statuses other than 200 that are answers too; they come without content.
+    /// - Returns: The answer.
     /// - Throws: ``AuthorityFailure``.
     func send(
         _ method: HTTPRequest.Method, _ path: String, body: [UInt8]? = nil, mediaType: String? = nil, policy: TrustPolicy,

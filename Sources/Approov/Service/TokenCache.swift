@@ -32,6 +32,7 @@ final class TokenCache: Sendable {
     /// - Parameters:
     ///   - capacity: The most tokens.
     ///   - fetchTimeout: After how long a fetch counts as failed, whatever it is doing: nobody waits longer.
+    ///   - time: Where the time comes from.
     ///   - fetch: Gets a token.
     init(
         capacity: Int, fetchTimeout: Duration, time: any TimeSource, fetch: @escaping @Sendable (TokenKey) async -> TokenFetchOutcome

@@ -113,8 +113,13 @@ struct TokenCacheState<Waiter> {
     /// A token came.
     ///
     /// - Parameters:
+    ///   - result: The token.
     ///   - lifetime: How long it is good for, counted from `since`.
+    ///   - since: When its life began.
     ///   - earliness: From 0 to 1: how much before the middle of its life it is refreshed, so that not all are at once.
+    ///   - start: The fetch that brought it.
+    ///   - now: The time.
+    /// - Returns: What follows.
     mutating func succeeded(
         _ result: TokenFetchResult, lifetime: Duration, since: Duration, earliness: Double, for start: Start, now: Duration
     ) -> Completion {
@@ -131,7 +136,11 @@ struct TokenCacheState<Waiter> {
 
     /// A fetch failed.
     ///
-    /// - Parameter delay: Given the number of failures in a row, how long to wait before the next attempt.
+    /// - Parameters:
+    ///   - start: The fetch.
+    ///   - now: The time.
+    ///   - delay: Given the number of failures in a row, how long to wait before the next attempt.
+    /// - Returns: What follows.
     mutating func failed(_ start: Start, now: Duration, delay: (_ failures: Int) -> Duration) -> Completion {
         guard let flight = land(start) else { return Completion() }
         let dueAt = entries.update(start.key, isUse: false) { entry in

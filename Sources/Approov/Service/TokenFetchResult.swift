@@ -4,13 +4,19 @@ import Attestation
 public struct TokenFetchResult: Sendable {
     /// How it ended.
     public let status: TokenFetchStatus
-    /// The token, empty unless the status is `success` or `rejected`. Do not log it: log ``loggableToken``.
+    /// The token, empty unless the status is `success` or `rejected`.
+    ///
+    /// Do not log it: log ``loggableToken``.
     public let token: String
-    /// The attestation response code: tells the account's support why an attestation failed, and nobody else. Empty without a token.
+    /// The attestation response code: tells the account's support why an attestation failed, and nobody else.
+    ///
+    /// Empty without a token.
     public let arc: String
     /// Why the attestation failed; empty unless the account's policy lets the app know.
     public let rejectionReasons: [String]
-    /// Names the attestation in the authority's log. Empty without a token.
+    /// Names the attestation in the authority's log.
+    ///
+    /// Empty without a token.
     public let traceID: String
     /// Whether this fetch brought a configuration that is now in force.
     public let isConfigChanged: Bool
@@ -45,7 +51,9 @@ public struct TokenFetchResult: Sendable {
     }
 
     /// The claims of the token as JSON with `sip`, the first six characters of its signature, in place of the signature: enough to find
-    /// the token again, too little to use it. Without a token it names the status.
+    /// the token again, too little to use it.
+    ///
+    /// Without a token it names the status.
     public var loggableToken: String {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])),

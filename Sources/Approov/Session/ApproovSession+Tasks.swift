@@ -7,7 +7,9 @@ extension ApproovSession {
     /// What a data or upload task ends with; called once, on any thread.
     public typealias DataHandler = @Sendable (Data?, URLResponse?, (any Error)?) -> Void
 
-    /// What a download task ends with; called once, on any thread. The file is removed when it returns.
+    /// What a download task ends with; called once, on any thread.
+    ///
+    /// The file is removed when it returns.
     public typealias DownloadHandler = @Sendable (URL?, URLResponse?, (any Error)?) -> Void
 
     /// A task that performs a request and reads the whole response; begins with `resume()`.

@@ -62,6 +62,7 @@ enum RedirectRules {
     /// Whether a header is meant for one origin alone.
     ///
     /// - Parameter name: In lower case.
+    /// - Returns: Whether it is.
     static func isCredential(_ name: String) -> Bool { ["authorization", "cookie", "proxy-authorization"].contains(name) }
 
     private static let contentFields: Set<String> = [

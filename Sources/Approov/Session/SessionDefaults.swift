@@ -45,7 +45,11 @@ struct SessionDefaults: Sendable {
 
     /// The bounds of one transfer.
     ///
-    /// - Parameter remaining: How long it may take; nil: as long as the configuration says.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - isSecure: Whether it goes over https.
+    ///   - remaining: How long it may take; nil: as long as the configuration says.
+    /// - Returns: The bounds.
     func options(for request: URLRequest, isSecure: Bool, remaining: Duration?) -> TransferOptions {
         var options = TransferOptions()
         // 60 s is what a request says that says nothing.
