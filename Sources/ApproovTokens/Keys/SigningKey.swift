@@ -23,28 +23,28 @@ public struct SigningKey: Sendable {
     /// An RSA private key of 2,048 to 8,192 bits.
     ///
     /// - Throws: `TokenError.malformedKey`, also for an encrypted key; `.weakKey`.
-    public static func rs256(pem: String, kid: String) throws(TokenError) -> SigningKey {
+    public static func rs256(pem: String, kid: String? = nil) throws(TokenError) -> SigningKey {
         try SigningKey(try PEMKey.privateKey(pem: pem, for: .rs256), algorithm: .rs256, kid: kid)
     }
 
     /// A P-256 private key.
     ///
     /// - Throws: `TokenError.malformedKey`, also for an encrypted key.
-    public static func es256(pem: String, kid: String) throws(TokenError) -> SigningKey {
+    public static func es256(pem: String, kid: String? = nil) throws(TokenError) -> SigningKey {
         try SigningKey(try PEMKey.privateKey(pem: pem, for: .es256), algorithm: .es256, kid: kid)
     }
 
     /// A new key: 64 random bytes, RSA of 2,048 bits, or P-256.
     ///
     /// - Throws: `TokenError.malformedKey` for a name that is not 1 to 64 visible ASCII characters, or when OpenSSL fails.
-    public static func generate(_ algorithm: TokenAlgorithm, kid: String) throws(TokenError) -> SigningKey {
+    public static func generate(_ algorithm: TokenAlgorithm, kid: String? = nil) throws(TokenError) -> SigningKey {
         switch algorithm {
         case .hs256: try hs256(.generate(), kid: kid)
         case .rs256, .es256: try SigningKey(try PEMKey.generate(algorithm), algorithm: algorithm, kid: kid)
         }
     }
 
-    private init(_ key: consuming PEMKey, algorithm: TokenAlgorithm, kid: String) throws(TokenError) {
+    private init(_ key: consuming PEMKey, algorithm: TokenAlgorithm, kid: String?) throws(TokenError) {
         material = Array(try key.privatePEM().utf8)
         verificationKey = try VerificationKey(key, algorithm: algorithm, kid: kid)
         self.algorithm = algorithm

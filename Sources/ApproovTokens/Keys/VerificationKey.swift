@@ -23,23 +23,23 @@ public struct VerificationKey: Sendable {
     /// An RSA public key of 2,048 to 8,192 bits.
     ///
     /// - Throws: `TokenError.malformedKey`; `.weakKey`.
-    public static func rs256(publicPEM: String, kid: String) throws(TokenError) -> VerificationKey {
+    public static func rs256(publicPEM: String, kid: String? = nil) throws(TokenError) -> VerificationKey {
         try VerificationKey(try PEMKey.publicKey(pem: publicPEM, for: .rs256), algorithm: .rs256, kid: kid)
     }
 
     /// A P-256 public key.
     ///
     /// - Throws: `TokenError.malformedKey`.
-    public static func es256(publicPEM: String, kid: String) throws(TokenError) -> VerificationKey {
+    public static func es256(publicPEM: String, kid: String? = nil) throws(TokenError) -> VerificationKey {
         try VerificationKey(try PEMKey.publicKey(pem: publicPEM, for: .es256), algorithm: .es256, kid: kid)
     }
 
     /// The public key as SubjectPublicKeyInfo PEM; nil for HS256.
     public var publicPEM: String? { algorithm == .hs256 ? nil : String(decoding: material, as: UTF8.self) }
 
-    init(_ key: borrowing PEMKey, algorithm: TokenAlgorithm, kid: String) throws(TokenError) {
+    init(_ key: borrowing PEMKey, algorithm: TokenAlgorithm, kid: String?) throws(TokenError) {
         var members = try key.jwkMembers(for: algorithm)
-        members["kid"] = .string(kid)
+        members["kid"] = kid.map(JSONValue.string)
         members["alg"] = .string(algorithm.rawValue)
         members["use"] = "sig"
         try self.init(

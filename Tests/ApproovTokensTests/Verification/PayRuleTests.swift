@@ -1,0 +1,66 @@
+import ApproovTokens
+import Attestation
+import Testing
+
+@Suite struct PayRuleTests {
+    private let bench = Bench()
+    private let value = "Bearer abc"
+
+    private func token(pay: String?) -> String {
+        let pay = pay.map { #","pay":"\#($0)""# } ?? ""
+        return Forge.hs256(payload: #"{"exp":\#(bench.exp)\#(pay)}"#, key: bench.secret.bytes)
+    }
+
+    @Test("a token bound to the value passes under both rules and says that it is bound")
+    func bound() throws {
+        let token = token(pay: Binding.payHash(of: value))
+        for rule in [PayRule.required([value]), .optional([value]), .required(["  \(value)\t"])] {
+            #expect(try bench.verifier().verify(token, binding: rule).isBound)
+        }
+        #expect(try !bench.verifier().verify(token, binding: .ignored).isBound)
+    }
+
+    @Test(
+        "another value is refused, be it by its case, a comma or an inner space",
+        arguments: ["bearer abc", "Bearer abc,", "Bearer  abc", "Bearer abcd", "", "Bearer abc\n", "Bearer abc, Bearer abc"])
+    func other(value: String) throws {
+        let token = token(pay: Binding.payHash(of: "Bearer abc"))
+        #expect(try bench.refusal(token: token, binding: .required([value])) == .bindingMismatch)
+        #expect(try bench.refusal(token: token, binding: .optional([value])) == .bindingMismatch)
+    }
+
+    @Test("an unbound token passes only where binding is optional")
+    func unbound() throws {
+        #expect(try bench.refusal(token: token(pay: nil), binding: .required([value])) == .bindingMissing)
+        #expect(try bench.refusal(token: token(pay: nil), binding: .optional([value])) == nil)
+        #expect(try bench.refusal(token: token(pay: nil), binding: .optional([])) == nil)
+        #expect(try bench.refusal(token: token(pay: nil), binding: .ignored) == nil)
+    }
+
+    @Test("a bound token without the header is refused")
+    func noHeader() throws {
+        let token = token(pay: Binding.payHash(of: value))
+        #expect(try bench.refusal(token: token, binding: .required([])) == .bindingMissing)
+        #expect(try bench.refusal(token: token, binding: .optional([])) == .bindingMissing)
+    }
+
+    @Test("two header lines are refused, also when they are equal and when the token is not bound")
+    func twice() throws {
+        for pay in [Binding.payHash(of: value), nil] {
+            #expect(try bench.refusal(token: token(pay: pay), binding: .required([value, value])) == .bindingAmbiguous)
+            #expect(try bench.refusal(token: token(pay: pay), binding: .optional([value, "x"])) == .bindingAmbiguous)
+        }
+    }
+
+    @Test("a pay that is not padded base64 of 32 bytes matches nothing")
+    func malformed() throws {
+        let good = Binding.payHash(of: value)
+        let digest = Binding.digest(of: value)
+        for pay in [
+            "", String(good.dropLast()), good + "=", Base64URL.encode(digest), Base64.encode(digest + [0]),
+            Base64.encode(Array(digest.dropLast())),
+        ] {
+            #expect(try bench.refusal(token: token(pay: pay), binding: .required([value])) == .bindingMismatch)
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import ApproovTokens
+import Attestation
+import Crypto
+import CryptoExtras
+import Foundation
+import Testing
+
+/// What is accepted, and the rules for keys, times and names.
+@Suite struct TokenVerifierTests {
+    private let bench = Bench()
+
+    @Test("a token of another maker is accepted, however its header is written")
+    func foreign() throws {
+        for header in [
+            #"{"alg":"HS256","typ":"JWT"}"#, #"{"typ":"JWT","alg":"HS256"}"#, #"{"alg":"HS256"}"#, #"{ "typ" : "JWT",  "alg" : "HS256" }"#,
+            "{\"typ\":\"JWT\",\r\n \"alg\":\"HS256\"}", #"{"\u0061lg":"HS256"}"#,
+        ] {
+            #expect(try bench.refusal(payload: #"{"exp":\#(bench.exp)}"#, header: header) == nil, "\(header)")
+        }
+        let token = try bench.verifier().verify(
+            Forge.hs256(payload: #"{"exp":\#(bench.exp),"did":"d","anno":["a"],"other":{"x":[1.5,null]}}"#, key: bench.secret.bytes))
+        #expect(token.claims == TokenClaims(exp: bench.exp, did: "d", anno: ["a"]))
+        #expect(token.algorithm == .hs256)
+        #expect(token.kid == nil)
+        #expect(!token.isBound)
+    }
+
+    @Test("ES256 and RS256 tokens of another maker are accepted")
+    func foreignAsymmetric() throws {
+        let curve = P256.Signing.PrivateKey()
+        let rsa = try _RSA.Signing.PrivateKey(keySize: .bits3072)
+        let verifier = try TokenVerifier(
+            keys: [
+                .es256(publicPEM: curve.publicKey.pemRepresentation, kid: "c"),
+                .rs256(publicPEM: rsa.publicKey.pemRepresentation, kid: "r"),
+            ], time: FixedTime())
+        let payload = #"{"exp":\#(bench.exp)}"#
+        for _ in 0..<20 {
+            let token = try Forge.es256(header: #"{"alg":"ES256","kid":"c"}"#, payload: payload, key: curve)
+            #expect(try verifier.verify(token).kid == "c")
+        }
+        let token = try Forge.rs256(header: #"{"kid":"r","alg":"RS256","typ":"JWT"}"#, payload: payload, key: rsa)
+        #expect(try verifier.verify(token).algorithm == .rs256)
+    }
+
+    @Test("the tokens of RFC 7515 appendix A.1 to A.3 are accepted")
+    func published() throws {
+        let payload = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
+        let time = FixedTime(seconds: 1_300_819_000)
+        let secret = try #require(
+            Base64URL.decode("AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"))
+        let hmac = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.\(payload).dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+        let first = try TokenVerifier(keys: [.hs256(AccountSecret(bytes: secret))], issuer: "joe", time: time).verify(hmac)
+        #expect(first.claims == TokenClaims(exp: 1_300_819_380, iss: "joe"))
+
+        let n = """
+            ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b\
+            32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5\
+            IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ
+            """
+        let rsa = try _RSA.Signing.PublicKey(n: try #require(Base64URL.decode(n)), e: [1, 0, 1])
+        let rsaToken = """
+            eyJhbGciOiJSUzI1NiJ9.\(payload).cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9\
+            uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-e\
+            OkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw
+            """
+        #expect(try TokenVerifier(keys: [.rs256(publicPEM: rsa.pemRepresentation)], time: time).verify(rsaToken).claims.iss == "joe")
+
+        let x = try #require(Base64URL.decode("f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU"))
+        let y = try #require(Base64URL.decode("x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"))
+        let curve = try P256.Signing.PublicKey(rawRepresentation: x + y)
+        let curveToken = """
+            eyJhbGciOiJFUzI1NiJ9.\(payload).DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q
+            """
+        #expect(try TokenVerifier(keys: [.es256(publicPEM: curve.pemRepresentation)], time: time).verify(curveToken).claims.iss == "joe")
+    }
+
+    @Test("the kid chooses the key, and only the key's own algorithm is taken")
+    func kid() throws {
+        let first = try SigningKey.generate(.hs256, kid: "one")
+        let second = try SigningKey.generate(.hs256, kid: "two")
+        let curve = try SigningKey.generate(.es256, kid: "curve")
+        let verifier = try TokenVerifier(keys: [first, second, curve].map(\.verificationKey), time: FixedTime())
+        let claims = TokenClaims(exp: bench.exp)
+        for key in [first, second, curve] {
+            #expect(try verifier.verify(TokenSigner(key: key).sign(claims)).kid == key.kid)
+        }
+        // Key one's signature under the name of key two, and no name, and an unknown one.
+        let secret = AccountSecret.generate()
+        let named = { (kid: String?) in try TokenSigner(key: .hs256(secret, kid: kid)).sign(claims) }
+        #expect(refusal(of: try named("two"), by: verifier) == .badSignature)
+        #expect(refusal(of: try named(nil), by: verifier) == .unknownKey)
+        #expect(refusal(of: try named("three"), by: verifier) == .unknownKey)
+        #expect(refusal(of: try named("curve"), by: verifier) == .wrongAlgorithm)
+    }
+
+    @Test("two keys of one name, no key and too many keys are refused when the verifier is made")
+    func keys() throws {
+        let one = try SigningKey.generate(.hs256, kid: "k").verificationKey
+        let other = try SigningKey.generate(.es256, kid: "k").verificationKey
+        #expect(code { try TokenVerifier(keys: [one, other]) } == .duplicateKey)
+        #expect(code { try TokenVerifier(keys: [.hs256(.generate()), .hs256(.generate())]) } == .duplicateKey)
+        #expect(code { try TokenVerifier(keys: []) } == .unknownKey)
+        #expect(code { try TokenVerifier(keys: (0..<65).map { try .hs256(.generate(), kid: "\($0)") }) } == .unknownKey)
+    }
+
+    @Test("a name with quotes is matched by its value")
+    func oddNames() throws {
+        let key = try SigningKey.generate(.hs256, kid: #"a"\b/"#)
+        let verifier = try TokenVerifier(keys: [key.verificationKey], time: FixedTime())
+        #expect(try verifier.verify(TokenSigner(key: key).sign(TokenClaims(exp: bench.exp))).kid == #"a"\b/"#)
+    }
+
+    @Test("a token ends with the second of its exp, without leeway")
+    func expiry() throws {
+        let token = Forge.hs256(payload: #"{"exp":\#(bench.exp)}"#, key: bench.secret.bytes)
+        for (seconds, expected) in [(-0.001, nil), (0, .expired), (0.5, .expired), (3_600, .expired), (-3_600, nil)]
+            as [(TimeInterval, TokenError.Code?)]
+        {
+            #expect(refusal(of: token, by: try bench.verifier(at: TimeInterval(bench.exp) + seconds)) == expected, "\(seconds)")
+        }
+    }
+
+    @Test("a clock that is not set refuses everything and does not trap", arguments: [-1, -1e300, 1e300, .infinity, -.infinity, .nan])
+    func brokenClock(seconds: TimeInterval) throws {
+        let token = Forge.hs256(payload: #"{"exp":\#(bench.exp)}"#, key: bench.secret.bytes)
+        #expect(refusal(of: token, by: try bench.verifier(at: seconds)) == .expired)
+    }
+
+    @Test("iat and nbf may be ahead by the skew and no more", arguments: ["iat", "nbf"])
+    func ahead(claim: String) throws {
+        for (ahead, expected) in [(-100, nil), (0, nil), (30, nil), (31, .notYetValid), (200, .notYetValid)] as [(Int64, TokenError.Code?)]
+        {
+            let payload = #"{"exp":\#(bench.exp),"\#(claim)":\#(FixedTime.start + ahead)}"#
+            #expect(try bench.refusal(payload: payload) == expected, "\(ahead)")
+        }
+        let huge = #"{"exp":\#(bench.exp),"\#(claim)":9007199254740991}"#
+        #expect(try bench.refusal(payload: huge) == .notYetValid)
+    }
+
+    @Test("the lifetime is limited, from iat or from now")
+    func lifetime() throws {
+        let verifier = try bench.verifier(maximumLifetime: 300)
+        func check(exp: Int64, iat: Int64?) -> TokenError.Code? {
+            let iat = iat.map { #","iat":\#($0)"# } ?? ""
+            return refusal(of: Forge.hs256(payload: #"{"exp":\#(exp)\#(iat)}"#, key: bench.secret.bytes), by: verifier)
+        }
+        #expect(check(exp: FixedTime.start + 300, iat: FixedTime.start) == nil)
+        #expect(check(exp: FixedTime.start + 300, iat: FixedTime.start - 1) == .lifetimeTooLong)
+        #expect(check(exp: FixedTime.start + 300, iat: nil) == nil)
+        #expect(check(exp: FixedTime.start + 301, iat: nil) == .lifetimeTooLong)
+        #expect(check(exp: (1 << 53) - 1, iat: nil) == .lifetimeTooLong)
+        #expect(check(exp: (1 << 53) - 1, iat: 1) == .lifetimeTooLong)
+    }
+
+    @Test("audience and issuer are compared where they are asked for")
+    func audience() throws {
+        let verifier = try bench.verifier(audience: "api.example.com", issuer: "authority")
+        func check(_ claims: String) -> TokenError.Code? {
+            refusal(of: Forge.hs256(payload: #"{"exp":\#(bench.exp)\#(claims)}"#, key: bench.secret.bytes), by: verifier)
+        }
+        #expect(check(#","aud":"api.example.com","iss":"authority""#) == nil)
+        #expect(check(#","aud":"other.example.com","iss":"authority""#) == .wrongAudience)
+        #expect(check(#","aud":"API.example.com","iss":"authority""#) == .wrongAudience)
+        #expect(check(#","iss":"authority""#) == .wrongAudience)
+        #expect(check(#","aud":"api.example.com","iss":"other""#) == .wrongIssuer)
+        #expect(check(#","aud":"api.example.com""#) == .wrongIssuer)
+        #expect(try bench.refusal(payload: #"{"exp":\#(bench.exp),"aud":"anything"}"#) == nil)
+    }
+
+    @Test("an error's description holds nothing of the token")
+    func description() throws {
+        let token = Forge.hs256(payload: #"{"exp":1,"did":"visible-secret"}"#, key: bench.secret.bytes)
+        let error = #expect(throws: TokenError.self) { try bench.verifier().verify(token) }
+        let text = try #require(error.map { "\($0)" })
+        for segment in token.split(separator: ".") { #expect(!text.contains(segment)) }
+        #expect(!text.contains("visible-secret"))
+        #expect(text.hasPrefix("expired: "))
+    }
+}
