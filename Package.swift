@@ -151,7 +151,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ApproovCLITests",
-            dependencies: ["ApproovCLI", "ApproovTesting", "Attestation"],
+            dependencies: ["Approov", "ApproovCLI", "ApproovTesting", "CertificatePinning", crypto, httpTypes],
             swiftSettings: settings),
         .testTarget(
             name: "EndToEndTests",

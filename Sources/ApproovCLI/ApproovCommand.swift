@@ -16,7 +16,7 @@ struct ApproovCommand: AsyncParsableCommand {
             server's certificate or pins were refused), pin -check adds 60.
             """,
         subcommands: [
-            ServeCommand.self, APICommand.self, SDKCommand.self, RegistrationCommand.self,
+            DemoCommand.self, ServeCommand.self, CallCommand.self, APICommand.self, SDKCommand.self, RegistrationCommand.self,
             TokenCommand.self, SecretCommand.self, KeysetCommand.self, PolicyCommand.self, PinCommand.self,
         ])
 }

@@ -1,0 +1,54 @@
+import Approov
+import Foundation
+import FoundationNetworking
+
+/// What `approov call` sends and prints.
+struct Call {
+    let url: String
+    let method: String?
+    let headers: [(name: String, value: String)]
+    let body: String?
+    let includeHead: Bool
+    let verbose: Bool
+
+    /// Makes the call and writes the response's body to standard output as it arrives.
+    /// - Returns: The status.
+    func perform(with session: ApproovSession) async throws -> Int {
+        guard let url = URL(string: url) else { throw CommandFailure("\(url) is not a URL", exitCode: CommandFailure.usage) }
+        var request = URLRequest(url: url)
+        request.httpMethod = method ?? (body == nil ? "GET" : "POST")
+        for header in headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
+        if verbose {
+            Console.note("> \(request.httpMethod ?? "GET") \(url.scheme ?? "")://\(url.host() ?? "")\(url.path())")
+            for header in headers { Console.note("> \(header.name)") }
+        }
+        guard let body, body.hasPrefix("@") else {
+            request.httpBody = body.map { Data($0.utf8) }
+            let (bytes, response) = try await session.bytes(for: request)
+            try write(response)
+            for try await chunk in bytes.chunks { try write(Data(chunk)) }
+            return response.statusCode
+        }
+        let path = String(body.dropFirst())
+        guard FileManager.default.isReadableFile(atPath: path) else { throw CommandFailure("the body \(path) cannot be read") }
+        let (data, response) = try await session.upload(for: request, fromFile: URL(filePath: path))
+        try write(response)
+        try write(data)
+        return response.statusCode
+    }
+
+    private func write(_ response: HTTPURLResponse) throws {
+        if verbose { Console.note("< \(response.statusCode) from \(response.url?.host() ?? "")") }
+        guard includeHead else { return }
+        let fields = response.allHeaderFields.map { "\($0.key): \($0.value)" }.sorted()
+        try write(Data((["HTTP \(response.statusCode)"] + fields + ["", ""]).joined(separator: "\n").utf8))
+    }
+
+    private func write(_ data: Data) throws {
+        do {
+            try FileHandle.standardOutput.write(contentsOf: data)
+        } catch {
+            throw CommandFailure("standard output is closed")
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Approov
+import ArgumentParser
+import Attestation
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+
+/// `approov call`: one request through `ApproovSession`.
+struct CallCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "call",
+        abstract: "Make one attested and pinned request, like curl.",
+        discussion: """
+            approov call https://api.example.com/v1/shapes -H 'Authorization: Bearer …' --bind Authorization
+
+            The body goes to standard output. What is attested is the approov executable itself: register it to get a genuine token.
+            Redirects are followed, each with a token and pins of its own.
+            Exit codes: 0 for a 2xx status, 22 for another one, 60 when the server's certificate or pins were refused, 1 otherwise.
+
+            approov call https://host/ --no-attest --cacert root.pem --pin sha256/…      tries trust alone: no configuration, no state
+            """)
+
+    @Argument(help: "The URL.")
+    var url: String
+
+    @Option(name: .customShort("X"), help: ArgumentHelp("The method. Default: GET, or POST with -d.", valueName: "method"))
+    var method: String?
+
+    @Option(
+        name: .customShort("H"), parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("A header. Can be given several times.", valueName: "'name: value'"))
+    var headers: [String] = []
+
+    @Option(
+        name: .customShort("d"), parsing: .unconditional,
+        help: ArgumentHelp("The body, or @ and the file that holds it, sent as it is.", valueName: "data|@file"))
+    var body: String?
+
+    @Option(
+        name: .long, help: ArgumentHelp("The initial configuration. Default: ./approov-initial.config.", valueName: "file"))
+    var config: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Where installation key and configuration are kept. Default: under $XDG_STATE_HOME.", valueName: "dir"))
+    var state: String?
+
+    @Option(name: .long, help: ArgumentHelp("The header that the token is bound to.", valueName: "header"))
+    var bind: String?
+
+    @Flag(name: .customShort("i"), help: "Print status and headers before the body.")
+    var includeHead = false
+
+    @Flag(name: .customShort("v"), help: "Say on standard error what happens; no token and no header value.")
+    var verbose = false
+
+    @Flag(name: .long, help: "No token: needs no configuration and writes no state.")
+    var noAttest = false
+
+    @Option(name: .customLong("cacert"), help: ArgumentHelp("PEM roots to trust in place of the system's.", valueName: "file"))
+    var caCert: String?
+
+    @Option(
+        name: .customLong("pin"),
+        help: ArgumentHelp("A pin of the URL's host; one of them must match. Repeatable.", valueName: "sha256/…"))
+    var pins: [String] = []
+
+    @Flag(name: .long, help: "Refuse hosts that neither the configuration nor --pin names.")
+    var allHostsEvaluated = false
+
+    func validate() throws {
+        guard URL(string: url)?.host() != nil else { throw ValidationError("'\(url)' is not a URL with a host.") }
+        if noAttest, config != nil || state != nil || bind != nil {
+            throw ValidationError("--config, --state and --bind have no use with --no-attest.")
+        }
+        for header in headers where Self.field(header) == nil {
+            throw ValidationError("-H wants 'Name: value'; a header given to it has no colon.")
+        }
+    }
+
+    func run() async throws {
+        let call = Call(
+            url: url, method: method, headers: headers.compactMap(Self.field), body: body, includeHead: includeHead, verbose: verbose)
+        do {
+            let status = try await call.perform(with: session())
+            guard (200..<300).contains(status) else {
+                throw CommandFailure("the server answered \(status)", exitCode: CommandFailure.otherStatus)
+            }
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            let isRefusal = error.trustRefusal != nil || (error as? ApproovError)?.code == .pinningError
+            throw CommandFailure("\(error)", exitCode: isRefusal ? CommandFailure.trustRefused : 1)
+        }
+    }
+
+    private func session() throws -> ApproovSession {
+        let anchors = try caCert.map { try TrustAnchors(pem: Files.text(at: $0, what: "the roots")) }
+        var evaluators: [String: any ServerTrustEvaluating] = [:]
+        if !pins.isEmpty, let host = URL(string: url)?.host() {
+            evaluators[host] = try PublicKeysTrustEvaluator(pins: Pin.list(pins))
+        }
+        let trust = ApproovTrustManager(allHostsMustBeEvaluated: allHostsEvaluated, evaluators: evaluators, anchors: anchors)
+        return try ApproovSession(
+            wrapping: URLSession(configuration: .ephemeral), service: service(), trustManager: trust, bindHeader: bind)
+    }
+
+    private func service() throws -> ApproovService? {
+        guard !noAttest else { return nil }
+        let configuration = try ApproovConfiguration(contentsOf: URL(filePath: config ?? ApproovConfiguration.fileName))
+        let directory =
+            state.map { URL(filePath: $0, directoryHint: .isDirectory) }
+            // Of its own for each account: an installation key and a configuration belong to one.
+            ?? ApproovService.defaultStateDirectory().appending(path: configuration.initial.account, directoryHint: .isDirectory)
+        return try ApproovService(configuration: configuration, stateDirectory: directory)
+    }
+
+    private static func field(_ header: String) -> (name: String, value: String)? {
+        guard let colon = header.firstIndex(of: ":"), colon != header.startIndex else { return nil }
+        let value = header[header.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        return (String(header[..<colon]), String(value))
+    }
+}

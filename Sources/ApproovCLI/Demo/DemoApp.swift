@@ -1,0 +1,50 @@
+import Approov
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+
+/// The demo's app, as an app developer writes it: wraps a URLSession and calls.
+struct DemoApp {
+    let service: ApproovService
+    private let session: ApproovSession
+
+    init(configuration: URL, state: URL) throws {
+        service = try ApproovService(configuration: ApproovConfiguration(contentsOf: configuration), stateDirectory: state)
+        session = try ApproovSession(wrapping: URLSession(configuration: .ephemeral), service: service, bindHeader: ShapesAPI.bindingHeader)
+    }
+
+    struct Answer {
+        let status: Int
+        let text: String
+    }
+
+    func get(_ url: String, authorization: String) async throws -> Answer {
+        var request = URLRequest(url: try parsed(url))
+        request.setValue(authorization, forHTTPHeaderField: "Authorization")
+        let (data, response) = try await session.data(for: request)
+        return Answer(status: response.statusCode, text: String(decoding: data, as: UTF8.self))
+    }
+
+    /// Makes a call whose server must be refused.
+    func refusal(of url: String, authorization: String) async throws -> TrustRefusal {
+        let answer: Answer
+        do {
+            answer = try await get(url, authorization: authorization)
+        } catch {
+            guard let refusal = error.trustRefusal else { throw error }
+            return refusal
+        }
+        throw DemoFailure("\(url) was not refused: it answered \(answer.status)")
+    }
+
+    func token(for url: String, authorization: String) async throws -> String {
+        let result = await service.fetchToken(for: try parsed(url), binding: authorization)
+        guard result.status == .success else { throw DemoFailure("no token: \(result.status.rawValue)") }
+        return result.token
+    }
+
+    private func parsed(_ url: String) throws -> URL {
+        guard let url = URL(string: url) else { throw DemoFailure("\(url) is no URL") }
+        return url
+    }
+}

@@ -1,0 +1,64 @@
+import ApproovTesting
+import Foundation
+import UnixSignals
+
+/// One run of the demo, from an empty temporary folder to none.
+struct DemoRun {
+    let json: Bool
+
+    /// Runs all steps.
+    /// - Returns: Whether every line held.
+    /// - Throws: `CommandFailure` when the run is interrupted by a signal.
+    func run() async throws -> Bool {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "approov-demo-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        return try await withThrowingTaskGroup(of: Bool?.self) { group in
+            group.addTask { try await steps(in: folder) }
+            group.addTask {
+                for await _ in signals { return nil }
+                return nil
+            }
+            // Whatever ends first, a signal or the demo, ends the other; leaving the group waits for both.
+            defer { group.cancelAll() }
+            guard let held = try await group.next() else { return false }
+            guard let held else {
+                group.cancelAll()
+                // The steps put their servers away before they end.
+                while let _ = try? await group.next() {}
+                throw CommandFailure("interrupted", exitCode: 130)
+            }
+            return held
+        }
+    }
+
+    private func steps(in folder: URL) async throws -> Bool {
+        var report = DemoReport(json: json)
+        let started = try await report.step("start") {
+            let world = try await DemoWorld.start(in: folder)
+            return (world, detail: "authority \(world.authority.url.absoluteString), API \(world.url("", port: world.api.port))")
+        }
+        guard let world = started else { return false }
+        var rotated: TestHTTPServer?
+        do {
+            let steps = DemoSteps(world: world, app: try DemoApp(configuration: world.configurationFile, state: world.appState))
+            _ = try await report.step("attested-call") { ((), detail: try await steps.attestedCall()) }
+            _ = try await report.step("other-authorization") { ((), detail: try await steps.otherAuthorization()) }
+            _ = try await report.step("impostor") { ((), detail: try await steps.impostor()) }
+            _ = try await report.step("unregistered-executable") { ((), detail: try await steps.unregisteredExecutable()) }
+            rotated = try await report.step("rotated-pins") { try await steps.rotatedPins() }
+            if let rotated {
+                _ = try await report.step("restart-offline") { ((), detail: try await steps.restartOffline(api: rotated)) }
+            }
+        } catch {
+            await rotated?.stop()
+            await world.stop()
+            throw error
+        }
+        await rotated?.stop()
+        await world.stop()
+        return report.allHeld
+    }
+}

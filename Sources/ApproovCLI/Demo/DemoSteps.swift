@@ -1,0 +1,146 @@
+import Approov
+import ApproovServer
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+
+/// The steps of the demo, in order; each one returns what was seen, or throws what should not have been.
+struct DemoSteps {
+    let world: DemoWorld
+    let app: DemoApp
+
+    private static let alice = "Bearer alice"
+
+    /// An attested call, bound to Authorization, is answered.
+    func attestedCall() async throws -> String {
+        let answer = try await app.get(world.url(ShapesAPI.shapes, port: world.api.port), authorization: Self.alice)
+        try expect(answer.status == 200, "the API answered \(answer.status)")
+        return "200 \"\(answer.text)\" over \(world.url(ShapesAPI.shapes, port: world.api.port))"
+    }
+
+    /// The token of that call with another Authorization is refused, and with its own it is not.
+    func otherAuthorization() async throws -> String {
+        let token = try await app.token(for: world.url(ShapesAPI.shapes, port: world.api.port), authorization: Self.alice)
+        let same = try await plainStatus(port: world.api.port, token: token, authorization: Self.alice)
+        try expect(same == 200, "the same token with its own Authorization got \(same)")
+        let other = try await plainStatus(port: world.api.port, token: token, authorization: "Bearer mallory")
+        try expect(other == 401, "the token was accepted with another Authorization: \(other)")
+        return "replayed with its own Authorization 200, with another 401"
+    }
+
+    /// An impostor with a certificate of the same trusted CA but another key never sees a byte of HTTP.
+    func impostor() async throws -> String {
+        let requests = world.api.counters.requests
+        let refusal = try await app.refusal(of: world.url(ShapesAPI.shapes, port: world.impostor.port), authorization: Self.alice)
+        try expect(refusal.reason == .pinMismatch, "refused for another reason: \(refusal.reason)")
+        let seen = world.impostor.receivedCount
+        try expect(seen == 0, "the impostor received \(seen) bytes")
+        try expect(world.impostor.counters.connections > 0, "the impostor was never connected to")
+        try expect(world.api.counters.requests == requests, "the API was called")
+        // The control: a client that only validates the path talks to it, so it was the pins that refused.
+        let status = try await plainStatus(port: world.impostor.port, token: nil, authorization: nil)
+        try expect(status == 200 && world.impostor.receivedCount > 0, "an unpinned client was not answered")
+        return "\(refusal.reason), 0 bytes received; a client without pins was answered \(status)"
+    }
+
+    /// An executable that nobody registered is refused by the API, and learns nothing from its token.
+    func unregisteredExecutable() async throws -> String {
+        let own = OtherProcess.ownExecutable
+        let variant = world.folder.appending(path: "unregistered-app")
+        try OtherProcess.makeVariant(of: own, at: variant)
+        async let registered = call(with: own, state: "registered-state")
+        async let unregistered = call(with: variant, state: "unregistered-state")
+        let (good, bad) = try await (registered, unregistered)
+        try expect(good.exitCode == 0, "the registered executable failed with exit code \(good.exitCode): \(good.errors)")
+        try expect(bad.exitCode == CommandFailure.otherStatus, "exit code \(bad.exitCode): \(bad.errors)")
+        try expect(bad.errors.contains("401"), "not refused with 401: \(bad.errors)")
+        return "one byte appended: 401, exit code \(bad.exitCode); the registered executable's own call exit code 0"
+    }
+
+    /// Pins rotated at the authority reach the running app.
+    func rotatedPins() async throws -> (TestHTTPServer, detail: String) {
+        let hosts = [DemoWorld.apiHost, DemoWorld.staticHost]
+        let rotated = try await ShapesAPI.start(
+            certificate: TestPKI.leaf(hosts: hosts, issuer: world.root, key: world.keys[2]),
+            verifier: world.authority.store.tokenVerifier(audience: DemoWorld.apiHost))
+        do {
+            let detail = try await rotate(to: rotated)
+            return (rotated, detail)
+        } catch {
+            await rotated.stop()
+            throw error
+        }
+    }
+
+    private func rotate(to rotated: TestHTTPServer) async throws -> String {
+        let url = world.url(ShapesAPI.shapes, port: rotated.port)
+        let before = app.service.configuration.version
+        let refusal = try await app.refusal(of: url, authorization: Self.alice)
+        try expect(refusal.reason == .pinMismatch && rotated.counters.requests == 0, "the new key was accepted before its pin")
+        let pins = world.keys.suffix(2).map(\.pin.description)
+        try await world.authority.store.setPins(pins, forHost: DemoWorld.apiHost)
+        try await world.authority.store.addHost(
+            DemoWorld.staticHost, settings: HostSettings(pins: pins, attested: false, trustRoots: world.root.pem))
+        // Another user's first call asks the authority for a token, and the answer brings the configuration.
+        let answer = try await app.get(url, authorization: "Bearer bob")
+        try expect(answer.status == 200, "the API with the new key answered \(answer.status)")
+        let stale = try await app.refusal(of: world.url(ShapesAPI.shapes, port: world.api.port), authorization: Self.alice)
+        try expect(stale.reason == .pinMismatch, "the old key is still accepted")
+        return "new key refused under configuration \(before), answered 200 under \(app.service.configuration.version); old key refused"
+    }
+
+    /// With the authority down, a new process is pinned by what the file holds.
+    func restartOffline(api: TestHTTPServer) async throws -> String {
+        await world.authority.stop(removingStore: false)
+        let seen = (api.counters.requests, world.impostor.receivedCount)
+        let own = OtherProcess.ownExecutable
+        async let pinned = restarted(own, world.url(ShapesAPI.hello, port: api.port, host: DemoWorld.staticHost))
+        async let impostor = restarted(own, world.url(ShapesAPI.hello, port: world.impostor.port, host: DemoWorld.staticHost))
+        async let protected = restarted(own, world.url(ShapesAPI.shapes, port: api.port))
+        let (good, bad, tokenless) = try await (pinned, impostor, protected)
+        try expect(good.exitCode == 0, "the pinned host was not answered: exit code \(good.exitCode): \(good.errors)")
+        try expect(bad.exitCode == CommandFailure.trustRefused, "the impostor was not refused: exit code \(bad.exitCode)")
+        try expect(world.impostor.receivedCount == seen.1, "the impostor received bytes")
+        try expect(tokenless.exitCode == 1, "a protected call without a token: exit code \(tokenless.exitCode)")
+        try expect(api.counters.requests == seen.0 + 1, "the API saw \(api.counters.requests - seen.0) requests in place of one")
+        return "pinned host 200, impostor refused, protected host not called without a token"
+    }
+
+    private func restarted(_ executable: URL, _ url: String) async throws -> OtherProcess {
+        try await OtherProcess.run(
+            executable,
+            [
+                "call", url, "-H", "Authorization: \(Self.alice)", "--bind", ShapesAPI.bindingHeader,
+                "--config", world.configurationFile.path(percentEncoded: false), "--state", world.appState.path(percentEncoded: false),
+            ], folder: world.folder)
+    }
+
+    private func call(with executable: URL, state: String) async throws -> OtherProcess {
+        try await OtherProcess.run(
+            executable,
+            [
+                "call", world.url(ShapesAPI.shapes, port: world.api.port), "-H", "Authorization: \(Self.alice)",
+                "--bind", ShapesAPI.bindingHeader, "--config", world.configurationFile.path(percentEncoded: false),
+                "--state", world.folder.appending(path: state).path(percentEncoded: false),
+            ], folder: world.folder)
+    }
+
+    /// The status that a client without the SDK gets: path validation only, headers as it likes.
+    private func plainStatus(port: Int, token: String?, authorization: String?) async throws -> Int {
+        let transport = try CurlTransport()
+        defer { transport.shutdown() }
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: world.root.pem))
+        var request = TransportRequest(url: try TransportURL(world.url(ShapesAPI.shapes, port: port)), policy: policy)
+        if let token, let name = HTTPField.Name("Approov-Token") { request.headerFields[name] = token }
+        if let authorization { request.headerFields[.authorization] = authorization }
+        return try await transport.send(request).status
+    }
+
+    private func expect(_ holds: Bool, _ otherwise: @autoclosure () -> String) throws {
+        guard holds else { throw DemoFailure(otherwise()) }
+    }
+}

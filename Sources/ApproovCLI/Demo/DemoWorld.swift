@@ -1,0 +1,57 @@
+import ApproovServer
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+
+/// Everything the demo runs, on loopback: the authority, the API, an impostor, and a folder that is gone afterwards.
+struct DemoWorld {
+    static let apiHost = "api.demo.localhost"
+    /// A host that is pinned but gets no tokens; the account learns of it while the app runs.
+    static let staticHost = "static.demo.localhost"
+
+    let folder: URL
+    let authority: TestAuthority
+    /// The certificate authority that everybody in the demo trusts.
+    let root: TestCertificate
+    /// The API's key, the key it changes to, and the one after that.
+    let keys: [TestKey]
+    let api: TestHTTPServer
+    let impostor: RawServer
+
+    /// The initial configuration, as the app ships with it.
+    var configurationFile: URL { folder.appending(path: "approov-initial.config") }
+    /// The running app's state.
+    var appState: URL { folder.appending(path: "app-state", directoryHint: .isDirectory) }
+
+    static func start(in folder: URL) async throws -> DemoWorld {
+        let root = try TestPKI.root("Demo CA")
+        let keys = try (0..<3).map { _ in try TestKey() }
+        let hosts = [apiHost, staticHost]
+        let authority = try await TestAuthority.start(
+            directory: folder.appending(path: "authority"), seed: DemoAccount.seed(), host: DemoAccount.authorityHost)
+        try await authority.store.addRegistration(
+            ExecutableMeasurement.sha256(ofFileAt: OtherProcess.ownExecutable), label: "the demo's own executable")
+        try await authority.store.addHost(
+            apiHost, settings: HostSettings(pins: keys.prefix(2).map(\.pin.description), trustRoots: root.pem))
+        let api = try await ShapesAPI.start(
+            certificate: TestPKI.leaf(hosts: hosts, issuer: root, key: keys[0]),
+            verifier: authority.store.tokenVerifier(audience: apiHost))
+        let impostor = try await RawServer.start(certificate: TestPKI.leaf(hosts: hosts, issuer: root)) { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nimpostor")
+        }
+        let world = DemoWorld(folder: folder, authority: authority, root: root, keys: keys, api: api, impostor: impostor)
+        try await Data(authority.initialConfiguration().serialized).write(to: world.configurationFile)
+        return world
+    }
+
+    func url(_ path: String, port: Int, host: String = apiHost) -> String { "https://\(host):\(port)\(path)" }
+
+    func stop() async {
+        async let stopped: Void = api.stop()
+        async let stoppedImpostor: Void = impostor.stop()
+        await authority.stop(removingStore: false)
+        _ = await (stopped, stoppedImpostor)
+    }
+}

@@ -1,0 +1,15 @@
+import Approov
+import CertificatePinning
+import HTTPTransport
+
+extension Error {
+    /// The refusal of a server's certificate or pins that is at the root of an error.
+    var trustRefusal: TrustRefusal? {
+        switch self {
+        case let refusal as TrustRefusal: refusal
+        case let error as TransportError: error.refusal
+        case let error as ApproovError: error.cause?.trustRefusal
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import ApproovTesting
+import CertificatePinning
+import Crypto
+import Foundation
+import Testing
+
+@Suite("Administration from the command line", .timeLimit(.minutes(1)))
+struct AdministrationTests {
+    private let folder: TemporaryFolder
+    private let data: String
+    private let pins: [String]
+
+    init() throws {
+        folder = try TemporaryFolder()
+        data = folder.path("data")
+        pins = [try TestKey().pin.description, try TestKey().pin.description]
+    }
+
+    private func approov(_ arguments: String...) async throws -> Approov.Run {
+        try await Approov.run(arguments + ["--data", data])
+    }
+
+    @Test("a host that is added is listed, changed and removed")
+    func host() async throws {
+        let added = try await approov("api", "-add", "API.example.com.", "-pin", pins[0], "-pin", pins[1])
+        #expect(added.exitCode == 0)
+        let listed = try await approov("api", "-list", "--json")
+        let hosts = try #require(try listed.json() as? [[String: Any]])
+        #expect(hosts.count == 1)
+        #expect(hosts.first?["host"] as? String == "api.example.com")
+        #expect(hosts.first?["pins"] as? [String] == pins)
+        let other = try TestKey().pin.description
+        #expect(try await approov("api", "-pins", "api.example.com", "-pin", pins[0], "-pin", other).exitCode == 0)
+        #expect(try await approov("api", "-pins", "api.example.com").output.contains(other))
+        #expect(try await approov("api", "-remove", "api.example.com").exitCode == 0)
+        #expect(try await approov("api", "-list").output.isEmpty)
+    }
+
+    @Test("pins are taken from certificate and key files")
+    func pinFrom() async throws {
+        let leaf = try TestPKI.leaf(hosts: ["api.example.com"], issuer: nil)
+        let backup = try TestKey(.ed25519)
+        let certificate = try folder.write(leaf.pem, to: "leaf.pem")
+        let key = try folder.write(backup.publicKeyPEM, to: "backup.pem")
+        #expect(try await approov("api", "-add", "api.example.com", "-pinFrom", certificate, "-pinFrom", key).exitCode == 0)
+        let shown = try await approov("api", "-pins", "api.example.com").output
+        #expect(shown.contains(leaf.pin.description))
+        #expect(shown.contains(backup.pin.description))
+    }
+
+    @Test(
+        "a pin that is none is refused, the store stays as it was",
+        arguments: ["sha1/AAAA", "sha256/AAAA", "", "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= ", "not base64"])
+    func malformedPin(pin: String) async throws {
+        let run = try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pin)
+        #expect(run.exitCode == 1)
+        #expect(run.errors.hasPrefix("approov: malformedPin: "))
+        #expect(run.errors.split(separator: "\n").count == 1)
+        #expect(try await approov("api", "-list").output.isEmpty)
+    }
+
+    @Test("a host without pins is refused, and told what to do")
+    func noPins() async throws {
+        let run = try await approov("api", "-add", "api.example.com")
+        #expect(run.exitCode == 1)
+        #expect(run.errors.contains("managed trust roots"))
+    }
+
+    @Test("one pin is not enough: there must be a backup")
+    func onePin() async throws {
+        #expect(try await approov("api", "-add", "api.example.com", "-pin", pins[0]).exitCode == 1)
+        #expect(try await approov("api", "-list").output.isEmpty)
+    }
+
+    @Test("an executable that is registered is listed with its SHA-256, and can be removed")
+    func registration() async throws {
+        let file = try folder.write("an executable", to: "app")
+        #expect(try await approov("registration", "-add", file, "-label", "1.0").exitCode == 0)
+        let listed = try #require(try await approov("registration", "-list", "--json").json() as? [[String: Any]])
+        #expect(listed.count == 1)
+        #expect(listed.first?["label"] as? String == "1.0")
+        let expected = Data(SHA256.hash(data: Data("an executable".utf8))).base64EncodedString()
+        #expect(listed.first?["measurement"] as? String == expected)
+        #expect(try await approov("registration", "-remove", file).exitCode == 0)
+        #expect(try await approov("registration", "-list").output.isEmpty)
+        #expect(try await approov("registration", "-add", folder.path("missing")).exitCode == 1)
+    }
+
+    @Test("an example token verifies, is bound to its data, and an invalid one does not verify")
+    func token() async throws {
+        #expect(try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
+        let token = try await approov("token", "-genExample", "api.example.com", "-setDataHashInToken", "Bearer x").lines.first ?? ""
+        let checked = try await approov("token", "-check", token, "-setDataHashInToken", "Bearer x", "-host", "api.example.com")
+        #expect(checked.exitCode == 0)
+        let claims = try #require(try checked.json() as? [String: Any])
+        #expect(claims["pay"] as? String == Data(SHA256.hash(data: Data("Bearer x".utf8))).base64EncodedString())
+        #expect(try await approov("token", "-check", token, "-setDataHashInToken", "Bearer y").exitCode == 1)
+        #expect(try await approov("token", "-check", token, "-host", "other.example.com").exitCode == 1)
+        let invalid = try await approov("token", "-genExample", "api.example.com", "-type", "invalid").lines.first ?? ""
+        let refused = try await approov("token", "-check", invalid)
+        #expect(refused.exitCode == 1)
+        #expect(!refused.errors.contains(invalid))
+    }
+
+    @Test("an example token's signature is HMAC-SHA256 with the account secret")
+    func tokenByHand() async throws {
+        #expect(try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
+        let secret = try #require(Data(base64Encoded: try await approov("secret", "-get", "base64").lines.first ?? ""))
+        #expect(secret.count == 64)
+        let token = try await approov("token", "-genExample", "api.example.com").lines.first ?? ""
+        let parts = token.split(separator: ".")
+        try #require(parts.count == 3)
+        let signature = Data(HMAC<SHA256>.authenticationCode(for: Data("\(parts[0]).\(parts[1])".utf8), using: SymmetricKey(data: secret)))
+        let encoded = signature.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        #expect(parts[2] == encoded)
+    }
+
+    @Test("a token that begins with a dash is a damaged token, not wrong usage")
+    func dash() async throws {
+        #expect(try await approov("token", "-check", "-x.y.z").exitCode == 1)
+    }
+
+    @Test("changing the secret makes old tokens fail")
+    func secret() async throws {
+        #expect(try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
+        let token = try await approov("token", "-genExample", "api.example.com").lines.first ?? ""
+        let before = try await approov("secret", "-get", "base64url").output
+        #expect(try await approov("secret", "-change").exitCode == 0)
+        #expect(try await approov("secret", "-get", "base64url").output != before)
+        #expect(try await approov("token", "-check", token).exitCode == 1)
+    }
+
+    @Test("a keyset signs the tokens of the host that names it")
+    func keyset() async throws {
+        #expect(try await approov("keyset", "-add", "ES256", "-kid", "k1").exitCode == 0)
+        #expect(
+            try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1], "-keySetKID", "k1").exitCode == 0)
+        let token = try await approov("token", "-genExample", "api.example.com").lines.first ?? ""
+        let header = try #require(
+            Data(base64Encoded: String(token.prefix { $0 != "." }) + "==") ?? Data(base64Encoded: String(token.prefix { $0 != "." })))
+        #expect(String(decoding: header, as: UTF8.self).contains("ES256"))
+        #expect(try await approov("token", "-check", token).exitCode == 0)
+        #expect(try await approov("keyset", "-remove", "k1").exitCode == 1)
+        #expect(try await approov("api", "-remove", "api.example.com").exitCode == 0)
+        #expect(try await approov("keyset", "-remove", "k1").exitCode == 0)
+    }
+
+    @Test("the policy says what was set")
+    func policy() async throws {
+        #expect(try await approov("policy", "-setRejectionReasons", "on").exitCode == 0)
+        let shown = try await approov("policy", "--json").json() as? [String: Bool]
+        #expect(shown == ["rejectionReasons": true])
+    }
+
+    @Test("a configuration cannot be written before the authority's URL is known")
+    func configurationTooEarly() async throws {
+        let run = try await approov("sdk", "-getConfig", folder.path("config"))
+        #expect(run.exitCode == 1)
+        #expect(run.errors.contains("approov serve"))
+        #expect(!FileManager.default.fileExists(atPath: folder.path("config")))
+    }
+
+    @Test("a store that cannot be made is an error that names the folder")
+    func noStore() async throws {
+        let file = try folder.write("", to: "file")
+        let run = try await Approov.run("api", "-list", "--data", file)
+        #expect(run.exitCode == 1)
+        #expect(run.errors.contains(file))
+    }
+}

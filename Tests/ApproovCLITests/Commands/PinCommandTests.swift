@@ -1,0 +1,101 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import Testing
+
+@Suite("approov pin", .timeLimit(.minutes(1)))
+struct PinCommandTests {
+    private let folder: TemporaryFolder
+    private let root: TestCertificate
+    private let leaf: TestCertificate
+    private let roots: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        root = try TestPKI.root()
+        leaf = try TestPKI.leaf(hosts: ["api.test", "localhost"], issuer: TestPKI.intermediate(issuer: root))
+        roots = try folder.write(root.pem, to: "roots.pem")
+    }
+
+    private func check(_ certificate: TestCertificate, _ arguments: String...) async throws -> Approov.Run {
+        let chain = try folder.write(certificate.chainPEM, to: "chain.pem")
+        return try await Approov.run(["pin", "-check", "api.test", "--chain", chain, "--roots", roots] + arguments)
+    }
+
+    @Test("pins of a file are printed one a line")
+    func file() async throws {
+        let run = try await Approov.run("pin", "-get", try folder.write(leaf.chainPEM, to: "chain.pem"))
+        #expect(run.exitCode == 0)
+        #expect(run.lines.first == leaf.pin.description)
+    }
+
+    @Test("a sound chain is trusted, with its pin, its intermediate's and its root's", arguments: 0..<3)
+    func trusted(index: Int) async throws {
+        let pin = leaf.chain(includingRoot: true)[index].pin.description
+        let run = try await check(leaf, "--pin", pin)
+        #expect(run.exitCode == 0)
+        #expect(run.lines.first == "trusted: api.test")
+    }
+
+    @Test("a pin of another key is refused with 60; the message has both pins")
+    func mismatch() async throws {
+        let other = try TestKey().pin.description
+        let run = try await check(leaf, "--pin", other)
+        #expect(run.exitCode == 60)
+        #expect(run.errors.contains(other))
+        #expect(run.errors.contains(leaf.pin.description))
+    }
+
+    @Test(
+        "a flawed leaf is refused with 60",
+        arguments: [TestFlaw.expired, .notYetValid, .wrongHost, .commonNameOnly, .clientAuthOnly, .leafIsCA, .badSignature])
+    func flawed(flaw: TestFlaw) async throws {
+        let run = try await check(try TestPKI.leaf(hosts: ["api.test"], issuer: root, flaws: [flaw]))
+        #expect(run.exitCode == 60)
+        #expect(run.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test("--time moves the check to another time")
+    func time() async throws {
+        #expect(try await check(leaf, "--time", "2050-01-01T00:00:00Z").exitCode == 60)
+        #expect(try await check(leaf, "--time", Date().ISO8601Format()).exitCode == 0)
+    }
+
+    @Test("--json says what was refused and what was presented")
+    func json() async throws {
+        let run = try await check(try TestPKI.leaf(hosts: ["api.test"], issuer: root, flaws: [.expired]), "--json")
+        #expect(run.exitCode == 60)
+        let report = try #require(try run.json() as? [String: Any])
+        #expect(report["trusted"] as? Bool == false)
+        #expect((report["refusal"] as? String)?.hasPrefix("expired: ") == true)
+    }
+
+    @Test("a chain that is no PEM, or missing, is an error and no refusal")
+    func unreadable() async throws {
+        let garbage = try folder.write("garbage", to: "garbage.pem")
+        #expect(try await Approov.run("pin", "-check", "api.test", "--chain", garbage, "--roots", roots).exitCode == 1)
+        let missing = folder.path("missing.pem")
+        let run = try await Approov.run("pin", "-check", "api.test", "--chain", missing, "--roots", roots)
+        #expect(run.exitCode == 1)
+        #expect(run.errors.contains(missing))
+    }
+
+    @Test("pins of a server are those of the chain it presents, and it sees no request")
+    func server() async throws {
+        let server = try await TestHTTPServer.start(certificate: leaf) { _ in TestResponse() }
+        let run = try await Approov.run("pin", "-get", "localhost:\(server.port)")
+        #expect(run.exitCode == 0)
+        #expect(run.lines.first?.hasPrefix(leaf.pin.description) == true)
+        #expect(run.lines.count == 2)
+        #expect(run.errors.contains("roots"))
+        #expect(server.counters.requests == 0)
+        await server.stop()
+    }
+
+    @Test("a server that does not answer is an error that names it")
+    func noServer() async throws {
+        let run = try await Approov.run("pin", "-get", "localhost:1")
+        #expect(run.exitCode == 1)
+        #expect(run.errors.hasPrefix("approov: "))
+    }
+}

@@ -1,0 +1,86 @@
+import ApproovTesting
+import Foundation
+import Testing
+
+@Suite("approov serve", .timeLimit(.minutes(1)))
+struct ServeCommandTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Starts an authority, waits for its URL, hands it over, and stops it with SIGTERM.
+    private func serving(_ arguments: [String], _ body: (URL) async throws -> Void) async throws -> Int32 {
+        let process = try Approov.start(
+            ["serve", "--listen", "127.0.0.1:0"] + arguments, output: try folder.file("out"), errors: try folder.file("err"))
+        do {
+            while process.isRunning, try !folder.text("out").contains("\n") { try await Task.sleep(for: .milliseconds(5)) }
+            try await body(try #require(URL(string: try folder.text("out").trimmingCharacters(in: .newlines))))
+        } catch {
+            process.terminate()
+            throw error
+        }
+        process.terminate()
+        while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
+        return process.terminationStatus
+    }
+
+    @Test("it says its URL when it is ready, serves under pins of its own, and ends on SIGTERM with 0")
+    func ready() async throws {
+        let data = folder.path("data")
+        let code = try await serving(["--data", data]) { url in
+            #expect(url.scheme == "https")
+            #expect(url.host() == "127.0.0.1")
+            let config = folder.path("config")
+            #expect(try await Approov.run("sdk", "-getConfig", config, "--data", data).exitCode == 0)
+            let text = try String(contentsOf: URL(filePath: config), encoding: .utf8)
+            let shown = try await Approov.run("pin", "-get", "127.0.0.1:\(url.port ?? 0)")
+            let pin = String(shown.lines.first?.prefix { $0 != " " } ?? "")
+            #expect(pin.hasPrefix("sha256/"))
+            #expect(text.contains(pin))
+        }
+        #expect(code == 0)
+    }
+
+    @Test("--demo serves the account of approov-initial.config")
+    func demo() async throws {
+        let data = folder.path("data")
+        let code = try await serving(["--demo", "--data", data]) { url in
+            #expect(url.host() == "authority.demo.localhost")
+            let config = folder.path("config")
+            #expect(try await Approov.run("sdk", "-getConfig", config, "--data", data).exitCode == 0)
+            let text = try String(contentsOf: URL(filePath: config), encoding: .utf8)
+            let written = try InitialConfigurationKeys(text)
+            let shipped = try InitialConfigurationKeys(
+                String(contentsOf: Repository.root.appending(path: "approov-initial.config"), encoding: .utf8))
+            #expect(written == shipped)
+        }
+        #expect(code == 0)
+    }
+
+    @Test("--demo does not take another account's store")
+    func demoOnOtherStore() async throws {
+        let data = folder.path("data")
+        #expect(try await Approov.run("secret", "-get", "base64", "--data", data).exitCode == 0)
+        let run = try await Approov.run("serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
+        #expect(run.exitCode == 1)
+        #expect(run.errors.contains("--data"))
+    }
+
+    @Test("a port that is taken is an error that names it")
+    func portTaken() async throws {
+        let server = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
+        let run = try await Approov.run("serve", "--data", folder.path("data"), "--listen", "127.0.0.1:\(server.port)")
+        #expect(run.exitCode == 1)
+        #expect(run.errors.contains("\(server.port)"))
+        await server.stop()
+    }
+
+    @Test("a certificate that cannot be read is an error that names the file")
+    func badCertificate() async throws {
+        let file = try folder.write("garbage", to: "cert.pem")
+        let run = try await Approov.run(
+            "serve", "--data", folder.path("data"), "--listen", "127.0.0.1:0", "--tls-cert", file, "--tls-key", folder.path("missing"))
+        #expect(run.exitCode == 1)
+        #expect(run.errors.contains("missing"))
+    }
+}

@@ -1,0 +1,42 @@
+import Testing
+
+@Suite("Usage of the command line", .timeLimit(.minutes(1)))
+struct UsageTests {
+    @Test(
+        "wrong usage exits 2 and says why on standard error",
+        arguments: [
+            ["api"], ["api", "-add"], ["api", "-list", "-remove", "a.test"], ["api", "-list", "-pin", "x"], ["nonsense"], ["call"],
+            ["call", "no-url"], ["call", "https://a.test", "-H", "no colon"], ["call", "https://a.test", "--no-attest", "--bind", "X"],
+            ["pin"], ["pin", "-get", "a.test", "-check", "a.test"], ["pin", "-check", "a.test"],
+            ["pin", "-check", "a.test", "--chain", "c", "--roots", "r", "--time", "yesterday"],
+            ["serve", "--tls-cert", "f"], ["serve", "--listen", "nowhere"], ["serve", "--token-lifetime", "0"],
+            ["serve", "--public-url", "http://a.test"], ["serve", "--demo", "--listen", "0.0.0.0:0"], ["secret"],
+            ["secret", "-get", "hex"], ["token"], ["token", "-check", "a", "-type", "valid"], ["keyset", "-add", "ES256"],
+            ["keyset", "-add", "none", "-kid", "k"], ["policy", "-setRejectionReasons", "maybe"], ["registration"], ["sdk"],
+        ])
+    func wrongUsage(arguments: [String]) async throws {
+        let run = try await Approov.run(arguments)
+        #expect(run.exitCode == 2)
+        #expect(run.errors.hasPrefix("Error: "))
+        #expect(run.errors.contains("Usage: approov"))
+        #expect(run.output.isEmpty)
+    }
+
+    @Test(
+        "every command explains itself",
+        arguments: ["demo", "serve", "call", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin"])
+    func help(command: String) async throws {
+        let run = try await Approov.run(command, "--help")
+        #expect(run.exitCode == 0)
+        #expect(run.output.hasPrefix("OVERVIEW: "))
+        #expect(run.output.contains("USAGE: approov \(command)"))
+        #expect(run.errors.isEmpty)
+    }
+
+    @Test("without a command it shows what there is")
+    func overview() async throws {
+        let run = try await Approov.run()
+        #expect(run.exitCode == 0)
+        #expect(run.output.contains("SUBCOMMANDS:"))
+    }
+}
