@@ -4,10 +4,18 @@ import Foundation
 @main
 struct Benchmark: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Measures approov-swift against its peers. Started by Scripts/benchmark, which brings the web server.")
+        abstract: "Measures approov-swift against its peers. Started by Scripts/benchmark, which brings the web server.",
+        subcommands: [Measure.self, Backend.self], defaultSubcommand: Measure.self)
+}
+
+struct Measure: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Measures groups and prints a table.")
 
     enum Group: String, CaseIterable, ExpressibleByArgument {
         case transport, tokens, interceptor, hosts, authority, memory, stream
+
+        /// What is read off the process's memory must not see what other groups left there.
+        var needsOwnProcess: Bool { self == .memory || self == .stream }
     }
 
     @Argument(help: "What to measure: \(Group.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -20,21 +28,41 @@ struct Benchmark: AsyncParsableCommand {
 
     func run() async throws {
         var figures: [Figure] = []
-        var notes: [String] = []
         for group in groups {
             let found: [Figure]
-            switch group {
-            case .transport: found = try await TransportBenchmark(options: options).run()
-            case .tokens: found = try await TokenBenchmark(options: options).run()
-            case .hosts: found = try await HostMapBenchmark(options: options).run()
-            default: continue
+            if group.needsOwnProcess, groups.count > 1 {
+                found = try inOwnProcess(group)
+            } else {
+                found = try await measure(group)
+                print(Report.table(found))
             }
-            print(Report.table(found))
             figures += found
         }
-        try Report(figures: figures, notes: notes).json().write(to: URL(fileURLWithPath: json))
+        try Report(figures: figures).json().write(to: URL(filePath: json))
         FileHandle.standardError.write(Data("written to \(json)\n".utf8))
-        notes.removeAll()
+    }
+
+    private func measure(_ group: Group) async throws -> [Figure] {
+        switch group {
+        case .transport: try await TransportBenchmark(options: options).run()
+        case .tokens: try await TokenBenchmark(options: options).run()
+        case .interceptor: try await InterceptorBenchmark(options: options).run()
+        case .hosts: try await HostMapBenchmark(options: options).run()
+        case .authority: try await AuthorityBenchmark(options: options).run()
+        case .memory: try await MemoryBenchmark(options: options).run()
+        case .stream: try await StreamBenchmark(options: options).run()
+        }
+    }
+
+    private func inOwnProcess(_ group: Group) throws -> [Figure] {
+        let result = FileManager.default.temporaryDirectory.appending(path: "approov-benchmark-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: result) }
+        let process = try Process.run(
+            URL(filePath: "/proc/self/exe").resolvingSymlinksInPath(),
+            arguments: ["--json", result.path(percentEncoded: false), group.rawValue])
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw BenchmarkError("the group \(group.rawValue) failed") }
+        return try JSONDecoder().decode(Report.self, from: Data(contentsOf: result)).figures
     }
 }
 

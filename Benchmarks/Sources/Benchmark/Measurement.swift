@@ -12,18 +12,19 @@ struct Subject {
 }
 
 /// The unit of a figure, and which way is better.
-enum Unit: String, Encodable {
+enum Unit: String, Codable {
     case perSecond = "1/s"
     case nanoseconds = "ns"
     case milliseconds = "ms"
     case mebibytes = "MiB"
+    case speed = "MiB/s"
     case count = "count"
 
-    var moreIsBetter: Bool { self == .perSecond }
+    var moreIsBetter: Bool { self == .perSecond || self == .speed }
 }
 
 /// One line of the table.
-struct Figure: Encodable {
+struct Figure: Codable {
     let group: String
     let scenario: String
     let name: String
@@ -34,6 +35,20 @@ struct Figure: Encodable {
     let rounds: [Double]
     /// Processor time of this process, all threads, for one operation in microseconds; only for rates.
     let processorMicroseconds: Double?
+
+    init(
+        group: String, scenario: String, name: String, value: Double, unit: Unit, ratios: [String: Double] = [:], rounds: [Double]? = nil,
+        processorMicroseconds: Double? = nil
+    ) {
+        self.group = group
+        self.scenario = scenario
+        self.name = name
+        self.value = value
+        self.unit = unit
+        self.ratios = ratios
+        self.rounds = rounds ?? [value]
+        self.processorMicroseconds = processorMicroseconds
+    }
 }
 
 /// Runs subjects in alternation (A B C A B C …), so that what else the machine does falls on all alike.

@@ -1,23 +1,20 @@
 import Foundation
 
 /// Everything measured in one run, as a table and as JSON.
-struct Report: Encodable {
+struct Report: Codable {
     let date: String
     let processors: Int
     let figures: [Figure]
-    let notes: [String]
 
-    init(figures: [Figure], notes: [String]) {
+    init(figures: [Figure]) {
         date = Date().formatted(.iso8601)
         processors = ProcessInfo.processInfo.activeProcessorCount
         self.figures = figures
-        self.notes = notes
     }
 
     func json() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
         return try encoder.encode(self)
     }
 

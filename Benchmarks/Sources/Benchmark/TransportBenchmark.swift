@@ -13,6 +13,11 @@ struct TransportBenchmark {
         let curlTransport = try CurlTransportClient(url: url, roots: TrustAnchors(pem: String(contentsOfFile: roots, encoding: .utf8)))
         let asyncHTTPClient = try AsyncHTTPClientPeer(url: url, roots: roots)
         let urlSession = try URLSessionPeer(url: url)
+        let backend = try BackendProcess(options: options)
+        defer { backend.stop() }
+        let app = try ProtectedApp(backend)
+        defer { app.remove() }
+        let approovSession = ApproovSessionClient(session: app.session, request: try ProtectedApp.request(url))
         var figures: [Figure] = []
         for atOnce in [1, 16, 64] {
             let loop = try CurlLoopPeer(url: url, roots: roots, atOnce: atOnce)
@@ -20,6 +25,7 @@ struct TransportBenchmark {
             var subjects = [
                 Subject("C loop") { try loop.rate(seconds: seconds) },
                 Subject("HTTPTransport") { try await curlTransport.rate(atOnce: atOnce, seconds: seconds) },
+                Subject("ApproovSession") { try await approovSession.rate(atOnce: atOnce, seconds: seconds) },
                 Subject("AsyncHTTPClient") { try await asyncHTTPClient.rate(atOnce: atOnce, seconds: seconds) },
             ]
             if options.withUrlSession {

@@ -1,0 +1,150 @@
+import Approov
+import Attestation
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+
+/// (e) Attestations a second of an authority that has one processor, and what a first call waits for.
+struct AuthorityBenchmark {
+    let options: Options
+
+    func run() async throws -> [Figure] {
+        try await attestations() + firstCalls()
+    }
+
+    private func attestations() async throws -> [Figure] {
+        let backend = try BackendProcess(options: options, processor: 0)
+        defer { backend.stop() }
+        let load = try AttestationLoad(configuration: InitialConfiguration(backend.configuration))
+        defer { load.remove() }
+        var figures: [Figure] = []
+        for atOnce in [1, 16, 64] {
+            var used: [Double] = []
+            let subject = Subject("authority on one core") {
+                let before = backend.processorSeconds
+                let (count, elapsed) = try await load.run(atOnce: atOnce, seconds: options.seconds)
+                used.append((backend.processorSeconds - before) / Double(count) * 1e6)
+                return Double(count) / elapsed
+            }
+            figures += try await Comparison(group: "authority", scenario: "attestations, \(atOnce) at once", unit: .perSecond, peers: [])
+                .run([subject], options: options)
+            figures.append(
+                Figure(
+                    group: "authority", scenario: "processor time, \(atOnce) at once", name: "authority on one core",
+                    value: median(used) * 1_000, unit: .nanoseconds, rounds: used.map { $0 * 1_000 }))
+        }
+        return figures
+    }
+
+    private func firstCalls() async throws -> [Figure] {
+        let backend = try BackendProcess(options: options)
+        defer { backend.stop() }
+        let request = try ProtectedApp.request(backend.api + "/five")
+        guard let url = request.url else { throw BenchmarkError("no URL") }
+        let anchors = try TrustAnchors(pem: InitialConfiguration(backend.configuration).hostRoots())
+        func call(prefetching: Bool) async throws -> Double {
+            let app = try ProtectedApp(backend)
+            defer { app.remove() }
+            if prefetching {
+                app.session.prefetch(for: url, binding: ProtectedApp.authorization)
+                while app.service.cachedTokenCount == 0 { try await Task.sleep(for: .milliseconds(2)) }
+            }
+            return try await seconds { try await ApproovSessionClient(session: app.session, request: request).get() } * 1_000
+        }
+        let subjects = [
+            Subject("first call, nothing prefetched") { try await call(prefetching: false) },
+            Subject("first call, token prefetched") { try await call(prefetching: true) },
+            Subject("HTTPTransport alone, new connection") {
+                let client = try CurlTransportClient(url: backend.api + "/five", roots: anchors)
+                defer { client.shutdown() }
+                return try await seconds { try await client.get() } * 1_000
+            },
+        ]
+        return try await Comparison(
+            group: "authority", scenario: "latency", unit: .milliseconds, peers: ["HTTPTransport alone, new connection"]
+        ).run(subjects, options: options)
+    }
+}
+
+extension InitialConfiguration {
+    /// The roots of the first host that brings its own.
+    func hostRoots() throws -> String {
+        let hosts = try ConfigurationState(initial: self).accepted.hosts
+        guard let roots = hosts.values.compactMap(\.trustRoots).first else { throw BenchmarkError("no host has roots of its own") }
+        return roots
+    }
+}
+
+/// Apps that attest over and over, each with the challenge of its last result: one round trip an attestation, as a refresh is.
+struct AttestationLoad {
+    private let transport: CurlTransport
+    private let policy: TrustPolicy
+    private let account: String
+    private let authority: String
+    private let version: Int64
+    private let attester: InstallationAttester
+    private let state: URL
+
+    init(configuration: InitialConfiguration) throws {
+        transport = try CurlTransport()
+        account = configuration.account
+        version = try ConfigurationState(initial: configuration).accepted.version
+        authority = configuration.authority.absoluteString
+        let anchors = try configuration.trustRoots.map { try TrustAnchors(pem: $0) } ?? TrustAnchors.system()
+        let pins = try Set(configuration.authorityPins.map { try Pin($0) })
+        guard let host = configuration.authority.host() else { throw BenchmarkError("the authority has no host") }
+        policy = TrustPolicy(
+            rules: try HostMap([(try HostPattern(host), TrustRule(evaluators: [try PublicKeysTrustEvaluator(pins: pins)]))]),
+            defaultAnchors: anchors)
+        state = FileManager.default.temporaryDirectory.appending(path: "approov-benchmark-\(UUID().uuidString)")
+        attester = try InstallationAttester(stateDirectory: state)
+    }
+
+    func remove() {
+        transport.shutdown()
+        try? FileManager.default.removeItem(at: state)
+    }
+
+    func run(atOnce: Int, seconds: Double) async throws -> (count: Int, elapsed: Double) {
+        let clock = ContinuousClock()
+        let start = clock.now
+        let end = start + .seconds(seconds)
+        let count = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<atOnce {
+                group.addTask {
+                    // A round begins with a fresh challenge; the one of the last round has been redeemed.
+                    var challenge = try Challenge(json: await post("/v1/challenges", body: [], type: "application/json"))
+                    var count = 0
+                    while clock.now < end {
+                        challenge = try await attest(challenge)
+                        count += 1
+                    }
+                    return count
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        return (count, (clock.now - start) / .seconds(1))
+    }
+
+    private func attest(_ challenge: Challenge) async throws -> Challenge {
+        let evidence = try await attester.evidence(
+            for: EvidenceRequest(
+                challenge: challenge.value, audience: authority, account: account, host: "localhost",
+                payHash: Binding.payHash(of: ProtectedApp.authorization), sdkVersion: "benchmark", configVersion: version))
+        let result = try AttestationResult(json: await post("/v1/attestations", body: Array(evidence.utf8), type: Evidence.mediaType))
+        guard let next = result.challenge else { throw BenchmarkError("the result has no challenge for the next attestation") }
+        return next
+    }
+
+    private func post(_ path: String, body: [UInt8], type: String) async throws -> JSONValue {
+        let response = try await transport.send(
+            TransportRequest(
+                url: TransportURL(authority + path), method: .post, headerFields: [.contentType: type], body: .bytes(body), policy: policy))
+        let bytes = try await response.body.collect(upTo: 1 << 20)
+        guard response.status == 200 else { throw BenchmarkError("the authority answered \(path) with \(response.status)") }
+        return try JSONValue(parsing: bytes, limit: 1 << 20)
+    }
+}

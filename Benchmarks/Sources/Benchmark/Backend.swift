@@ -1,0 +1,111 @@
+import ApproovServer
+import ApproovTesting
+import ArgumentParser
+import Attestation
+import CertificatePinning
+import Foundation
+import HTTPTypes
+
+/// The other side, in a process of its own: an authority on a real store, and an API that is protected by it.
+///
+/// Prints one line of JSON when both listen and ends when its input does.
+struct Backend: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "backend", shouldDisplay: false)
+
+    @OptionGroup var options: Options
+
+    func run() async throws {
+        let authority = try await TestAuthority.start(host: "authority.localhost")
+        let root = try TestPKI.root()
+        let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: root)
+        var pins = [leaf.pin.description, root.pin.description]
+        var roots = root.pem
+        if let path = options.leaf { pins += try PublicKeyFile.pins(inFile: path).map(\.description) }
+        if let path = options.roots { roots += try String(contentsOfFile: path, encoding: .utf8) }
+        try await authority.store.addHost("localhost", settings: HostSettings(pins: pins, trustRoots: roots))
+        try await authority.store.addRegistration(
+            ExecutableMeasurement.sha256(ofFileAt: URL(filePath: "/proc/self/exe")), label: "benchmark")
+
+        let api = try await TestHTTPServer.start(certificate: leaf) { request in try await Self.answer(request) }
+        let ready = Ready(configuration: String(decoding: try await authority.initialConfiguration().serialized, as: UTF8.self), api: api.url)
+        FileHandle.standardOutput.write(try JSONEncoder().encode(ready) + Data("\n".utf8))
+        await withCheckedContinuation { continuation in
+            Thread { while readLine() != nil {} ; continuation.resume() }.start()
+        }
+        await api.stop()
+        await authority.stop()
+    }
+
+    /// What the parent is told.
+    struct Ready: Codable {
+        let configuration: String
+        let api: String
+    }
+
+    /// `GET /zeros` gives as many bytes as its query says, `POST` swallows and answers how many they were, all else gets five bytes.
+    private static func answer(_ request: TestRequest) async throws -> TestResponse {
+        if request.method == .post {
+            var count = 0
+            for try await piece in request.body { count += piece.count }
+            return TestResponse(text: "\(count)")
+        }
+        guard request.path == "/zeros", let query = request.target.split(separator: "?").last, let length = Int(query) else {
+            return TestResponse(text: "hello")
+        }
+        let piece = [UInt8](repeating: 0, count: 64 * 1024)
+        return TestResponse(length: length) { index in
+            let left = length - index * piece.count
+            return left <= 0 ? nil : left < piece.count ? Array(piece.prefix(left)) : piece
+        }
+    }
+}
+
+/// The parent's side of ``Backend``.
+final class BackendProcess {
+    let configuration: String
+    let api: String
+    private let process: Process
+    private let input: Pipe
+
+    /// - Parameter processor: The one processor it keeps to; any by default.
+    init(options: Options, processor: Int? = nil) throws {
+        process = Process()
+        let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        var arguments = ["backend"]
+        if let processor {
+            process.executableURL = URL(filePath: "/usr/bin/taskset")
+            arguments = ["--cpu-list", "\(processor)", executable.path(percentEncoded: false)] + arguments
+        } else {
+            process.executableURL = executable
+        }
+        if let roots = options.roots { arguments += ["--roots", roots] }
+        if let leaf = options.leaf { arguments += ["--leaf", leaf] }
+        process.arguments = arguments
+        input = Pipe()
+        let output = Pipe()
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        var line = Data()
+        while line.last != UInt8(ascii: "\n") {
+            let part = output.fileHandleForReading.availableData
+            guard !part.isEmpty else { throw BenchmarkError("the backend did not start") }
+            line += part
+        }
+        let ready = try JSONDecoder().decode(Backend.Ready.self, from: line)
+        (configuration, api) = (ready.configuration, ready.api)
+    }
+
+    /// Seconds of processor time that it has used.
+    var processorSeconds: Double {
+        let fields = (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8))?
+            .split(separator: ")").last?.split(separator: " ") ?? []
+        guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return .nan }
+        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    func stop() {
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+}
