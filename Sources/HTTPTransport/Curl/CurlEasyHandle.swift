@@ -1,18 +1,45 @@
 import CLibCurl
 import Synchronization
 
-/// Owns one libcurl easy handle.
+/// Owns one libcurl easy handle, with the options that never change and the shape of the last request.
 ///
 /// `@unchecked Sendable`: an easy handle may be used on any thread, by one at a time; whoever holds the transfer is that one.
 final class CurlEasyHandle: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
+    /// The transfer that libcurl's callbacks serve. It holds the handle for as long as libcurl may call.
+    unowned(unsafe) var transfer: CurlTransfer?
+    /// What is set beside the fixed options; nil when nothing is.
+    private var shape: CurlRequestShape?
 
-    init?() {
-        guard let pointer = curl_easy_init() else { return nil }
+    init() throws(TransportError) {
+        guard let pointer = curl_easy_init() else {
+            throw TransportError(.internalError, "libcurl could not make a handle; the process may be out of memory")
+        }
         self.pointer = pointer
+        try setFixedOptions()
     }
 
     deinit { curl_easy_cleanup(pointer) }
+
+    /// Brings the handle to a request's shape: nothing to do where the last request had the same one, anew otherwise, so that no
+    /// option of an earlier request can linger.
+    func take(shape wanted: CurlRequestShape) throws(TransportError) {
+        guard shape != wanted else { return }
+        if shape != nil {
+            shape = nil
+            curl_easy_reset(pointer)
+            try setFixedOptions()
+        }
+        try wanted.apply(to: self)
+        shape = wanted
+    }
+
+    /// Lets go of what belongs to the request that is over.
+    func forgetRequest() {
+        transfer = nil
+        clibcurl_set_list(pointer, CURLOPT_HTTPHEADER, nil)
+        if shape?.content == .small { clibcurl_set_pointer(pointer, CURLOPT_COPYPOSTFIELDS, nil) }
+    }
 
     func set(_ option: CURLoption, _ value: Int) throws(TransportError) {
         try check(clibcurl_set_long(pointer, option, value), option)
@@ -43,21 +70,18 @@ final class CurlEasyHandle: @unchecked Sendable {
     }
 }
 
-/// Easy handles that are kept for the next request: to reset one costs a fraction of making one.
+/// Easy handles that are kept for the next request: to make one and set its options costs more than the request's other work.
 final class CurlEasyHandlePool: Sendable {
     private static let capacity = 128
     private let idle = Mutex<[CurlEasyHandle]>([])
 
     func take() throws(TransportError) -> CurlEasyHandle {
         if let handle = idle.withLock({ $0.popLast() }) { return handle }
-        guard let handle = CurlEasyHandle() else {
-            throw TransportError(.internalError, "libcurl could not make a handle; the process may be out of memory")
-        }
-        return handle
+        return try CurlEasyHandle()
     }
 
     func give(back handle: CurlEasyHandle) {
-        curl_easy_reset(handle.pointer)
+        handle.forgetRequest()
         idle.withLock { idle in
             if idle.count < Self.capacity { idle.append(handle) }
         }

@@ -19,6 +19,7 @@ final class CurlLoop {
     private var readyHeads: [CurlTransfer] = []
     private var messages: [CurlMailbox.Message] = []
     private var isStopping = false
+    private var hasWokenReaders = false
     private var nextSweep: UInt64 = .max
 
     /// The pool number that stands for the mailbox in epoll's events.
@@ -50,6 +51,11 @@ final class CurlLoop {
             runTimers()
             reap()
             sweep()
+            if hasWokenReaders {
+                hasWokenReaders = false
+                // sched_yield()
+            }
+            for pool in pools.values { pool.registerChanges() }
             let timeout = mailbox.mayFallAsleep() ? millisecondsToSleep() : 0
             let count = epoll_wait(epoll, events, Int32(capacity), timeout)
             now = Self.clock()
@@ -154,11 +160,12 @@ final class CurlLoop {
             while clibcurl_multi_next_done(pool.multi, &easy, &code) != 0 {
                 var pointer: UnsafeMutableRawPointer?
                 guard let easy, clibcurl_get_pointer(easy, CURLINFO_PRIVATE, &pointer) == CURLE_OK, let pointer else { continue }
-                let transfer = Unmanaged<CurlTransfer>.fromOpaque(pointer).takeUnretainedValue()
+                guard let transfer = CurlEasyHandle.transfer(of: pointer) else { continue }
                 remove(transfer).finish(code)
             }
         }
         guard !readyHeads.isEmpty else { return }
+        hasWokenReaders = true
         for transfer in readyHeads { transfer.deliverHead() }
         readyHeads.removeAll(keepingCapacity: true)
     }

@@ -17,7 +17,8 @@ final class CurlPool {
     /// When the last transfer ended, in the driver's nanoseconds.
     var idleSince: UInt64
     private let epoll: Int32
-    private var watched: Set<Int32> = []
+    private var watched: [Int32: (wanted: UInt32, registered: UInt32)] = [:]
+    private var changed: [Int32] = []
     private unowned let loop: CurlLoop
 
     init(policy: TrustPolicy, number: UInt32, loop: CurlLoop, configuration: CurlTransportConfiguration) throws(TransportError) {
@@ -63,20 +64,33 @@ final class CurlPool {
     /// Follows libcurl's wish to be told about a socket.
     private func watch(_ socket: Int32, _ what: Int32) -> Int32 {
         if what == CURL_POLL_REMOVE {
-            // The socket may be closed already; then the kernel has forgotten it by itself.
-            if watched.remove(socket) != nil { _ = clibcurl_epoll_control(epoll, Int32(clibcurl_epoll_delete), socket, 0, 0) }
+            // At once: libcurl closes the socket next, and its number may come back as another's.
+            if let entry = watched.removeValue(forKey: socket), entry.registered != 0 {
+                _ = clibcurl_epoll_control(epoll, Int32(clibcurl_epoll_delete), socket, 0, 0)
+            }
             return 0
         }
         var events: UInt32 = 0
         if what & CURL_POLL_IN != 0 { events |= UInt32(clibcurl_epoll_in) }
         if what & CURL_POLL_OUT != 0 { events |= UInt32(clibcurl_epoll_out) }
-        let tag = UInt64(number) << 32 | UInt64(UInt32(bitPattern: socket))
-        let (first, second) =
-            watched.insert(socket).inserted
-            ? (clibcurl_epoll_add, clibcurl_epoll_modify) : (clibcurl_epoll_modify, clibcurl_epoll_add)
-        if clibcurl_epoll_control(epoll, Int32(first), socket, events, tag) == 0 { return 0 }
-        // A descriptor number that was closed and given out again behind our back.
-        return clibcurl_epoll_control(epoll, Int32(second), socket, events, tag) == 0 ? 0 : -1
+        let registered = watched[socket]?.registered ?? 0
+        watched[socket] = (events, registered)
+        if events != registered { changed.append(socket) }
+        return 0
+    }
+
+    /// Tells the kernel what libcurl wants to know by now.
+    ///
+    /// Not when libcurl says it: between two waits it turns writing on and off again for each request.
+    func registerChanges() {
+        guard !changed.isEmpty else { return }
+        for socket in changed {
+            guard let (wanted, registered) = watched[socket], wanted != registered else { continue }
+            let tag = UInt64(number) << 32 | UInt64(UInt32(bitPattern: socket))
+            let operation = registered == 0 ? clibcurl_epoll_add : clibcurl_epoll_modify
+            if clibcurl_epoll_control(epoll, Int32(operation), socket, wanted, tag) == 0 { watched[socket] = (wanted, wanted) }
+        }
+        changed.removeAll(keepingCapacity: true)
     }
 
     func act(on socket: Int32, _ events: UInt32) {

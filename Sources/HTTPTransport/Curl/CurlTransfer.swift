@@ -15,8 +15,8 @@ final class CurlTransfer: @unchecked Sendable {
     let terms: TrustHook.Terms?
     let options: TransferOptions
     let isIdempotent: Bool
-    /// Header and proxy lists that libcurl borrows for as long as the transfer lives.
-    var borrowedLists: [UnsafeMutablePointer<curl_slist>] = []
+    /// The header lines, which libcurl borrows for as long as the transfer lives.
+    var headers: UnsafeMutablePointer<curl_slist>?
 
     // The driver's.
     unowned(unsafe) var loop: CurlLoop?
@@ -50,7 +50,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     deinit {
         handles.give(back: easy)
-        for list in borrowedLists { curl_slist_free_all(list) }
+        curl_slist_free_all(headers)
     }
 
     /// Whether the task that asked has been cancelled; it may be before the driver hears of the transfer.

@@ -1,0 +1,110 @@
+import CLibCurl
+import HTTPTypes
+
+/// All that is set on an easy handle for a request but its URL, its fields and its content.
+///
+/// Most requests of a program have the same shape, so that their handles need not be set up anew.
+struct CurlRequestShape: Equatable {
+    enum Content: Equatable {
+        case none
+        /// Copied into the handle.
+        case small
+        /// Read through the upload callbacks; -1: length unknown.
+        case streamed(length: Int)
+    }
+
+    /// Content up to this many bytes is copied into the handle.
+    static let smallLimit = 16_384
+
+    let isSecure: Bool
+    /// False only for a rule that validates nothing (DisabledTrustEvaluator).
+    let verifiesHost: Bool
+    let method: HTTPRequest.Method
+    let content: Content
+    let connectMilliseconds: Int
+    let totalMilliseconds: Int
+    let proxy: ProxyConfiguration?
+    /// The encodings to offer and undo; nil: none.
+    let contentEncodings: String?
+
+    init(_ request: TransportRequest, upload: CurlUpload, terms: TrustHook.Terms?, library: CurlLibrary) {
+        isSecure = request.url.isSecure
+        verifiesHost = terms?.rule.validatesPath ?? true
+        method = request.method
+        content =
+            switch upload.source {
+            case .none: .none
+            case .bytes(let bytes) where bytes.count <= Self.smallLimit && request.options.onUpload == nil: .small
+            case .bytes, .file, .stream: .streamed(length: upload.length ?? -1)
+            }
+        connectMilliseconds = request.options.connectTimeout.wholeMilliseconds
+        // 0 is libcurl's "none".
+        totalMilliseconds = request.options.totalTimeout?.wholeMilliseconds ?? 0
+        proxy = request.options.proxy
+        contentEncodings = upload.offersDecoding ? library.contentEncodings : nil
+    }
+
+    func apply(to easy: CurlEasyHandle) throws(TransportError) {
+        try easy.set(CURLOPT_PROTOCOLS_STR, isSecure ? "https" : "http")
+        try easy.set(CURLOPT_SSL_VERIFYHOST, verifiesHost ? 2 : 0)
+        try easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds)
+        try easy.set(CURLOPT_TIMEOUT_MS, totalMilliseconds)
+        if let contentEncodings { try easy.set(CURLOPT_ACCEPT_ENCODING, contentEncodings) }
+        try setProxy(of: easy)
+        try setContent(of: easy)
+    }
+
+    private func setProxy(of easy: CurlEasyHandle) throws(TransportError) {
+        guard let proxy else {
+            // An empty string, not nil: nil lets libcurl read the environment.
+            try easy.set(CURLOPT_PROXY, "")
+            try easy.set(CURLOPT_NOPROXY, "*")
+            return
+        }
+        guard (1...65_535).contains(proxy.port) else {
+            throw TransportError(.unsupported, "a proxy's port must be a number from 1 to 65535")
+        }
+        let scheme =
+            switch proxy.kind {
+            case .http: "http"
+            case .socks5: "socks5h"
+            }
+        try easy.set(CURLOPT_PROXY, "\(scheme)://\(proxy.host.urlText):\(proxy.port)")
+        try easy.set(CURLOPT_NOPROXY, "")
+    }
+
+    private func setContent(of easy: CurlEasyHandle) throws(TransportError) {
+        switch content {
+        case .none where method == .get:
+            try easy.set(CURLOPT_HTTPGET, 1)
+            return
+        case .none where method == .head:
+            try easy.set(CURLOPT_NOBODY, 1)
+            return
+        case .none where method == .post || method == .put || method == .patch:
+            // Methods that give content a meaning say that there is none (RFC 9110 section 8.6).
+            try easy.set(CURLOPT_POST, 1)
+            try easy.setLarge(CURLOPT_POSTFIELDSIZE_LARGE, 0)
+            try easy.set(CURLOPT_COPYPOSTFIELDS, "")
+        case .none:
+            break
+        case .small:
+            try easy.set(CURLOPT_POST, 1)
+        case .streamed(let length):
+            try easy.set(CURLOPT_UPLOAD, 1)
+            try easy.setLarge(CURLOPT_INFILESIZE_LARGE, length)
+            try easy.set(CURLOPT_UPLOAD_BUFFERSIZE, 65_536)
+            try easy.setUploadCallbacks()
+        }
+        try easy.set(CURLOPT_CUSTOMREQUEST, method.rawValue)
+    }
+}
+
+extension Duration {
+    /// For libcurl's timeouts, where 0 would mean "none": at least 1, at most what its 32 bits hold.
+    var wholeMilliseconds: Int {
+        let (seconds, attoseconds) = components
+        guard seconds < 2_000_000 else { return 2_000_000_000 }
+        return max(1, Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
+    }
+}
