@@ -6,7 +6,9 @@ import Synchronization
 /// `@unchecked Sendable`: an easy handle may be used on any thread, by one at a time; whoever holds the transfer is that one.
 final class CurlEasyHandle: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
-    /// The transfer that libcurl's callbacks serve. It holds the handle for as long as libcurl may call.
+    /// The transfer that libcurl's callbacks serve.
+    ///
+    /// It holds the handle for as long as libcurl may call.
     unowned(unsafe) var transfer: CurlTransfer?
     /// What is set beside the fixed options; nil when nothing is.
     private var shape: CurlRequestShape?

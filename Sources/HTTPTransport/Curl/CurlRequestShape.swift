@@ -1,4 +1,5 @@
 import CLibCurl
+import CertificatePinning
 import HTTPTypes
 
 /// All that is set on an easy handle for a request but its URL, its fields and its content.

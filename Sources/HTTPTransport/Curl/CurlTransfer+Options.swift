@@ -33,8 +33,8 @@ extension CurlTransfer {
             // The semicolon is libcurl's notation for a field without a value.
             try addHeader(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
         }
-        if case .none = upload.source {} else {
-            // libcurl would add these on its own.
+        if request.method != .get, request.method != .head {
+            // libcurl would add these on its own where there is content, or could be.
             if request.headerFields[.contentType] == nil { try addHeader("Content-Type:") }
             try addHeader("Expect:")
         }

