@@ -136,7 +136,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ApproovTests",
-            dependencies: ["Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPTransport", crypto, httpTypes],
+            dependencies: ["Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPTransport", crypto, httpTypes, logging],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovServerTests",

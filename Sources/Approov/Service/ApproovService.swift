@@ -130,6 +130,9 @@ public final class ApproovService: Sendable {
     /// The number of tokens in the cache.
     public var cachedTokenCount: Int { tokens.count }
 
+    /// Whether a fetch is under way.
+    var isFetching: Bool { !tokens.isIdle }
+
     /// The token, if it can be had without waiting.
     func cachedToken(for host: ProtectedHost, binding: String?) -> TokenFetchResult? {
         tokens.cached(TokenKey(host: host, binding: binding))

@@ -111,29 +111,3 @@ final class AuthorityExchange: Sendable {
             .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
     }
 }
-
-/// The Retry-After header (RFC 9110 section 10.2.3).
-enum RetryAfter {
-    /// The time to wait; nil for a value that is neither seconds nor a date.
-    static func duration(_ value: String, now: Date) -> Duration? {
-        let text = value.trimmingCharacters(in: .whitespaces)
-        if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-            // More digits than this is longer than anybody waits.
-            return .seconds(Int64(text.prefix(9)) ?? 0)
-        }
-        guard let date = HTTPDate.date(text) else { return nil }
-        return .seconds(max(0, min(date.timeIntervalSince(now), 86_400)))
-    }
-}
-
-/// The preferred form of a date in HTTP (RFC 9110 section 5.6.7).
-enum HTTPDate {
-    static func date(_ text: String) -> Date? {
-        let format = Date.VerbatimFormatStyle(
-            format: """
-                \(weekday: .abbreviated), \(day: .twoDigits) \(month: .abbreviated) \(year: .defaultDigits) \
-                \(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\(minute: .twoDigits):\(second: .twoDigits) 'GMT'
-                """, locale: Locale(identifier: "en_US_POSIX"), timeZone: .gmt, calendar: Calendar(identifier: .gregorian))
-        return try? Date(text, strategy: format.parseStrategy)
-    }
-}

@@ -50,6 +50,12 @@ final class TokenCache: Sendable {
     /// The number of tokens.
     var count: Int { state.withLock { $0.count } }
 
+    /// The number of callers that wait.
+    var waiterCount: Int { state.withLock { $0.waiterCount } }
+
+    /// Whether no fetch is under way.
+    var isIdle: Bool { state.withLock { $0.flightCount == 0 } }
+
     /// The token, if it is there: costs one lock.
     func cached(_ key: TokenKey) -> TokenFetchResult? {
         let now = time.uptime
@@ -140,10 +146,10 @@ final class TokenCache: Sendable {
         alarm.withLock { alarm in
             if let alarm, alarm.at <= due { return }
             alarm?.task.cancel()
-            let delay = max(.zero, due - time.uptime)
             // Weak: a sleeping alarm must not keep alive a cache that nobody uses any more.
             let task = Task.detached { [weak self, time] in
-                guard (try? await time.sleep(for: delay)) != nil else { return }
+                // Counted from when the task runs, which may be later than when it was made.
+                guard (try? await time.sleep(for: max(.zero, due - time.uptime))) != nil else { return }
                 self?.ring()
             }
             alarm = Alarm(at: due, task: task)

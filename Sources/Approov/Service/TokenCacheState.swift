@@ -70,6 +70,9 @@ struct TokenCacheState<Waiter> {
     /// The number of fetches under way.
     var flightCount: Int { flights.count }
 
+    /// The number of waiters.
+    var waiterCount: Int { flights.values.reduce(0) { $0 + $1.waiters.count } }
+
     /// A number for a waiter.
     mutating func newID() -> UInt64 {
         lastID += 1

@@ -9,9 +9,13 @@ struct TokenKey: Hashable, Sendable {
     /// Tokens for oblivious hosts identify nobody and are kept apart.
     let isOblivious: Bool
 
+    init(host: String, payHash: String?, isOblivious: Bool) {
+        self.host = host
+        self.payHash = payHash
+        self.isOblivious = isOblivious
+    }
+
     init(host: ProtectedHost, binding: String?) {
-        self.host = host.name
-        payHash = binding.map(Binding.payHash)
-        isOblivious = host.settings.oblivious
+        self.init(host: host.name, payHash: binding.map(Binding.payHash), isOblivious: host.settings.oblivious)
     }
 }

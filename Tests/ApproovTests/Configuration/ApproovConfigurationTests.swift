@@ -1,0 +1,127 @@
+import Approov
+import ApproovTesting
+import Attestation
+import Crypto
+import Foundation
+import Glibc
+import Testing
+
+@Suite struct ApproovConfigurationTests {
+    let account: TestAccount
+
+    init() throws { account = try TestAccount() }
+
+    private func text() throws -> String { String(decoding: try account.initial().serialized, as: UTF8.self) }
+
+    @Test("a sound configuration is read from text and from a file")
+    func sound() throws {
+        let text = try text()
+        let configuration = try ApproovConfiguration(text)
+        #expect(configuration.initial.account == "test-account")
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "approov-initial.config")
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        #expect(try ApproovConfiguration(contentsOf: file).initial.serialized == configuration.initial.serialized)
+    }
+
+    @Test("text that is no configuration is refused", arguments: ["", " \n", "{", "[]", "null", "{}", "hello", "{\"account\":\"a\"}"])
+    func malformed(_ text: String) {
+        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(text) }
+    }
+
+    @Test("trailing data, a repeated member and a text beyond 256 KiB are refused")
+    func strict() throws {
+        let sound = try text()
+        for text in [
+            sound + "x", sound.replacing("{\"account\"", with: "{\"account\":\"b\",\"account\"", maxReplacements: 1),
+            sound + String(repeating: " ", count: 256 << 10),
+        ] {
+            #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(text) }
+        }
+    }
+
+    @Test("the inner configuration of another account, or signed by another key, is refused")
+    func foreign() throws {
+        let other = try TestAccount()
+        let signature = try other.signed(other.configuration())
+        #expect(throws: (any Error).self) {
+            try InitialConfiguration(
+                account: account.name, epoch: 1, authority: try #require(URL(string: TestAccount.authority)),
+                authorityPins: [TestAccount.pinA, TestAccount.pinB], configKeys: [PublicJWK(account.key.publicKey)],
+                configuration: signature)
+        }
+        let renamed = try text().replacing("\"account\":\"test-account\"", with: "\"account\":\"someone-else\"")
+        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(renamed) }
+    }
+
+    @Test(
+        "a malformed pin is refused, and the message names it",
+        arguments: ["sha256/AAAA", "sha1/" + TestAccount.pinA.dropFirst(7), "sha256/ " + TestAccount.pinA.dropFirst(7), "", "sha256/"])
+    func pins(_ pin: String) throws {
+        let text = try text().replacing(TestAccount.pinA, with: pin)
+        #expect {
+            try ApproovConfiguration(text)
+        } throws: { error in
+            "\(error)".contains("authorityPins") && (error as? ApproovError)?.code == .configurationError
+        }
+    }
+
+    @Test(
+        "a host that no pattern can be made of is refused whole",
+        arguments: ["*", "*.com", "a b.test", "x@api.test", "127.1", "0x7f000001", "api..test", "-a.test", "%61pi.test", "*.127.0.0.1"])
+    func hosts(_ host: String) throws {
+        let account = account
+        #expect(throws: (any Error).self) {
+            try ApproovConfiguration(account.initial(account.configuration(hosts: ["api.test": .pinned, host: .pinned])))
+        }
+    }
+
+    @Test("two entries for one host in two spellings are refused")
+    func duplicates() throws {
+        #expect(throws: ApproovError(.configurationError, "")) {
+            try ApproovConfiguration(account.initial(account.configuration(hosts: ["api.test": .pinned, "API.test.": .pinned])))
+        }
+    }
+
+    @Test("roots that are no certificates are refused, for a host and for the authority")
+    func roots() throws {
+        let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+        #expect(throws: ApproovError(.configurationError, "")) {
+            try ApproovConfiguration(account.initial(account.configuration(hosts: ["api.test": .pinned.with { $0.trustRoots = broken }])))
+        }
+        let text = try text().replacing(
+            String(decoding: JSONValue.string(account.root.pem).serialized(), as: UTF8.self),
+            with: String(decoding: JSONValue.string(broken).serialized(), as: UTF8.self))
+        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(text) }
+    }
+
+    @Test("a file that is missing, a folder, a FIFO, unreadable or too large is refused without a wait")
+    func files() throws {
+        let folder = try TemporaryFolder()
+        #expect {
+            try ApproovConfiguration(contentsOf: folder.url.appending(path: "missing"))
+        } throws: {
+            "\($0)".contains("missing")
+        }
+        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(contentsOf: folder.url) }
+        #expect(mkfifo(folder.path("fifo"), 0o600) == 0)
+        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(contentsOf: folder.url.appending(path: "fifo")) }
+        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(contentsOf: URL(filePath: "/dev/zero")) }
+        try Data(count: (256 << 10) + 1).write(to: folder.url.appending(path: "large"))
+        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(contentsOf: folder.url.appending(path: "large")) }
+        #expect(throws: ApproovError(.configurationError, "")) {
+            try ApproovConfiguration(contentsOf: try #require(URL(string: "https://api.test/approov-initial.config")))
+        }
+    }
+
+    @Test("without a bundled file the error names where it was looked for and how to get one")
+    func bundled() {
+        // The tests' working directory is the repository's, which has the demo account's file once there is one.
+        do {
+            let configuration = try ApproovConfiguration.bundled()
+            #expect(!configuration.initial.account.isEmpty)
+        } catch {
+            #expect("\(error)".contains("approov sdk -getConfig"))
+        }
+    }
+}

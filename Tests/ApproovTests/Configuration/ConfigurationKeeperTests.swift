@@ -1,0 +1,224 @@
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import Testing
+
+@testable import Approov
+
+@Suite struct ConfigurationKeeperTests {
+    let account: TestAccount
+    let clock = ManualClock()
+
+    init() throws { account = try TestAccount() }
+
+    private func keeper(_ store: any ConfigurationStore) throws -> ConfigurationKeeper {
+        try ConfigurationKeeper(initial: account.initial(), store: store, time: clock, logger: .quiet)
+    }
+
+    private func version(_ version: Int64, hosts: [String: HostSettings] = ["new.test": .pinned]) throws -> SignedConfiguration {
+        try account.signed(account.configuration(version: version, hosts: hosts))
+    }
+
+    private func firstEvent(of keeper: ConfigurationKeeper) async -> ConfigurationEvent? {
+        var events = keeper.events.stream().makeAsyncIterator()
+        return await events.next()
+    }
+
+    @Test("a newer version is stored, then in force, and announced")
+    func accepts() async throws {
+        let store = MemoryStore()
+        let keeper = try keeper(store)
+        #expect(await keeper.offer([try version(7)]))
+        #expect(keeper.current.configuration.version == 7)
+        #expect(keeper.current.protectedHost(for: try CanonicalHost("new.test")) != nil)
+        #expect(keeper.current.protectedHost(for: try CanonicalHost("api.test")) == nil)
+        #expect(store.storeCount == 1)
+        guard case .accepted(version: 7) = await firstEvent(of: keeper) else {
+            Issue.record("no event")
+            return
+        }
+        // And a restart begins with it.
+        #expect(try self.keeper(store).current.configuration.version == 7)
+    }
+
+    @Test("the version in force, offered again, changes and stores nothing")
+    func same() async throws {
+        let store = MemoryStore()
+        let keeper = try keeper(store)
+        let seven = try version(7)
+        _ = await keeper.offer([seven])
+        let before = keeper.current
+        #expect(await keeper.offer([seven]) == false)
+        #expect(keeper.current === before)
+        #expect(store.storeCount == 1)
+    }
+
+    @Test("an older version, one of another account, an expired one and one that does not compile are refused and reported")
+    func refuses() async throws {
+        let other = try TestAccount()
+        let candidates = [
+            try version(6), try other.signed(other.configuration(version: 8)),
+            try account.signed(account.configuration(version: 8, issuedAt: 1, expiresAt: 2)),
+            try account.signed(account.configuration(version: 8, epoch: 2)),
+            try version(8, hosts: ["*.com": .pinned]), try version(8, hosts: ["a.test": .pinned, "A.test": .pinned]),
+        ]
+        for candidate in candidates {
+            let store = MemoryStore()
+            let keeper = try keeper(store)
+            _ = await keeper.offer([try version(7)])
+            var events = keeper.events.stream().makeAsyncIterator()
+            _ = await events.next()
+            #expect(await keeper.offer([candidate]) == false)
+            #expect(keeper.current.configuration.version == 7)
+            #expect(store.storeCount == 1)
+            guard case .refused(let error) = await events.next() else {
+                Issue.record("no event")
+                return
+            }
+            #expect(error.code == .configurationError)
+        }
+    }
+
+    @Test("a list is accepted whole or not at all")
+    func whole() async throws {
+        let keeper = try keeper(MemoryStore())
+        #expect(await keeper.offer([try version(7), try version(6)]) == false)
+        #expect(keeper.current.configuration.version == 1)
+    }
+
+    @Test("a store that fails keeps the old one in force, is reported, and the next offer is taken")
+    func storeFails() async throws {
+        let store = MemoryStore()
+        let keeper = try keeper(store)
+        store.failure.value = CocoaError(.fileWriteOutOfSpace)
+        #expect(await keeper.offer([try version(7)]) == false)
+        #expect(keeper.current.configuration.version == 1)
+        guard case .notStored(let error) = await firstEvent(of: keeper) else {
+            Issue.record("no event")
+            return
+        }
+        #expect(error.code == .configurationError)
+        store.failure.value = nil
+        #expect(await keeper.offer([try version(7)]))
+        #expect(keeper.current.configuration.version == 7)
+    }
+
+    @Test("a stored configuration with any byte flipped is set aside and the initial one serves")
+    func flipped() async throws {
+        let store = MemoryStore()
+        _ = await (try keeper(store)).offer([try version(7)])
+        let sound = try #require(store.bytes)
+        for index in stride(from: 0, to: sound.count, by: 7) {
+            var bytes = sound
+            bytes[index] ^= 0x01
+            let store = MemoryStore(bytes)
+            let keeper = try keeper(store)
+            #expect(keeper.current.configuration.version == 1)
+            #expect(store.setAsideCount == 1)
+        }
+    }
+
+    @Test("a stored configuration cut at any length is set aside and the initial one serves")
+    func truncated() async throws {
+        let store = MemoryStore()
+        _ = await (try keeper(store)).offer([try version(7)])
+        let sound = try #require(store.bytes)
+        for count in stride(from: 0, to: sound.count, by: 11) {
+            let store = MemoryStore(Array(sound[..<count]))
+            let keeper = try keeper(store)
+            #expect(keeper.current.configuration.version == 1)
+            #expect(store.setAsideCount == 1)
+        }
+    }
+
+    @Test("a stored configuration past its date stays in force")
+    func expired() async throws {
+        let store = MemoryStore()
+        _ = await (try keeper(store)).offer([try version(7)])
+        clock.setDate(Date(timeIntervalSince1970: 1_900_000_000))
+        #expect(try keeper(store).current.configuration.version == 7)
+    }
+
+    @Test("pins past their date stay in force and are reported")
+    func pinsExpired() async throws {
+        let keeper = try keeper(MemoryStore())
+        _ = await keeper.offer([try version(7, hosts: ["api.test": .pinned.with { $0.pinsExpireAt = 1_000 }])])
+        var events = keeper.events.stream().makeAsyncIterator()
+        _ = await events.next()
+        guard case .pinsPastTheirDate(hosts: ["api.test"]) = await events.next() else {
+            Issue.record("no event")
+            return
+        }
+        let host = try CanonicalHost("api.test")
+        #expect(keeper.current.protectedHost(for: host)?.rule.evaluators.first is PublicKeysTrustEvaluator)
+    }
+
+    @Test("the file replaced by an older one while running changes nothing, and the newer one is stored again with the next")
+    func replacedOnDisk() async throws {
+        let store = MemoryStore()
+        let keeper = try keeper(store)
+        _ = await keeper.offer([try version(6)])
+        let old = store.bytes
+        _ = await keeper.offer([try version(7)])
+        store.bytes = old
+        #expect(await keeper.offer([try version(6)]) == false)
+        #expect(keeper.current.configuration.version == 7)
+        #expect(await keeper.offer([try version(8)]))
+        #expect(try self.keeper(store).current.configuration.version == 8)
+    }
+
+    @Test("what another process stored meanwhile wins when it is newer")
+    func otherProcess() async throws {
+        let store = MemoryStore()
+        let mine = try keeper(store)
+        let other = try keeper(store)
+        _ = await other.offer([try version(9)])
+        #expect(await mine.offer([try version(8)]))
+        #expect(mine.current.configuration.version == 9)
+        #expect(store.storeCount == 1)
+    }
+
+    @Test("two processes that update one folder a thousand times: every read verifies, the highest version wins")
+    func twoProcesses() async throws {
+        let folder = try TemporaryFolder()
+        let store = FileConfigurationStore(directory: folder.url)
+        let keepers = [try keeper(store), try keeper(FileConfigurationStore(directory: folder.url))]
+        let versions = try (2...101).map { try version($0) }
+        let initial = try account.initial()
+        let finished = MutexBox(false)
+        let reads = Task {
+            var count = 0
+            while !finished.value {
+                if let bytes = try store.read() {
+                    _ = try ConfigurationState(initial: initial, restoring: bytes)
+                    count += 1
+                }
+                await Task.yield()
+            }
+            return count
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for keeper in keepers {
+                group.addTask {
+                    for index in versions.indices { _ = await keeper.offer([versions[index]]) }
+                }
+            }
+        }
+        finished.value = true
+        #expect(try await reads.value > 0)
+        #expect(keepers.allSatisfy { $0.current.configuration.version == 101 })
+        #expect(try keeper(store).current.configuration.version == 101)
+    }
+
+    @Test("the authority's pins follow the configuration, and its connections stay when they do not change")
+    func authorityPins() async throws {
+        let keeper = try keeper(MemoryStore())
+        let first = keeper.current.authorityPolicy
+        _ = await keeper.offer([try version(2)])
+        #expect(keeper.current.authorityPolicy === first)
+        let pins = ["sha256/" + Base64.encode([UInt8](repeating: 1, count: 32)), TestAccount.pinA]
+        _ = await keeper.offer([try account.signed(account.configuration(version: 3, authorityPins: pins))])
+        #expect(keeper.current.authorityPolicy !== first)
+    }
+}

@@ -1,0 +1,187 @@
+import ApproovTesting
+import Attestation
+import Foundation
+import HTTPTransport
+import Testing
+
+@testable import Approov
+
+@Suite struct ApproovServiceTests {
+    let url = URL(string: "https://api.test/shapes") ?? URL(filePath: "/")
+
+    @Test("a first fetch attests once, and the next answers come from the cache")
+    func caching() async throws {
+        let world = try World()
+        let first = await world.service.fetchToken(for: url, binding: "Bearer abc")
+        #expect(first.status == .success)
+        #expect(first.arc == "IXPSB7TRK26LXE3M")
+        #expect(first.traceID.hasPrefix("trace-"))
+        #expect(try pay(ofToken: first.token) == Binding.payHash(of: "Bearer abc"))
+        let second = await world.service.fetchToken(for: url, binding: " Bearer abc\t")
+        #expect(second.token == first.token)
+        #expect(world.authority.seen.value.attestations.count == 1)
+    }
+
+    @Test("evidence names account, audience, host, hash and version, and never the bound value")
+    func evidence() async throws {
+        let world = try World()
+        _ = await world.service.fetchToken(for: url, binding: "Bearer secret-value")
+        let request = try #require(world.attester.requests.first)
+        #expect(request.account == "test-account")
+        #expect(request.audience == TestAccount.authority)
+        #expect(request.host == "api.test")
+        #expect(request.payHash == Binding.payHash(of: "Bearer secret-value"))
+        #expect(request.configVersion == 1)
+        #expect(!"\(request)".contains("secret-value"))
+    }
+
+    @Test("a thousand concurrent first requests are one attestation")
+    func singleFlight() async throws {
+        let world = try World()
+        let tokens = await withTaskGroup(of: String.self) { group in
+            for _ in 0..<1_000 { group.addTask { await world.service.fetchToken(for: url, binding: "same").token } }
+            return await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(tokens.count == 1)
+        #expect(world.authority.seen.value.attestations.count == 1)
+        #expect(world.authority.seen.value.challenges == 1)
+    }
+
+    @Test("two bindings at once get two tokens, each with its own pay")
+    func twoBindings() async throws {
+        let world = try World()
+        for round in 0..<50 {
+            async let first = world.service.fetchToken(for: url, binding: "one-\(round)")
+            async let second = world.service.fetchToken(for: url, binding: "two-\(round)")
+            #expect(try pay(ofToken: await first.token) == Binding.payHash(of: "one-\(round)"))
+            #expect(try pay(ofToken: await second.token) == Binding.payHash(of: "two-\(round)"))
+        }
+    }
+
+    @Test("the challenge of a result spares the next fetch a round trip, and is used once")
+    func nextChallenge() async throws {
+        let world = try World()
+        for number in 0..<5 { _ = await world.service.fetchToken(for: url, binding: "\(number)") }
+        #expect(world.authority.seen.value.challenges == 1)
+        let challenges = world.authority.seen.value.attestations.map(\.challenge)
+        #expect(Set(challenges).count == 5)
+    }
+
+    @Test(
+        "a challenge that the authority no longer takes is replaced, once",
+        arguments: [Problem.Name.challengeUsed, .challengeExpired, .challengeUnknown])
+    func staleChallenge(_ name: Problem.Name) async throws {
+        let world = try World()
+        _ = await world.service.fetchToken(for: url, binding: "first")
+        let refusals = MutexBox(1)
+        world.authority.script.value.fault = { request in
+            guard request.url.target == "/v1/attestations",
+                refusals.change({
+                    $0 -= 1; return $0 >= 0
+                })
+            else { return nil }
+            return .problem(name, 409, to: request)
+        }
+        #expect(await world.service.fetchToken(for: url, binding: "second").status == .success)
+        #expect(world.authority.seen.value.challenges == 2)
+
+        // For ever refused is not for ever asked.
+        refusals.value = .max
+        let result = await world.service.fetchToken(for: url, binding: "third")
+        #expect(result.status == .internalError)
+        #expect(world.attester.requests.filter { $0.payHash == Binding.payHash(of: "third") }.count <= 3)
+    }
+
+    @Test(
+        "URLs that get no token say why",
+        arguments: [
+            ("https://elsewhere.test/", TokenFetchStatus.unknownURL), ("https://open.test/", .unprotectedURL),
+            ("http://api.test/", .badURL), ("https://user@api.test/", .badURL), ("https://%61pi.test/", .badURL), ("file:///etc", .badURL),
+            ("https://2130706433/", .badURL),
+        ])
+    func noToken(_ text: String, _ status: TokenFetchStatus) async throws {
+        let world = try World(hosts: ["api.test": .pinned, "open.test": .pinned.with { $0.attested = false }])
+        let result = await world.service.fetchToken(for: try #require(URL(string: text)), binding: nil)
+        #expect(result.status == status)
+        #expect(result.token.isEmpty)
+        #expect(result.error != nil)
+        #expect(world.transport.requests.isEmpty)
+    }
+
+    @Test("a host spelled oddly is the same host", arguments: ["https://API.test/", "https://api.test./", "https://api.test:443/x"])
+    func spelling(_ text: String) async throws {
+        let world = try World()
+        let odd = await world.service.fetchToken(for: try #require(URL(string: text)), binding: nil)
+        let plain = await world.service.fetchToken(for: url, binding: nil)
+        #expect(odd.status == .success)
+        #expect(odd.token == plain.token)
+    }
+
+    @Test("hosts below an entry share its token")
+    func subdomains() async throws {
+        let world = try World(hosts: ["example.test": .pinned.with { $0.includeSubdomains = true }])
+        let below = await world.service.fetchToken(for: try #require(URL(string: "https://a.b.example.test")), binding: nil)
+        let exact = await world.service.fetchToken(for: try #require(URL(string: "https://example.test")), binding: nil)
+        #expect(below.status == .success)
+        #expect(below.token == exact.token)
+        #expect(world.attester.requests.map(\.host) == ["example.test"])
+    }
+
+    @Test("a rejection that the account lets us know comes with its reasons")
+    func rejection() async throws {
+        let world = try World()
+        world.authority.script.value.rejectionReasons = ["app-not-registered"]
+        let result = await world.service.fetchToken(for: url)
+        #expect(result.status == .rejected)
+        #expect(result.rejectionReasons == ["app-not-registered"])
+        #expect(result.arc == "IXPSB7TRK26LXE3M")
+    }
+
+    @Test("an attester that gives no evidence is an internal error and nothing is sent but the challenge")
+    func brokenAttester() async throws {
+        let world = try World(attester: ScriptedAttester { _ in throw CocoaError(.fileNoSuchFile) })
+        let result = await world.service.fetchToken(for: url)
+        #expect(result.status == .internalError)
+        #expect(result.error?.isRetryable == false)
+        #expect(world.authority.seen.value.attestations.isEmpty)
+    }
+
+    @Test("the device ID is the attester's")
+    func deviceID() throws {
+        let world = try World()
+        #expect(world.service.deviceID == world.attester.deviceID)
+    }
+
+    @Test("what a token's log line shows finds it again and cannot be used")
+    func loggableToken() async throws {
+        let world = try World()
+        let result = await world.service.fetchToken(for: url, binding: "x")
+        #expect(result.loggableToken.contains("\"sip\":\"\(Base64URL.encode(Array("signature".utf8)).prefix(6))\""))
+        #expect(result.loggableToken.contains("\"aud\":\"api.test\""))
+        #expect(!result.loggableToken.contains(Base64URL.encode(Array("signature".utf8))))
+        let none = await world.service.fetchToken(for: URL(filePath: "/"))
+        #expect(none.loggableToken == "{\"status\":\"badURL\"}")
+    }
+
+    @Test("the statuses keep the original's order")
+    func statuses() {
+        #expect(
+            TokenFetchStatus.allCases.map(\.rawValue) == [
+                "success", "noNetwork", "mitmDetected", "poorNetwork", "noApproovService", "badURL", "unknownURL", "unprotectedURL",
+                "notInitialized", "rejected", "disabled", "unknownKey", "badKey", "badPayload", "internalError",
+            ])
+    }
+
+    @Test("three token lifetimes under load: after the first, no request waits for the authority")
+    func steadyLoad() async throws {
+        let world = try World()
+        _ = await world.service.fetchToken(for: url)
+        let host = try #require(world.service.keeper.current.protectedHosts.first)
+        for _ in 1...900 {
+            world.clock.advance(by: .seconds(1))
+            #expect(world.service.cachedToken(for: host, binding: nil) != nil)
+            #expect(await eventually { !world.service.isFetching })
+        }
+        #expect((6...8).contains(world.authority.seen.value.attestations.count))
+    }
+}

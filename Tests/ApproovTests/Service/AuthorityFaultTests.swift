@@ -1,0 +1,160 @@
+import Approov
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import Testing
+
+/// What becomes of an authority that does not do as it should.
+@Suite struct AuthorityFaultTests {
+    struct Fault: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let status: TokenFetchStatus
+        let answer: @Sendable (TransportRequest) async throws -> TransportResponse
+    }
+
+    static let faults: [Fault] = [
+        Fault(testDescription: "500", status: .noApproovService) { TransportResponse(status: 500, url: $0.url) },
+        Fault(testDescription: "500 with a problem", status: .noApproovService) { .problem(.internalError, 500, to: $0) },
+        Fault(testDescription: "429", status: .noApproovService) { .problem(.rateLimited, 429, to: $0) },
+        Fault(testDescription: "404 of something else", status: .noApproovService) { TransportResponse(status: 404, url: $0.url) },
+        Fault(testDescription: "a redirect", status: .noApproovService) {
+            TransportResponse(status: 302, headerFields: [.location: "https://evil.test/"], url: $0.url)
+        },
+        Fault(testDescription: "no content", status: .noApproovService) { TransportResponse(status: 204, url: $0.url) },
+        Fault(testDescription: "HTML", status: .noApproovService) { .bytes(Array("<html>".utf8), type: "text/html", to: $0) },
+        Fault(testDescription: "no type", status: .noApproovService) {
+            TransportResponse(status: 200, url: $0.url, body: ResponseBody(bytes: Array("{}".utf8)))
+        },
+        Fault(testDescription: "garbage", status: .noApproovService) {
+            .bytes((0..<2_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }, type: "application/json", to: $0)
+        },
+        Fault(testDescription: "half a body", status: .noApproovService) {
+            .bytes(Array(#"{"challenge":"YWJ"#.utf8), type: "application/json", to: $0)
+        },
+        Fault(testDescription: "other members", status: .noApproovService) {
+            .bytes(Array(#"{"hello":1}"#.utf8), type: "application/json", to: $0)
+        },
+        Fault(testDescription: "equal members", status: .noApproovService) {
+            .bytes(Array(#"{"challenge":"YWJj","challenge":"YWJk","expiresIn":60}"#.utf8), type: "application/json", to: $0)
+        },
+        Fault(testDescription: "ten megabytes", status: .noApproovService) {
+            .bytes([UInt8](repeating: 0x20, count: 10 << 20), type: "application/json", to: $0)
+        },
+        Fault(testDescription: "ten megabytes of problem", status: .noApproovService) {
+            .bytes([UInt8](repeating: 0x20, count: 10 << 20), type: Problem.mediaType, status: 400, to: $0)
+        },
+        Fault(testDescription: "the wrong account", status: .internalError) { .problem(.wrongAccount, 403, to: $0) },
+        Fault(testDescription: "unresolved", status: .noNetwork) { _ in throw TransportError(.hostUnresolved, "no such host") },
+        Fault(testDescription: "unreachable", status: .noNetwork) { _ in throw TransportError(.connectionFailed, "refused") },
+        Fault(testDescription: "too slow to connect", status: .noNetwork) { _ in throw TransportError(.connectTimeout, "slow") },
+        Fault(testDescription: "very slow", status: .poorNetwork) { _ in throw TransportError(.totalTimeout, "slow") },
+        Fault(testDescription: "silent", status: .poorNetwork) { _ in throw TransportError(.idleTimeout, "silent") },
+        Fault(testDescription: "broken off", status: .poorNetwork) { _ in throw TransportError(.connectionLost, "reset") },
+        Fault(testDescription: "an abort in TLS", status: .poorNetwork) { _ in throw TransportError(.tlsFailed, "alert") },
+        Fault(testDescription: "a certificate that is refused", status: .mitmDetected) { _ in
+            throw TransportError(
+                .trustRefused, "refused", cause: TrustRefusal(.pinMismatch, host: "authority.test", detail: "another key"))
+        },
+        Fault(testDescription: "a body that breaks off", status: .poorNetwork) { request in
+            let body = AsyncThrowingStream<[UInt8], any Error> { continuation in
+                continuation.yield(Array(#"{"challenge""#.utf8))
+                continuation.finish(throwing: TransportError(.connectionLost, "reset"))
+            }
+            return TransportResponse(
+                status: 200, headerFields: [.contentType: "application/json"], url: request.url, body: ResponseBody(body))
+        },
+    ]
+
+    let url = URL(string: "https://api.test/shapes") ?? URL(filePath: "/")
+
+    @Test("a fault at the challenge gives its status, and the next fetch works", arguments: faults)
+    func challenge(_ fault: Fault) async throws {
+        try await check(fault, at: "/v1/challenges")
+    }
+
+    @Test("a fault at the attestation gives its status, and the next fetch works", arguments: faults)
+    func attestation(_ fault: Fault) async throws {
+        try await check(fault, at: "/v1/attestations")
+    }
+
+    private func check(_ fault: Fault, at target: String) async throws {
+        let world = try World()
+        world.authority.script.value.fault = { $0.url.target == target ? try await fault.answer($0) : nil }
+        let result = await world.service.fetchToken(for: url, binding: "Bearer secret-value")
+        #expect(result.status == fault.status)
+        #expect(result.token.isEmpty)
+        #expect(result.error?.description.contains("secret-value") == false)
+        #expect(result.error?.isRetryable == (fault.status != .internalError))
+        #expect(world.service.cachedTokenCount == 0)
+        world.authority.script.value.fault = nil
+        world.clock.advance(by: .seconds(120))
+        #expect(await world.service.fetchToken(for: url, binding: "Bearer secret-value").status == .success)
+    }
+
+    @Test("an authority that never answers is given up, whatever the transport does")
+    func neverAnswers() async throws {
+        let world = try World()
+        world.authority.script.value.fault = { _ in
+            // Not even cancellation ends this one.
+            await Task.detached { try? await Task.sleep(for: .seconds(10)) }.value
+            return nil
+        }
+        let fetch = Task { await world.service.fetchToken(for: url) }
+        await world.clock.sleepers(atLeast: 1)
+        world.clock.advance(by: .seconds(31))
+        let clock = ContinuousClock()
+        let waited = await clock.measure { #expect(await fetch.value.status == .poorNetwork) }
+        #expect(waited < .seconds(5))
+    }
+
+    @Test(
+        "Retry-After is kept to, by every host and binding, and bounded",
+        arguments: [("7", 7), ("86400", 60), ("junk", 1), ("0", 1), ("-5", 1)])
+    func retryAfter(_ value: String, _ seconds: Int) async throws {
+        let world = try World()
+        world.authority.script.value.fault = { request in
+            TransportResponse(status: 429, headerFields: [.retryAfter: value], url: request.url)
+        }
+        #expect(await world.service.fetchToken(for: url, binding: "a").status == .noApproovService)
+        world.authority.script.value.fault = nil
+        let asked = world.transport.requests.count
+        world.clock.advance(by: .seconds(seconds) - .milliseconds(1))
+        #expect(await world.service.fetchToken(for: url, binding: "b").status == .noApproovService)
+        #expect(world.transport.requests.count == asked)
+        world.clock.advance(by: .milliseconds(2))
+        #expect(await world.service.fetchToken(for: url, binding: "b").status == .success)
+    }
+
+    @Test("a date in Retry-After counts from now")
+    func retryAfterDate() async throws {
+        let world = try World()
+        world.clock.setDate(Date(timeIntervalSince1970: 1_750_000_000))
+        world.authority.script.value.fault = { request in
+            TransportResponse(status: 503, headerFields: [.retryAfter: "Sun, 15 Jun 2025 15:07:10 GMT"], url: request.url)
+        }
+        #expect(await world.service.fetchToken(for: url).status == .noApproovService)
+        world.authority.script.value.fault = nil
+        world.clock.advance(by: .seconds(29))
+        #expect(await world.service.fetchToken(for: url).status == .noApproovService)
+        world.clock.advance(by: .seconds(2))
+        #expect(await world.service.fetchToken(for: url).status == .success)
+    }
+
+    @Test("requests to the authority are bounded and go under its own pins")
+    func bounds() async throws {
+        let world = try World()
+        _ = await world.service.fetchToken(for: url)
+        for request in world.transport.requests {
+            #expect(request.options.maximumBodyBytes == 1 << 20)
+            #expect(request.options.totalTimeout == .seconds(15))
+            let rule = try request.policy.rule(for: request.url.host)
+            #expect(rule.validatesPath)
+            #expect(rule.evaluators.contains { $0 is PublicKeysTrustEvaluator })
+            #expect(request.policy.refusesUnmatchedHosts)
+            #expect(!request.headerFields.contains { $0.value.contains("secret") })
+        }
+    }
+}

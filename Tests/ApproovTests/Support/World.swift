@@ -1,0 +1,88 @@
+import Approov
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+import Logging
+
+/// An account, its authority, an API and a service, all in one process and on a clock that stands still.
+final class World: Sendable {
+    let account: TestAccount
+    let authority = SmallAuthority()
+    let clock = ManualClock()
+    let attester: ScriptedAttester
+    let store: MemoryStore
+    /// What APIs answer; by default 200 with the path as body.
+    let api = MutexBox<@Sendable (TransportRequest) async throws -> TransportResponse>({ request in
+        TransportResponse(status: 200, url: request.url, body: ResponseBody(bytes: Array(request.url.target.utf8)))
+    })
+    let transport: InProcessTransport
+    let service: ApproovService
+
+    init(
+        account: TestAccount? = nil, hosts: [String: HostSettings] = ["api.test": .pinned], store: MemoryStore = MemoryStore(),
+        attester: ScriptedAttester = ScriptedAttester(), certificates: [String: TestCertificate] = [:],
+        limits: ApproovServiceLimits = ApproovServiceLimits()
+    ) throws {
+        let account = try account ?? TestAccount()
+        self.account = account
+        self.store = store
+        self.attester = attester
+        let authority = authority
+        let api = api
+        transport = InProcessTransport(certificates: certificates) { request in
+            request.url.host.name == "authority.test"
+                ? try await authority.respond(to: request) : try await api.value(request)
+        }
+        service = try ApproovService(
+            configuration: try ApproovConfiguration(try account.initial(account.configuration(hosts: hosts))),
+            stateDirectory: FileManager.default.temporaryDirectory, attester: attester, store: store, transport: transport, clock: clock,
+            limits: limits, logger: .quiet)
+    }
+
+    /// The requests that reached an API.
+    var apiRequests: [TransportRequest] { transport.requests.filter { $0.url.host.name != "authority.test" } }
+
+    func session(
+        configuration: URLSessionConfiguration = .ephemeral, interceptors: [any RequestInterceptor] = [], bindHeader: String? = nil,
+        unboundRequests: UnboundRequests = .refused, trustManager: ApproovTrustManager? = nil, maximumRedirects: Int = 20,
+        sendsWithoutTokenWhenAuthorityIsDown: Bool = false, prefetchToken: Bool = false
+    ) throws -> ApproovSession {
+        try ApproovSession(
+            wrapping: URLSession(configuration: configuration), service: service,
+            trustManager: trustManager ?? ApproovTrustManager(anchors: .of(account.root), logger: .quiet), interceptors: interceptors,
+            bindHeader: bindHeader, unboundRequests: unboundRequests,
+            sendsWithoutTokenWhenAuthorityIsDown: sendsWithoutTokenWhenAuthorityIsDown, prefetchToken: prefetchToken,
+            maximumRedirects: maximumRedirects)
+    }
+}
+
+extension Logger {
+    static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+extension HTTPField.Name {
+    static let approovToken = HTTPField.Name("Approov-Token") ?? .authorization
+    static let approovTraceID = HTTPField.Name("Approov-TraceID") ?? .authorization
+}
+
+extension URLRequest {
+    init(_ text: String, method: String = "GET", _ headers: [String: String] = [:], body: String? = nil) {
+        self.init(url: URL(string: text) ?? URL(filePath: "/"))
+        httpMethod = method
+        allHTTPHeaderFields = headers
+        httpBody = body.map { Data($0.utf8) }
+    }
+}
+
+/// Waits until a condition holds, at most five seconds.
+func eventually(_ condition: @Sendable () async -> Bool) async -> Bool {
+    for _ in 0..<5_000 {
+        if await condition() { return true }
+        try? await Task.sleep(for: .milliseconds(1))
+    }
+    return false
+}

@@ -1,0 +1,140 @@
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import Testing
+
+@testable import Approov
+
+@Suite struct ApproovTrustManagerTests {
+    struct Marked: ServerTrustEvaluating {
+        let name: String
+        func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict { .trusted }
+    }
+
+    let account: TestAccount
+    let anchors: TrustAnchors
+
+    init() throws {
+        account = try TestAccount()
+        anchors = try TrustAnchors(pem: account.root.pem)
+    }
+
+    private func policy(
+        _ evaluators: [String: any ServerTrustEvaluating] = [:], hosts: [String: HostSettings] = [:], managedTrustRoots: [String] = [],
+        allHostsMustBeEvaluated: Bool = false
+    ) throws -> TrustPolicy {
+        let manager = ApproovTrustManager(
+            allHostsMustBeEvaluated: allHostsMustBeEvaluated, evaluators: evaluators, anchors: anchors, logger: .quiet)
+        let configuration = account.configuration(hosts: hosts, managedTrustRoots: managedTrustRoots)
+        let snapshot = try ConfigurationSnapshot(
+            configuration, initial: account.initial(configuration), authorityAnchors: anchors)
+        return try manager.policy(protecting: snapshot.protectedHosts)
+    }
+
+    private func names(_ policy: TrustPolicy, _ host: String) throws -> [String] {
+        try policy.rule(for: try CanonicalHost(host)).evaluators.map { evaluator in
+            switch evaluator {
+            case let marked as Marked: marked.name
+            case is PublicKeysTrustEvaluator: "pins"
+            case is DefaultTrustEvaluator: "path"
+            case is DisabledTrustEvaluator: "none"
+            default: "?"
+            }
+        }
+    }
+
+    @Test("a protected host's pins come before the caller's evaluator for it, however the two name it")
+    func pinsFirst() throws {
+        let below = HostSettings.pinned.with { $0.includeSubdomains = true }
+        let policy = try policy(
+            ["api.test.org": Marked(name: "exact"), "*.wide.test": Marked(name: "wide"), "deep.sub.test": Marked(name: "deep")],
+            hosts: ["api.test.org": .pinned, "a.wide.test": .pinned, "sub.test": below])
+        #expect(try names(policy, "api.test.org") == ["pins", "exact"])
+        #expect(try names(policy, "a.wide.test") == ["pins", "wide"])
+        #expect(try names(policy, "b.wide.test") == ["wide"])
+        #expect(try names(policy, "deep.sub.test") == ["pins", "deep"])
+        #expect(try names(policy, "x.deep.sub.test") == ["pins"])
+        #expect(try names(policy, "sub.test") == ["pins"])
+        #expect(try names(policy, "other.test") == [])
+        #expect(try policy.rule(for: CanonicalHost("other.test")).validatesPath)
+    }
+
+    @Test("a disabled evaluator has no effect on a protected host, and its effect on no other")
+    func disabled() throws {
+        let policy = try policy(
+            ["api.test.org": DisabledTrustEvaluator(), "**.test.com": DisabledTrustEvaluator()],
+            hosts: ["api.test.org": .pinned, "x.test.com": .pinned.with { $0.enforce = false }])
+        #expect(try names(policy, "api.test.org") == ["pins"])
+        #expect(try names(policy, "x.test.com") == ["path"])
+        #expect(try policy.rule(for: CanonicalHost("x.test.com")).validatesPath)
+        #expect(try names(policy, "y.test.com") == ["none"])
+        #expect(try policy.rule(for: CanonicalHost("y.test.com")).validatesPath == false)
+        #expect(try policy.rule(for: CanonicalHost("else.test")).validatesPath)
+    }
+
+    @Test("an empty pin list means the managed roots; a signed enforce: false means path validation alone")
+    func emptyPins() throws {
+        let policy = try policy(
+            hosts: ["managed.test": HostSettings(pins: []), "open.test": HostSettings(pins: [], enforce: false)],
+            managedTrustRoots: [TestAccount.pinA])
+        #expect(try names(policy, "managed.test") == ["pins"])
+        #expect(try names(policy, "open.test") == ["path"])
+        #expect(throws: (any Error).self) {
+            try ProtectedHost(name: "api.test", settings: HostSettings(pins: []), managedRoots: [])
+        }
+    }
+
+    @Test("roots of one's own replace the system's for that host alone")
+    func roots() throws {
+        let own = try TestPKI.root()
+        let policy = try policy(hosts: ["own.test": .pinned.with { $0.trustRoots = own.pem }, "api.test": .pinned])
+        #expect(try policy.rule(for: CanonicalHost("own.test")).anchors?.count == 1)
+        #expect(try policy.rule(for: CanonicalHost("api.test")).anchors == nil)
+        #expect(policy.defaultAnchors === anchors)
+    }
+
+    @Test("with allHostsMustBeEvaluated a host that is neither protected nor evaluated is refused")
+    func allHosts() throws {
+        let policy = try policy(["a.test": Marked(name: "a")], hosts: ["b.test": .pinned], allHostsMustBeEvaluated: true)
+        #expect(try names(policy, "a.test") == ["a"])
+        #expect(try names(policy, "b.test") == ["pins"])
+        let other = try CanonicalHost("c.test")
+        #expect {
+            try policy.rule(for: other)
+        } throws: {
+            ($0 as? TrustRefusal)?.reason == .hostNotEvaluated
+        }
+    }
+
+    @Test(
+        "an evaluator for a malformed host, or two for one host, refuse everything instead of being skipped",
+        arguments: [["*": 1], ["a b": 1], ["": 1], ["https://a.test": 1], ["A.test": 1, "a.test": 2], ["a.test:443": 1]])
+    func malformed(_ keys: [String: Int]) throws {
+        #expect(throws: ApproovError(.configurationError, "")) { try policy(keys.mapValues { Marked(name: "\($0)") }) }
+        let manager = ApproovTrustManager(evaluators: keys.mapValues { Marked(name: "\($0)") }, anchors: anchors)
+        #expect(throws: ApproovError(.configurationError, "")) {
+            try ApproovSession(service: nil, trustManager: manager, transport: InProcessTransport(status: 200))
+        }
+    }
+
+    @Test("a new configuration makes a new generation; one that says nothing new about hosts keeps the connections")
+    func generations() async throws {
+        let world = try World()
+        let source = try PolicySource(
+            manager: ApproovTrustManager(anchors: anchors, logger: .quiet), keeper: world.service.keeper)
+        let first = try source.current()
+        #expect(try source.current() === first)
+        let hosts = ["api.test": HostSettings.pinned]
+        _ = await world.service.keeper.offer([try world.account.signed(world.account.configuration(version: 2, hosts: hosts))])
+        let second = try source.current()
+        #expect(second !== first)
+        #expect(second.trust === first.trust)
+        #expect(second.snapshot?.configuration.version == 2)
+        let changed = ["api.test": HostSettings(pins: [TestAccount.pinB, TestAccount.pinA.replacing("Cg", with: "Dg")])]
+        _ = await world.service.keeper.offer([try world.account.signed(world.account.configuration(version: 3, hosts: changed))])
+        let third = try source.current()
+        #expect(third.trust.generation > second.trust.generation)
+    }
+}

@@ -1,0 +1,36 @@
+import CertificatePinning
+import Testing
+
+@testable import Approov
+
+@Suite struct PatternTableTests {
+    @Test("the patterns around one are those that hold all its hosts, the most specific first")
+    func around() {
+        #expect(
+            PatternTable<Int>.patterns(around: "a.b.test") == ["a.b.test", "*.b.test", "**.b.test", "**.test"])
+        #expect(PatternTable<Int>.patterns(around: "*.b.test") == ["*.b.test", "**.b.test", "**.test"])
+        #expect(PatternTable<Int>.patterns(around: "**.b.test") == ["**.b.test", "**.test"])
+        #expect(PatternTable<Int>.patterns(around: "localhost") == ["localhost"])
+    }
+
+    @Test("every pattern around another one matches all its hosts, and no other pattern does so")
+    func agreesWithMatching() throws {
+        let hosts = try ["b.test", "a.b.test", "x.a.b.test", "y.x.a.b.test", "z.test.org", "a.c.test"].map { try CanonicalHost($0) }
+        let texts = ["b.test", "*.b.test", "**.b.test", "a.b.test", "*.a.b.test", "**.a.b.test", "x.a.b.test", "**.c.test"]
+        for text in texts {
+            let inner = try HostPattern(text)
+            let within = hosts.filter(inner.matches)
+            let around = PatternTable<Int>.patterns(around: text)
+            for other in texts {
+                let outer = try HostPattern(other)
+                if around.contains(other) {
+                    #expect(within.allSatisfy(outer.matches), "\(other) around \(text)")
+                } else {
+                    // Patterns nest or share nothing: one that is not around another matches none of its hosts, or lies within it.
+                    let shared = within.filter(outer.matches)
+                    #expect(shared.isEmpty || PatternTable<Int>.patterns(around: other).contains(text), "\(other) beside \(text)")
+                }
+            }
+        }
+    }
+}
