@@ -141,8 +141,8 @@ let package = Package(
         .testTarget(
             name: "ApproovServerTests",
             dependencies: [
-                "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", crypto, grdb, httpTypes, hummingbird,
-                hummingbirdTesting, lifecycle, logging, nioSSL,
+                "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", crypto, grdb,
+                httpTypes, hummingbird, hummingbirdTesting, lifecycle, logging, nioCore, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -52,8 +52,8 @@ struct AttestationDesk: Sendable {
         let token = try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: verdict.isTrusted)
         let traceID = Base64URL.encode(SystemRandom.bytes(9))
         metrics.judged(verdict)
-        logger.info(
-            "evidence judged",
+        logger.log(
+            level: verdict.isTrusted ? .debug : .info, "evidence judged",
             metadata: [
                 "trace": "\(traceID)", "host": "\(entry.name)", "trusted": "\(verdict.isTrusted)",
                 "reasons": "\(verdict.reasons.map(\.rawValue).sorted().joined(separator: ","))",

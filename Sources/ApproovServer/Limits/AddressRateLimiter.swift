@@ -13,18 +13,16 @@ final class AddressRateLimiter: Sendable {
         let prefix: UInt64
     }
 
-    private struct Bucket {
-        var level: Double
-        var updated: Duration
-    }
-
     private struct State {
-        var current: [Key: Bucket] = [:]
-        var previous: [Key: Bucket] = [:]
+        /// By address: when its bucket will be full again.
+        var current: [Key: Duration] = [:]
+        var previous: [Key: Duration] = [:]
         var rotated = Duration.zero
     }
 
-    private let perMinute: Double
+    /// The time in which an address regains one draw.
+    private let interval: Duration
+    private let burst: Duration
     private let capacity: Int
     private let state = Mutex(State())
 
@@ -33,7 +31,8 @@ final class AddressRateLimiter: Sendable {
     ///   - perMinute: how many an address may draw in a minute, and at once after a minute's rest; at least 1
     ///   - capacity: how many addresses are remembered at most
     init(perMinute: Int, capacity: Int = 100_000) {
-        self.perMinute = Double(max(1, perMinute))
+        interval = .seconds(60) / max(1, perMinute)
+        burst = .seconds(60) - interval
         self.capacity = max(2, capacity)
     }
 
@@ -50,13 +49,10 @@ final class AddressRateLimiter: Sendable {
                 state.current = [:]
                 state.rotated = now
             }
-            var bucket = state.current[key] ?? state.previous.removeValue(forKey: key) ?? Bucket(level: perMinute, updated: now)
-            bucket.level = min(perMinute, bucket.level + max(.zero, now - bucket.updated) / .seconds(60) * perMinute)
-            bucket.updated = max(now, bucket.updated)
-            let isGranted = bucket.level >= 1
-            if isGranted { bucket.level -= 1 }
-            state.current[key] = bucket
-            return isGranted ? nil : max(1, Int(((1 - bucket.level) * 60 / perMinute).rounded(.up)))
+            let full = max(now, state.current[key] ?? state.previous.removeValue(forKey: key) ?? now)
+            let excess = full - now - burst
+            state.current[key] = excess > .zero ? full : full + interval
+            return excess > .zero ? Int((excess / .seconds(1)).rounded(.up)) : nil
         }
     }
 

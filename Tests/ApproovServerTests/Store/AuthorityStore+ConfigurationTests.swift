@@ -1,0 +1,86 @@
+import ApproovTesting
+import Attestation
+import Foundation
+import Testing
+
+@testable import ApproovServer
+
+@Suite struct AuthorityStoreConfigurationTests {
+    private func initial(_ account: TestAccount) async throws -> InitialConfiguration {
+        let url = try #require(URL(string: TestAccount.url))
+        return try await account.store.initialConfiguration(authority: url, authorityPins: TestAccount.pins)
+    }
+
+    @Test("an initial configuration reads back and is accepted by a client")
+    func initialConfiguration() async throws {
+        let account = try await TestAccount()
+        let initial = try await initial(account)
+        let read = try InitialConfiguration(initial.serialized)
+        let state = try ConfigurationState(initial: read)
+        #expect(state.accepted.hosts.keys.sorted() == [TestAccount.host])
+        #expect(read.account == account.store.account)
+        #expect(!read.usesDemoKeys)
+    }
+
+    @Test("without a served authority and without a URL there is no initial configuration")
+    func neverServed() async throws {
+        let account = try await TestAccount()
+        await refuses(.invalidConfiguration) { _ = try await account.store.initialConfiguration() }
+    }
+
+    @Test("the authority's last address, pins and root are what an initial configuration has by itself")
+    func lastServed() async throws {
+        let account = try await TestAccount()
+        let identity = try await account.store.serverIdentity(hosts: [])
+        let url = try #require(URL(string: TestAccount.url))
+        try await account.store.remember(Endpoint(url: url, pins: identity.pins, trustRoots: identity.rootPEM))
+        let initial = try await account.store.initialConfiguration()
+        #expect(initial.authority == url)
+        #expect(initial.authorityPins == identity.pins)
+        #expect(initial.trustRoots == identity.rootPEM)
+    }
+
+    @Test("at half of its life a configuration is signed anew, once, even when nothing changed")
+    func renewal() async throws {
+        let account = try await TestAccount()
+        let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
+        let version = account.store.configurationVersion
+        account.clock.advance(by: .seconds(15 * 86_400 - 1))
+        #expect(try await account.store.renewConfigurationIfDue() == false)
+        account.clock.advance(by: .seconds(1))
+        #expect(try await account.store.renewConfigurationIfDue())
+        #expect(try await other.renewConfigurationIfDue() == false)
+        #expect(account.store.configurationVersion == version + 1)
+    }
+
+    @Test("a client takes every version since its own: the key-changing ones, and the newest")
+    func keyChange() async throws {
+        let account = try await TestAccount()
+        let state = try ConfigurationState(initial: try await initial(account))
+        let version = account.store.configurationVersion
+        try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await account.store.rotateConfigurationKey()
+        try await account.store.addHost("c.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await account.store.rotateConfigurationKey()
+        try await account.store.addHost("d.example.com", settings: HostSettings(pins: TestAccount.pins))
+        let list = account.store.snapshot.configurations(since: version)
+        #expect(list.count == 3)
+        let accepted = try state.accepting(list, now: account.clock.date)
+        #expect(accepted.accepted.version == version + 5)
+        #expect(accepted.accepted.hosts.count == 4)
+        // A client that missed the key change cannot be given the newest alone.
+        #expect(throws: AttestationError.self) { try state.accepting([list[2]], now: account.clock.date) }
+        // A new client starts with the newest key.
+        let fresh = try await initial(account)
+        #expect(try ConfigurationState(initial: fresh).accepted.version == version + 5)
+    }
+
+    @Test("nobody is handed a version that he has")
+    func upToDate() async throws {
+        let account = try await TestAccount()
+        let version = account.store.configurationVersion
+        #expect(account.store.snapshot.configurations(since: version).isEmpty)
+        #expect(account.store.snapshot.configurations(since: version + 100).isEmpty)
+        #expect(account.store.snapshot.configurations(since: 0).count == 1)
+    }
+}

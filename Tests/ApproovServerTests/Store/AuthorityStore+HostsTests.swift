@@ -1,0 +1,103 @@
+import Attestation
+import Foundation
+import Testing
+
+@testable import ApproovServer
+
+@Suite struct AuthorityStoreHostsTests {
+    @Test("a host is kept under its canonical name, with canonical pins")
+    func canonical() async throws {
+        let account = try await TestAccount()
+        let bare = TestAccount.pins.map { String($0.dropFirst("sha256/".count)) }
+        try await account.store.addHost("Shapes.Example.COM.", settings: HostSettings(pins: bare))
+        let host = try #require(try account.store.host(for: "SHAPES.example.com"))
+        #expect(host.name == "shapes.example.com")
+        #expect(host.settings.pins == TestAccount.pins)
+    }
+
+    @Test("patterns and subdomains decide by the most specific entry")
+    func patterns() async throws {
+        let store = try await TestAccount().store
+        try await store.addHost("*.wild.example", settings: HostSettings(pins: TestAccount.pins, kid: nil))
+        try await store.addHost("deep.example", settings: HostSettings(pins: TestAccount.pins, includeSubdomains: true))
+        #expect(try store.host(for: "a.wild.example")?.name == "*.wild.example")
+        #expect(try store.host(for: "a.b.wild.example") == nil)
+        #expect(try store.host(for: "a.b.deep.example")?.name == "deep.example")
+        #expect(try store.host(for: "notdeep.example") == nil)
+    }
+
+    @Test("every change grows the version by one and is in the newest signed configuration")
+    func versions() async throws {
+        let store = try await TestAccount().store
+        let version = store.configurationVersion
+        try await store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await store.setPins(TestAccount.pins.reversed(), forHost: "b.example.com")
+        try await store.removeHost("b.example.com")
+        #expect(store.configurationVersion == version + 3)
+        let payload = try DynamicConfiguration(json: JSONValue(parsing: try store.currentConfiguration().payloadBytes, limit: 1 << 18))
+        #expect(payload.version == version + 3)
+        #expect(payload.hosts.keys.sorted() == [TestAccount.host])
+    }
+
+    @Test("what clients would refuse changes nothing")
+    func refused() async throws {
+        let store = try await TestAccount().store
+        let version = store.configurationVersion
+        await refuses(.configurationRefused) {
+            try await store.addHost("one.example.com", settings: HostSettings(pins: [TestAccount.pins[0]]))
+        }
+        await refuses(.configurationRefused) {
+            try await store.setPins([TestAccount.pins[0], TestAccount.pins[0]], forHost: TestAccount.host)
+        }
+        #expect(store.configurationVersion == version)
+        #expect(store.hosts.map(\.name) == [TestAccount.host])
+        #expect(store.hosts.first?.settings.pins == TestAccount.pins)
+    }
+
+    @Test("a host without pins needs managed trust roots")
+    func managedRoots() async throws {
+        let store = try await TestAccount().store
+        await refuses(.pinsRequired) { try await store.addHost("none.example.com", settings: HostSettings()) }
+        try await store.setManagedTrustRoots(TestAccount.pins)
+        try await store.addHost("none.example.com", settings: HostSettings())
+        // Taking them away would leave it without any pin.
+        await refuses(.configurationRefused) { try await store.setManagedTrustRoots([]) }
+        #expect(store.managedTrustRoots == TestAccount.pins.sorted())
+    }
+
+    @Test(
+        "a name that is no host is refused",
+        arguments: [
+            "", " ", "a b.example", "*", "*.com", "user@example.com", "https://example.com", "a%2eb.example", "0x7f.1", "a*.example.com",
+        ])
+    func malformedNames(name: String) async throws {
+        let store = try await TestAccount().store
+        await refuses(.malformedHost) { try await store.addHost(name, settings: HostSettings(pins: TestAccount.pins)) }
+    }
+
+    @Test(
+        "a malformed pin is refused", arguments: ["", "sha256/", "sha1/AAAA", "sha256/AAAA", "sha256/" + String(repeating: "A", count: 44)])
+    func malformedPins(pin: String) async throws {
+        let store = try await TestAccount().store
+        await refuses(.malformedPin) { try await store.addHost("a.example.com", settings: HostSettings(pins: [pin, TestAccount.pins[0]])) }
+        await refuses(.malformedPin) { try await store.setManagedTrustRoots([pin]) }
+    }
+
+    @Test("an oblivious host and one with an unknown keyset are refused, and say what to do")
+    func unsupported() async throws {
+        let store = try await TestAccount().store
+        await refuses(.unsupported) {
+            try await store.addHost("a.example.com", settings: HostSettings(pins: TestAccount.pins, oblivious: true))
+        }
+        await refuses(.unknownKeyset) {
+            try await store.addHost("a.example.com", settings: HostSettings(pins: TestAccount.pins, kid: "none"))
+        }
+    }
+
+    @Test("removing or pinning a host that is not there is an error")
+    func unknown() async throws {
+        let store = try await TestAccount().store
+        await refuses(.unknownHost) { try await store.removeHost("other.example.com") }
+        await refuses(.unknownHost) { try await store.setPins(TestAccount.pins, forHost: "other.example.com") }
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Testing
+
+@testable import ApproovServer
+
+@Suite struct StoreDirectoryTests {
+    private func mode(_ path: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        return try #require(attributes[.posixPermissions] as? NSNumber).intValue
+    }
+
+    private func refusesStore(_ code: ServerError.Code, _ directory: URL) async {
+        await refuses(code) { _ = try AuthorityStore(directory: directory) }
+    }
+
+    @Test("a folder is made with mode 0700 and every file in it with mode 0600")
+    func modes() async throws {
+        let directory = try TemporaryDirectory()
+        let data = directory.url.appending(path: "a/data")
+        let store = try AuthorityStore(directory: data)
+        try await store.addRegistration(TestAccount.measurement, label: "test")
+        #expect(try mode(data.path) == 0o700)
+        let files = try FileManager.default.contentsOfDirectory(atPath: data.path)
+        #expect(files.contains("authority.sqlite-wal"))
+        for file in files {
+            #expect(try mode(data.appending(path: file).path) == 0o600)
+        }
+    }
+
+    @Test("a folder that others can write is refused", arguments: [0o770, 0o702, 0o777])
+    func openFolder(mode: Int) async throws {
+        let directory = try TemporaryDirectory()
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: directory.url.path)
+        await refusesStore(.storeInsecure, directory.url)
+    }
+
+    @Test("a database that others can read is refused", arguments: ["authority.sqlite", "authority.sqlite-wal"])
+    func openFile(name: String) async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.url.appending(path: name).path
+        #expect(FileManager.default.createFile(atPath: path, contents: Data(), attributes: [.posixPermissions: 0o640]))
+        await refusesStore(.storeInsecure, directory.url)
+    }
+
+    @Test("a file where the folder should be is refused")
+    func file() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.url.appending(path: "file")
+        #expect(FileManager.default.createFile(atPath: path.path, contents: Data()))
+        await refusesStore(.storeUnusable, path)
+    }
+
+    @Test("a symbolic link, a folder or a FIFO where the database should be is refused without a hang")
+    func oddities() async throws {
+        let link = try TemporaryDirectory()
+        try FileManager.default.createSymbolicLink(
+            atPath: link.url.appending(path: StoreDirectory.databaseName).path, withDestinationPath: "/tmp/elsewhere")
+        await refusesStore(.storeUnusable, link.url)
+        let folder = try TemporaryDirectory()
+        try FileManager.default.createDirectory(
+            at: folder.url.appending(path: StoreDirectory.databaseName), withIntermediateDirectories: false)
+        await refusesStore(.storeUnusable, folder.url)
+        let fifo = try TemporaryDirectory()
+        #expect(mkfifo(fifo.url.appending(path: StoreDirectory.databaseName).path, 0o600) == 0)
+        await refusesStore(.storeUnusable, fifo.url)
+    }
+
+    @Test("a URL that is no file is refused")
+    func notAFile() async throws {
+        await refusesStore(.storeUnusable, try #require(URL(string: "https://example.com/data")))
+    }
+}

@@ -1,0 +1,181 @@
+import ApproovTesting
+import ApproovTokens
+import Attestation
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Testing
+
+@testable import ApproovServer
+
+@Suite struct TokenCheckMiddlewareTests {
+    private let clock = ManualClock()
+    private let secret = AccountSecret.generate()
+
+    private func token(pay: String? = nil, _ change: (inout TokenClaims) -> Void = { _ in }) throws -> String {
+        let now = Int64(clock.date.timeIntervalSince1970)
+        var claims = TokenClaims(exp: now + 300, iat: now, did: "AAECAwQFBgcICQoLDA0ODw==", pay: pay, aud: "api.example.com")
+        change(&claims)
+        return try TokenSigner(key: .hs256(secret)).sign(claims)
+    }
+
+    private var verifier: TokenVerifier {
+        get throws { try TokenVerifier(keys: [.hs256(secret)], audience: "api.example.com", time: clock) }
+    }
+
+    /// The status that a request with these field lines gets; a refusal must have an empty body.
+    private func status(
+        _ lines: [(String, String)], header: String = "Approov-Token", prefix: String = "", binding: [String] = [],
+        pay: PayPolicy? = nil
+    ) async throws -> Int {
+        let check = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(
+            verifier: verifier, header: header, prefix: prefix, bindingHeaders: binding, pay: pay)
+        return try await status(lines, check: check)
+    }
+
+    private func status(_ lines: [(String, String)], check: TokenCheckMiddleware<BasicTokenCheckedRequestContext>) async throws -> Int {
+        let router = Router(context: BasicTokenCheckedRequestContext.self)
+        router.add(middleware: check)
+        router.get("shapes") { _, context in try context.requireVerifiedToken().claims.did ?? "" }
+        var fields = HTTPFields()
+        for (name, value) in lines {
+            fields.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value))
+        }
+        let headers = fields
+        let application = Application(router: router, logger: .silent)
+        return try await application.test(.router) { client in
+            try await client.execute(uri: "/shapes", method: .get, headers: headers) { response in
+                if response.status == .ok {
+                    #expect(String(buffer: response.body) == "AAECAwQFBgcICQoLDA0ODw==")
+                } else {
+                    #expect(response.body.readableBytes == 0)
+                    #expect(response.headers[.wwwAuthenticate] == "Approov")
+                }
+                return response.status.code
+            }
+        }
+    }
+
+    @Test("a request with a good token reaches the handler, which holds the verified token")
+    func passes() async throws {
+        #expect(try await status([("Approov-Token", try token())]) == 200)
+        #expect(try await status([("approov-token", try token())]) == 200)
+    }
+
+    @Test("no token, an empty one, one after another prefix, or two lines of it are answered 401 with an empty body")
+    func missing() async throws {
+        let token = try token()
+        #expect(try await status([]) == 401)
+        #expect(try await status([("Approov-Token", "")]) == 401)
+        #expect(try await status([("Approov-Token", "Bearer \(token)")]) == 401)
+        #expect(try await status([("Approov-Token", token), ("Approov-Token", token)]) == 401)
+        #expect(try await status([("Approov-Token", token), ("approov-token", "x")]) == 401)
+        #expect(try await status([("Authorization", token)]) == 401)
+    }
+
+    @Test("another header and a prefix are read as configured")
+    func headerAndPrefix() async throws {
+        let token = try token()
+        #expect(try await status([("X-Attest", "Bearer \(token)")], header: "X-Attest", prefix: "Bearer ") == 200)
+        #expect(try await status([("X-Attest", token)], header: "X-Attest", prefix: "Bearer ") == 401)
+        #expect(try await status([("X-Attest", "bearer \(token)")], header: "X-Attest", prefix: "Bearer ") == 401)
+    }
+
+    @Test("an expired token, one for another host, one of another key, and texts that are none get 401")
+    func bad() async throws {
+        let other = try TokenSigner(key: .hs256(.generate())).sign(TokenClaims(exp: 9_000_000_000, aud: "api.example.com"))
+        let bad = [
+            try token { $0.exp = Int64(clock.date.timeIntervalSince1970) }, try token { $0.aud = "other.example.com" }, other,
+            "a.b.c", "....", String(repeating: "a", count: 600_000), String(repeating: ".", count: 100_000), "\u{FFFD}",
+        ]
+        for text in bad {
+            #expect(try await status([("Approov-Token", text)]) == 401)
+        }
+    }
+
+    @Test("a bound token passes with its own value alone, in its canonical bytes")
+    func binding() async throws {
+        let bound = try token(pay: Binding.payHash(of: "Bearer abc"))
+        func check(_ values: [String], _ pay: PayPolicy) async throws -> Int {
+            try await status(
+                [("Approov-Token", bound)] + values.map { ("Authorization", $0) }, binding: ["Authorization"], pay: pay)
+        }
+        for pay in [PayPolicy.required, .optional] {
+            #expect(try await check(["Bearer abc"], pay) == 200)
+            #expect(try await check([" \tBearer abc\t "], pay) == 200)
+            #expect(try await check(["bearer abc"], pay) == 401)
+            #expect(try await check(["Bearer  abc"], pay) == 401)
+            #expect(try await check(["Bearer abc, Bearer abc"], pay) == 401)
+            #expect(try await check(["Bearer abc", "Bearer abc"], pay) == 401)
+            #expect(try await check([""], pay) == 401)
+            #expect(try await check([], pay) == 401)
+        }
+        #expect(try await check(["anything"], .ignored) == 200)
+    }
+
+    @Test("a token that is not bound passes where pay is optional, and not where it is required")
+    func unbound() async throws {
+        let lines = [("Approov-Token", try token()), ("Authorization", "Bearer abc")]
+        #expect(try await status(lines, binding: ["Authorization"], pay: .required) == 401)
+        #expect(try await status(lines, binding: ["Authorization"]) == 401)
+        #expect(try await status(lines, binding: ["Authorization"], pay: .optional) == 200)
+    }
+
+    @Test("two lines of a binding header fail even when the token is not bound")
+    func ambiguous() async throws {
+        let lines = [("Approov-Token", try token()), ("Authorization", "a"), ("Authorization", "b")]
+        #expect(try await status(lines, binding: ["Authorization"], pay: .optional) == 401)
+    }
+
+    @Test("several binding headers are bound as their trimmed values in the configured order, all of them present")
+    func several() async throws {
+        // The known sample of the original: SHA256("Bearer myauth_token" + "my-device-id").
+        let bound = try token(pay: "71tnS3rSq2lanEWrKz4MoexiOMtv7w0fspfM8BAQKNU=")
+        let authorization = ("Authorization", "Bearer myauth_token")
+        let device = ("X-Device", " my-device-id ")
+        let token = ("Approov-Token", bound)
+        let names = ["Authorization", "X-Device"]
+        #expect(try await status([token, authorization, device], binding: names) == 200)
+        #expect(try await status([token, device, authorization], binding: names) == 200)
+        #expect(try await status([token, authorization, device], binding: names.reversed()) == 401)
+        #expect(try await status([token, authorization], binding: names) == 401)
+        #expect(try await status([token, authorization], binding: names, pay: .optional) == 401)
+    }
+
+    @Test("settings that contradict each other are refused")
+    func settings() async throws {
+        func make(header: String = "Approov-Token", binding: [String] = [], pay: PayPolicy? = nil) throws {
+            _ = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(
+                verifier: verifier, header: header, bindingHeaders: binding, pay: pay)
+        }
+        await refuses(.invalidConfiguration) { try make(header: "") }
+        await refuses(.invalidConfiguration) { try make(header: "a b") }
+        await refuses(.invalidConfiguration) { try make(binding: ["approov-token"]) }
+        await refuses(.invalidConfiguration) { try make(binding: ["Authorization", "authorization"]) }
+        await refuses(.invalidConfiguration) { try make(pay: .required) }
+        await refuses(.invalidConfiguration) { try make(pay: .optional) }
+    }
+
+    @Test("a verifier may be changed while the check runs: a key is accepted in its overlap, then not")
+    func rotation() async throws {
+        let next = AccountSecret.generate()
+        let current = MutableVerifier(try TokenVerifier(keys: [.hs256(secret)], time: clock))
+        let check = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifierProvider: { current.value })
+        let line = ("Approov-Token", try token())
+        #expect(try await status([line], check: check) == 200)
+        current.value = try TokenVerifier(keys: [.hs256(next)], time: clock)
+        #expect(try await status([line], check: check) == 401)
+    }
+
+    @Test("a handler behind no check gets no token")
+    func unguarded() async throws {
+        let router = Router(context: BasicTokenCheckedRequestContext.self)
+        router.get("shapes") { _, context in try context.requireVerifiedToken().claims.did ?? "" }
+        try await Application(router: router, logger: .silent).test(.router) { client in
+            try await client.execute(uri: "/shapes", method: .get) { response in
+                #expect(response.status == .internalServerError)
+            }
+        }
+    }
+}
