@@ -95,3 +95,16 @@ final class ResultBox<Value: Sendable>: Sendable {
         stored.withLock { $0 = value }
     }
 }
+
+/// A clock that a test sets.
+final class SettableTime: TimeSource {
+    private let seconds = Mutex(FixedTime.start)
+
+    var date: Date { Date(timeIntervalSince1970: TimeInterval(seconds.withLock { $0 })) }
+    var uptime: Duration { .seconds(seconds.withLock { $0 }) }
+    func sleep(for duration: Duration) async throws {}
+
+    func set(_ value: Int64) {
+        seconds.withLock { $0 = value }
+    }
+}

@@ -4,9 +4,15 @@ import CJansson
 /// A payload's claims, read with jansson from the bytes that were signed: no member twice, every known claim of its type.
 ///
 /// libjwt's own reading is not used: of two equal members it keeps the last, and it reads a string as the number 0.
-struct TokenPayload {
+struct TokenPayload: Sendable {
     let claims: TokenClaims
     let nbf: Int64?
+
+    /// Claims that were read elsewhere.
+    init(claims: TokenClaims, nbf: Int64?) {
+        self.claims = claims
+        self.nbf = nbf
+    }
 
     private static let safeIntegers: ClosedRange<Int64> = 1...(1 << 53 - 1)
 

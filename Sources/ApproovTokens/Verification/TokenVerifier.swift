@@ -4,7 +4,7 @@ import Foundation
 /// Verifies tokens, in an order in which nothing is believed before it is checked: size and alphabet, header, key, signature, claims,
 /// binding.
 ///
-/// It does no I/O and keeps no state between tokens; one verifier serves any number of threads.
+/// It does no I/O, and one verifier serves any number of threads.
 public struct TokenVerifier: Sendable {
     /// The longest token that is looked at, in bytes.
     ///
@@ -24,6 +24,7 @@ public struct TokenVerifier: Sendable {
     private let maximumLifetime: Int64
     private let clockSkew: Int64
     private let time: any TimeSource
+    private let cache: SignedTokenCache?
 
     /// A verifier for a set of keys.
     ///
@@ -33,11 +34,13 @@ public struct TokenVerifier: Sendable {
     ///   - issuer: What `iss` must be; nil: not checked.
     ///   - maximumLifetime: The longest lifetime in seconds, from `iat`, or from now for a token without.
     ///   - clockSkew: How far `iat` and `nbf` may be ahead, in seconds. `exp` has no leeway.
+    ///   - cachedTokens: How many tokens are remembered by their signature, so that a token that comes with many requests is verified
+    ///     once; about 2 kB each. Times and binding are judged every time. 0: none.
     ///   - time: Where the time comes from.
     /// - Throws: `TokenError.unknownKey` without a key or with more than `maximumKeys`; `.duplicateKey` for two keys of one name.
     public init(
         keys: [VerificationKey], audience: String? = nil, issuer: String? = nil, maximumLifetime: Int = 86_400, clockSkew: Int = 30,
-        time: any TimeSource = SystemTimeSource()
+        cachedTokens: Int = 4_096, time: any TimeSource = SystemTimeSource()
     ) throws(TokenError) {
         guard (1...Self.maximumKeys).contains(keys.count) else {
             throw TokenError(.unknownKey, "a verifier needs 1 to \(Self.maximumKeys) keys")
@@ -51,6 +54,7 @@ public struct TokenVerifier: Sendable {
         self.maximumLifetime = Int64(max(1, maximumLifetime))
         self.clockSkew = Int64(min(max(0, clockSkew), 3_600))
         self.time = time
+        cache = cachedTokens > 0 ? SignedTokenCache(capacity: cachedTokens) : nil
     }
 
     /// Verifies a token.
@@ -61,16 +65,31 @@ public struct TokenVerifier: Sendable {
     /// - Returns: What the token says.
     /// - Throws: `TokenError`; tell the caller no more than 401.
     public func verify(_ token: String, binding: PayRule = .ignored) throws(TokenError) -> VerifiedToken {
+        let signed = try signedToken(token)
+        try checkTimes(signed.payload)
+        let claims = signed.payload.claims
+        if let audience, claims.aud != audience { throw TokenError(.wrongAudience, "the token is for another host") }
+        if let issuer, claims.iss != issuer { throw TokenError(.wrongIssuer, "the token is of another issuer") }
+        let isBound = try checkBinding(claims.pay, binding)
+        return VerifiedToken(claims: claims, kid: signed.kid, algorithm: signed.algorithm, isBound: isBound)
+    }
+
+    /// The claims of a token whose signature holds; what depends on the request or the time is not looked at.
+    private func signedToken(_ token: String) throws(TokenError) -> SignedToken {
         // Before anything is copied: a long token must cost nothing.
         guard token.utf8.count <= Self.maximumTokenBytes else { throw Self.malformed }
         var token = token
-        return try token.withUTF8 { bytes in
-            Result { () throws(TokenError) in try verify(bytes, binding: binding) }
+        // Strings with equal letters may have different bytes, but not once they are seen to be ASCII.
+        guard let segments = token.withUTF8({ TokenSegments($0) }) else { throw Self.malformed }
+        if let known = cache?.token(token) { return known }
+        let signed = try token.withUTF8 { bytes in
+            Result { () throws(TokenError) in try verifySignature(of: bytes, segments) }
         }.get()
+        cache?.insert(signed, of: token)
+        return signed
     }
 
-    private func verify(_ token: UnsafeBufferPointer<UInt8>, binding: PayRule) throws(TokenError) -> VerifiedToken {
-        guard let segments = TokenSegments(token) else { throw Self.malformed }
+    private func verifySignature(of token: UnsafeBufferPointer<UInt8>, _ segments: TokenSegments) throws(TokenError) -> SignedToken {
         let key = try key(forHeader: UnsafeBufferPointer(rebasing: token[segments.header]))
         // libjwt takes several spellings of one signature; we take the canonical one of the exact length.
         guard let signature = Base64URL.decode(utf8: UnsafeBufferPointer(rebasing: token[segments.signature])),
@@ -80,12 +99,7 @@ public struct TokenVerifier: Sendable {
         guard let payload = Base64URL.decode(utf8: UnsafeBufferPointer(rebasing: token[segments.payload])) else { throw Self.malformed }
         try TokenPayload.precheck(payload)
         guard LibJWT.verifies(token, key: key) else { throw TokenError(.badSignature, "the signature does not verify") }
-        let parsed = try TokenPayload(payload)
-        try checkTimes(parsed)
-        if let audience, parsed.claims.aud != audience { throw TokenError(.wrongAudience, "the token is for another host") }
-        if let issuer, parsed.claims.iss != issuer { throw TokenError(.wrongIssuer, "the token is of another issuer") }
-        let isBound = try checkBinding(parsed.claims.pay, binding)
-        return VerifiedToken(claims: parsed.claims, kid: key.kid, algorithm: key.algorithm, isBound: isBound)
+        return SignedToken(payload: try TokenPayload(payload), kid: key.kid, algorithm: key.algorithm)
     }
 
     /// The key that the header names, if the header names that key's algorithm as well.
