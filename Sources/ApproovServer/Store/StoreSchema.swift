@@ -34,8 +34,10 @@ enum StoreSchema {
                         version INTEGER PRIMARY KEY, document BLOB NOT NULL, issuedAt INTEGER NOT NULL, expiresAt INTEGER NOT NULL,
                         changesKeys INTEGER NOT NULL
                     );
-                    CREATE TABLE redeemedChallenge (nonce BLOB PRIMARY KEY, expiresAt INTEGER NOT NULL) WITHOUT ROWID;
-                    CREATE INDEX redeemedChallengeExpiry ON redeemedChallenge (expiresAt);
+                    -- a nonce has one expiry, which its MAC covers; ordered by it, one tree serves inserting and forgetting
+                    CREATE TABLE redeemedChallenge (
+                        expiresAt INTEGER NOT NULL, nonce BLOB NOT NULL, PRIMARY KEY (expiresAt, nonce)
+                    ) WITHOUT ROWID;
                     CREATE TABLE identity (
                         id INTEGER PRIMARY KEY CHECK (id = 1),
                         root TEXT NOT NULL, certificate TEXT NOT NULL, key TEXT NOT NULL, rootKey TEXT NOT NULL, backupKey TEXT NOT NULL,

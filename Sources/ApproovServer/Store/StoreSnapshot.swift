@@ -6,7 +6,9 @@ internal import Foundation
 internal import GRDB
 
 /// Everything that requests are answered from, read in one transaction and never changed.
-struct StoreSnapshot: Sendable {
+///
+/// A class, so that handing it to a request costs one reference.
+final class StoreSnapshot: Sendable {
     let generation: Int64
     let account: String
     let epoch: Int64
