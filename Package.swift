@@ -156,8 +156,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Approov", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport",
-                crypto, httpTypes, hummingbird, logging,
+                "Approov", "ApproovCLI", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
+                "HTTPTransport", crypto, httpTypes, hummingbird, logging,
             ],
             swiftSettings: settings),
     ]
