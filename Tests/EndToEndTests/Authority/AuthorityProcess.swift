@@ -22,7 +22,12 @@ struct AuthorityProcess {
     let url: String
     private let process: Process
 
-    /// - Parameter port: the port to come back on, as evidence is for one URL; 0 at first
+    /// Starts it and waits for its URL.
+    /// - Parameters:
+    ///   - folder: where its store is
+    ///   - port: the port to come back on, as evidence is for one URL; 0 at first
+    /// - Returns: the process, which is ready
+    /// - Throws: when it ends before it is ready
     static func start(_ folder: DataFolder, port: Int = 0) async throws -> AuthorityProcess {
         let output = folder.url.appending(path: "output-\(UUID().uuidString)")
         try Data().write(to: output)
