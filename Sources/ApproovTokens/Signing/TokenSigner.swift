@@ -1,5 +1,6 @@
 public import Attestation
 import CLibJWT
+import COpenSSL
 import Glibc
 
 /// Makes tokens.
@@ -24,7 +25,10 @@ public struct TokenSigner: Sendable {
     public func sign(_ claims: TokenClaims) throws(TokenError) -> String {
         var created: OpaquePointer?
         guard jwt_new(&created) == 0, let token = created else { throw TokenError(.signingFailed, "out of memory") }
-        defer { jwt_free(token) }
+        defer {
+            jwt_free(token)
+            ERR_clear_error()
+        }
         let json = String(decoding: claims.json.serialized(), as: UTF8.self)
         guard jwt_add_grants_json(token, json) == 0 else {
             throw TokenError(.signingFailed, "libjwt does not take the claims: leave NUL characters out")

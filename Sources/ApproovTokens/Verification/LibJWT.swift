@@ -1,4 +1,5 @@
 import CLibJWT
+import COpenSSL
 
 /// The one place where libjwt judges a signature.
 ///
@@ -20,7 +21,11 @@ enum LibJWT {
             text[token.count] = 0
             var decoded: OpaquePointer?
             let result = key.material.withUnsafeBufferPointer { jwt_decode(&decoded, text.baseAddress, $0.baseAddress, length) }
-            defer { jwt_free(decoded) }
+            defer {
+                jwt_free(decoded)
+                // A signature that does not verify leaves its errors with the thread, where the next user of OpenSSL would find them.
+                if key.algorithm != .hs256 { ERR_clear_error() }
+            }
             // An unverified token is one of algorithm none to libjwt, so the algorithm is asked for as well.
             return result == 0 && decoded != nil && jwt_get_alg(decoded) == key.algorithm.libjwt
         }

@@ -60,7 +60,8 @@ public struct PrivateFile: Sendable {
 
     /// Puts `content` in the place of what is there, so that at any moment, also after a crash, either the old or the new one is there.
     ///
-    /// - Throws: `AttestationError.fileWriteFailed`; what was there is still there.
+    /// - Throws: `AttestationError.fileWriteFailed`; what was there is still there, unless it is only the folder that could not be
+    ///   synchronised, which the message says.
     public func write(_ content: [UInt8]) throws(AttestationError) {
         let temporary = try writeTemporary(content)
         guard system.rename(temporary, path) == 0 else {
