@@ -147,7 +147,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ApproovTestingTests",
-            dependencies: ["ApproovTesting", "Attestation", "CertificatePinning", "HTTPTransport", asn1, httpTypes, x509],
+            dependencies: [
+                "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", asn1, httpTypes,
+                x509,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovCLITests",

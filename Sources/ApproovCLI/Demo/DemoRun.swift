@@ -10,11 +10,12 @@ struct DemoRun {
     /// - Returns: Whether every line held.
     /// - Throws: `CommandFailure` when the run is interrupted by a signal.
     func run() async throws -> Bool {
+        // Trapped before there is anything to put away.
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let folder = FileManager.default.temporaryDirectory.appending(path: "approov-demo-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(at: folder) }
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         return try await withThrowingTaskGroup(of: Bool?.self) { group in
             group.addTask { try await steps(in: folder) }
             group.addTask {

@@ -63,7 +63,10 @@ public final class TestAuthority: Sendable {
             try await group.run()
         }
         guard let url = await ready.value() else {
+            // Either it ended by itself, and its error says why, or nobody waits for it any more.
+            running.cancel()
             try await running.value
+            try Task.checkCancellation()
             throw TestServerError("the authority ended before it listened")
         }
         return TestAuthority(store: store, url: url, directory: directory, group: group, running: running)

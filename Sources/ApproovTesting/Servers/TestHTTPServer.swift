@@ -88,7 +88,10 @@ public final class TestHTTPServer: Sendable {
             try await group.run()
         }
         guard let port = await ready.value() else {
+            // Either it ended by itself, and its error says why, or nobody waits for it any more.
+            running.cancel()
             try await running.value
+            try Task.checkCancellation()
             throw TestServerError("the server ended before it listened")
         }
         return TestHTTPServer(port: port, isSecure: certificate != nil, ledger: ledger, group: group, running: running)

@@ -20,12 +20,14 @@ enum Approov {
     }
 
     /// Starts the command without waiting for its end.
-    static func start(_ arguments: [String], in folder: URL? = nil, output: FileHandle, errors: FileHandle) throws -> Process {
+    static func start(
+        _ arguments: [String], in folder: URL? = nil, environment: [String: String] = [:], output: FileHandle, errors: FileHandle
+    ) throws -> Process {
         let process = Process()
         process.executableURL = executable
         process.arguments = arguments
         process.currentDirectoryURL = folder
-        process.environment = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent"]
+        process.environment = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent"].merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = errors
@@ -41,11 +43,11 @@ enum Approov {
     /// Runs the command to its end.
     ///
     /// Its output goes through files: waiting for pipes would hold threads that servers in this process need.
-    static func run(_ arguments: [String], in folder: URL? = nil) async throws -> Run {
+    static func run(_ arguments: [String], in folder: URL? = nil, environment: [String: String] = [:]) async throws -> Run {
         let scratch = try TemporaryFolder()
         let output = try scratch.file("out")
         let errors = try scratch.file("err")
-        let process = try start(arguments, in: folder, output: output, errors: errors)
+        let process = try start(arguments, in: folder, environment: environment, output: output, errors: errors)
         while process.isRunning { try await Task.sleep(for: .milliseconds(2)) }
         return Run(exitCode: process.terminationStatus, output: try scratch.text("out"), errors: try scratch.text("err"))
     }

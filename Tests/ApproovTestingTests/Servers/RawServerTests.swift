@@ -1,6 +1,8 @@
 import ApproovTesting
+import CertificatePinning
 import Foundation
 import FoundationNetworking
+import HTTPTransport
 import Testing
 
 @Suite("The raw server", .timeLimit(.minutes(1)))
@@ -21,17 +23,28 @@ struct RawServerTests {
         #expect(server.counters.open == 0)
     }
 
-    @Test("a reset in the middle of a body is an error for the client", arguments: [false, true])
+    @Test("a reset in the middle of a body is an error for the client, after what came before", arguments: [false, true])
     func reset(secure: Bool) async throws {
-        let certificate = secure ? try TestPKI.leaf(hosts: ["localhost"], issuer: TestPKI.root()) : nil
-        let server = try await RawServer.start(certificate: certificate) { connection in
+        let root = try TestPKI.root()
+        let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: root)
+        let server = try await RawServer.start(certificate: secure ? leaf : nil) { connection in
             _ = try await connection.receiveHead()
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly half")
+            // Time for the client to read: a reset takes back what waits in its buffer.
+            try await Task.sleep(for: .milliseconds(100))
             try await connection.reset()
         }
-        await #expect(throws: URLError.self) {
-            try await URLSession.shared.data(from: try #require(URL(string: "\(secure ? "https" : "http")://localhost:\(server.port)/")))
-        }
+        let transport = try CurlTransport()
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: root.pem))
+        let url = try TransportURL("\(secure ? "https" : "http")://localhost:\(server.port)/")
+        let response = try await transport.send(TransportRequest(url: url, policy: policy))
+        #expect(response.status == 200)
+        var body = response.body.makeAsyncIterator()
+        #expect(try await body.next() == Array("only half".utf8))
+        let error = await #expect(throws: TransportError.self) { try await body.next() }
+        #expect(error?.code == .connectionLost)
+        transport.shutdown()
+        #expect(server.counters.handshakes == (secure ? 1 : 0))
         await server.stop()
     }
 
@@ -51,9 +64,11 @@ struct RawServerTests {
     @Test("stopping ends a script that waits for ever")
     func stopping() async throws {
         let server = try await RawServer.start { await $0.waitForClose() }
-        let task = Task { try? await URLSession.shared.data(from: URL(fileURLWithPath: "/nonexistent")) }
-        _ = await task.value
+        let url = try #require(URL(string: "http://localhost:\(server.port)/"))
+        let answer = Task { try await URLSession.shared.data(from: url) }
+        while server.receivedCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
         await server.stop()
-        #expect(server.counters.connections == 0)
+        #expect(server.counters.open == 0)
+        await #expect(throws: URLError.self) { try await answer.value }
     }
 }

@@ -1,0 +1,204 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("approov call", .timeLimit(.minutes(1)))
+struct CallCommandTests {
+    private let folder: TemporaryFolder
+    private let root: TestCertificate
+    private let leaf: TestCertificate
+    private let roots: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        root = try TestPKI.root()
+        leaf = try TestPKI.leaf(hosts: ["api.localhost", "other.localhost"], issuer: root)
+        roots = try folder.write(root.pem, to: "roots.pem")
+    }
+
+    /// A call that tries trust alone.
+    private func call(
+        _ server: TestHTTPServer, _ path: String = "/", host: String = "api.localhost", _ arguments: String...
+    ) async throws
+        -> Approov.Run
+    {
+        try await Approov.run(
+            ["call", "https://\(host):\(server.port)\(path)", "--no-attest", "--cacert", roots] + arguments, in: folder.url)
+    }
+
+    private func withServer(
+        _ handler: @escaping @Sendable (TestRequest) async throws -> TestResponse, _ body: (TestHTTPServer) async throws -> Void
+    ) async throws {
+        let server = try await TestHTTPServer.start(certificate: leaf, handler: handler)
+        do {
+            try await body(server)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    @Test("a 2xx answer exits 0, with the body and nothing else on standard output")
+    func success() async throws {
+        try await withServer({ _ in TestResponse(.created, text: "body\n") }) { server in
+            let run = try await call(server)
+            #expect(run.exitCode == 0)
+            #expect(run.output == "body\n")
+            #expect(run.errors.isEmpty)
+        }
+    }
+
+    @Test("another status exits 22, with the body on standard output and the status on standard error", arguments: [304, 401, 404, 500])
+    func otherStatus(status: Int) async throws {
+        try await withServer({ _ in TestResponse(HTTPResponse.Status(code: status), text: status == 304 ? "" : "why") }) { server in
+            let run = try await call(server)
+            #expect(run.exitCode == 22)
+            #expect(run.output == (status == 304 ? "" : "why"))
+            #expect(run.errors.contains("\(status)"))
+        }
+    }
+
+    @Test("method, headers and body arrive as given")
+    func request() async throws {
+        try await withServer({ request in
+            let body = String(decoding: try await request.body.collect(), as: UTF8.self)
+            let header = HTTPField.Name("X-Test").flatMap { request.headerFields[$0] } ?? "none"
+            return TestResponse(text: "\(request.method) \(request.target) \(header) \(body)")
+        }) { server in
+            #expect(try await call(server, "/a?b=%20", "-X", "PUT", "-H", "X-Test:  one", "-d", "data").output == "PUT /a?b=%20 one data")
+            #expect(try await call(server, "/", "-d", "-data").output == "POST / none -data")
+            let file = try folder.write("from a file\n", to: "body")
+            #expect(try await call(server, "/", "-d", "@\(file)").output == "POST / none from a file\n")
+            #expect(try await call(server, "/", "-X", "DELETE").output == "DELETE / none ")
+        }
+    }
+
+    @Test("a body file that is missing is an error that names it, and nothing is sent")
+    func missingBody() async throws {
+        try await withServer({ _ in TestResponse() }) { server in
+            let run = try await call(server, "/", "-d", "@/nonexistent/body")
+            #expect(run.exitCode == 1)
+            #expect(run.errors.contains("/nonexistent/body"))
+            #expect(server.counters.requests == 0)
+        }
+    }
+
+    @Test("-i prints status and headers first")
+    func head() async throws {
+        let name = try #require(HTTPField.Name("X-Answer"))
+        try await withServer({ _ in TestResponse(headerFields: [name: "42"], text: "body") }) { server in
+            let run = try await call(server, "/", "-i")
+            #expect(run.output.hasPrefix("HTTP 200\n"))
+            #expect(run.output.lowercased().contains("x-answer: 42\n"))
+            #expect(run.output.hasSuffix("\n\nbody"))
+        }
+    }
+
+    @Test("-v prints header names but no values")
+    func verbose() async throws {
+        try await withServer({ _ in TestResponse() }) { server in
+            let run = try await call(server, "/", "-v", "-H", "Authorization: Bearer secret")
+            #expect(run.errors.contains("Authorization"))
+            #expect(!run.errors.contains("secret"))
+        }
+    }
+
+    @Test("a server whose root is not trusted exits 60 and sees no request")
+    func untrusted() async throws {
+        try await withServer({ _ in TestResponse() }) { server in
+            let run = try await Approov.run("call", "https://api.localhost:\(server.port)/", "--no-attest")
+            #expect(run.exitCode == 60)
+            #expect(server.counters.requests == 0)
+        }
+    }
+
+    @Test("a pin that matches is answered, one that does not exits 60 with both pins named")
+    func pins() async throws {
+        try await withServer({ _ in TestResponse() }) { server in
+            #expect(try await call(server, "/", "--pin", leaf.pin.description).exitCode == 0)
+            #expect(try await call(server, "/", "--pin", root.pin.description).exitCode == 0)
+            let requests = server.counters.requests
+            let other = try TestKey().pin.description
+            let run = try await call(server, "/", "--pin", other)
+            #expect(run.exitCode == 60)
+            #expect(run.errors.contains(other))
+            #expect(run.errors.contains(leaf.pin.description))
+            #expect(server.counters.requests == requests)
+        }
+    }
+
+    @Test("--all-hosts-evaluated refuses a host that nothing names with 60, also behind a redirect")
+    func allHosts() async throws {
+        let handler: @Sendable (TestRequest) async throws -> TestResponse = { request in
+            guard request.path == "/away" else { return TestResponse() }
+            let port = request.authority?.split(separator: ":").last.map(String.init) ?? ""
+            return TestResponse(.found, headerFields: [.location: "https://other.localhost:\(port)/"])
+        }
+        try await withServer(handler) { (server: TestHTTPServer) async throws -> Void in
+            #expect(try await call(server, "/", "--all-hosts-evaluated").exitCode == 60)
+            #expect(server.counters.requests == 0)
+            #expect(try await call(server, "/", "--all-hosts-evaluated", "--pin", leaf.pin.description).exitCode == 0)
+            #expect(try await call(server, "/away").exitCode == 0)
+            let requests = server.counters.requests
+            #expect(try await call(server, "/away", "--all-hosts-evaluated", "--pin", leaf.pin.description).exitCode == 60)
+            #expect(server.counters.requests == requests + 1)
+        }
+    }
+
+    @Test("a malformed pin exits 1 before anything is sent")
+    func malformedPin() async throws {
+        try await withServer({ _ in TestResponse() }) { server in
+            let run = try await call(server, "/", "--pin", "sha256/short")
+            #expect(run.exitCode == 1)
+            #expect(run.errors.contains("malformedPin"))
+            #expect(server.counters.connections == 0)
+        }
+    }
+
+    @Test("a server that is not there exits 1")
+    func noServer() async throws {
+        let run = try await Approov.run("call", "https://localhost:1/", "--no-attest")
+        #expect(run.exitCode == 1)
+        #expect(run.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test("without attestation no state is written and no configuration needed")
+    func noState() async throws {
+        try await withServer({ _ in TestResponse() }) { server in
+            let empty = try TemporaryFolder()
+            let run = try await Approov.run(
+                ["call", "https://api.localhost:\(server.port)/", "--no-attest", "--cacert", roots], in: empty.url)
+            #expect(run.exitCode == 0)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: empty.url.path(percentEncoded: false)).isEmpty)
+        }
+    }
+
+    @Test("a configuration that is missing, empty, no JSON or damaged exits 1 and names file and remedy")
+    func configuration() async throws {
+        func errors(_ path: String) async throws -> String {
+            let run = try await Approov.run("call", "https://api.localhost:1/", "--config", path, "--state", folder.path("state"))
+            #expect(run.exitCode == 1)
+            #expect(run.errors.split(separator: "\n").count == 1)
+            return run.errors
+        }
+        let missing = try await errors(folder.path("missing"))
+        #expect(missing.contains(folder.path("missing")))
+        #expect(try await errors(try folder.write("", to: "empty")).contains("approov sdk -getConfig"))
+        #expect(try await errors(try folder.write("[]", to: "other")).contains("configurationError"))
+        let shipped = try String(contentsOf: Repository.root.appending(path: "approov-initial.config"), encoding: .utf8)
+        #expect(try await errors(try folder.write(shipped.replacing("\"epoch\": 1", with: "\"epoch\": 2"), to: "epoch")).contains("epoch"))
+    }
+
+    @Test("the shipped configuration is accepted: what fails is the authority that does not run")
+    func shippedConfiguration() async throws {
+        let config = Repository.root.appending(path: "approov-initial.config").path(percentEncoded: false)
+        let run = try await Approov.run(
+            "call", "https://api.localhost:1/", "--config", config, "--state", folder.path("state"))
+        // The host is not protected by that configuration: the call itself is tried, and nobody listens.
+        #expect(run.exitCode == 1)
+        #expect(run.errors.contains("networkingError"))
+    }
+}
