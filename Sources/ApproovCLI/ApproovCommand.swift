@@ -10,10 +10,12 @@ struct ApproovCommand: AsyncParsableCommand {
             Run an authority:  approov serve --data DIR --listen 127.0.0.1:8443
             Protect a host:    approov api -add HOST -pinFrom CERTIFICATE -pin BACKUP
             Register an app:   approov registration -add EXECUTABLE
+            Ship with an app:  approov sdk -getConfig approov-initial.config
             Make a call:       approov call https://HOST/path
 
-            Exit codes: 0 done; 1 failed; 2 wrong usage; call adds 22 (the API answered with another status than 2xx) and 60 (the
-            server's certificate or pins were refused), pin -check adds 60.
+            Exit codes: 0 done, 1 failed, 2 wrong usage. `call` adds 22 (the
+            status is not 2xx) and 60 (certificate or pins refused), `pin -check`
+            adds 60.
             """,
         subcommands: [
             DemoCommand.self, ServeCommand.self, CallCommand.self, APICommand.self, SDKCommand.self, RegistrationCommand.self,

@@ -10,13 +10,15 @@ struct APICommand: AsyncParsableCommand {
         commandName: "api",
         abstract: "Add, change, list and remove the hosts that the account protects.",
         discussion: """
-            approov api -add api.example.com -pinFrom server.pem -pin sha256/…      at least two pins: the server's and a backup's
-            approov api -pins api.example.com -pin sha256/… -pin sha256/…           replace the pins
+            approov api -add HOST -pinFrom server.pem -pin sha256/…
+            approov api -pins HOST -pin sha256/… -pin sha256/…
             approov api -list [--json]
-            approov api -remove api.example.com
+            approov api -remove HOST
 
-            A pin is sha256/ and the base64 of the SHA-256 of a public key (see: approov pin -get). Running authorities take a change
-            up within a second, apps with their next attestation or fetch of the configuration.
+            A host has two pins at least: its server's and that of a backup key.
+            A pin is sha256/ and the base64 of the SHA-256 of a public key; see
+            `approov pin -get`. Running authorities take a change up within a
+            second, apps with their next attestation.
             """)
 
     @Option(name: .dash("add"), help: ArgumentHelp("Protect a host, or replace what is known of it.", valueName: "host"))

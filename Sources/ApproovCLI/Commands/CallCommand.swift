@@ -4,6 +4,7 @@ import Attestation
 import CertificatePinning
 import Foundation
 import FoundationNetworking
+import HTTPTransport
 
 /// `approov call`: one request through `ApproovSession`.
 struct CallCommand: AsyncParsableCommand {
@@ -11,13 +12,18 @@ struct CallCommand: AsyncParsableCommand {
         commandName: "call",
         abstract: "Make one attested and pinned request, like curl.",
         discussion: """
-            approov call https://api.example.com/v1/shapes -H 'Authorization: Bearer …' --bind Authorization
+            approov call https://api.example.com/v1/shapes \\
+                -H 'Authorization: Bearer …' --bind Authorization
 
-            The body goes to standard output. What is attested is the approov executable itself: register it to get a genuine token.
-            Redirects are followed, each with a token and pins of its own.
-            Exit codes: 0 for a 2xx status, 22 for another one, 60 when the server's certificate or pins were refused, 1 otherwise.
+            The body goes to standard output. What is attested is the approov
+            executable itself: register it to get a genuine token. Redirects
+            are followed, each with a token and pins of its own.
 
-            approov call https://host/ --no-attest --cacert root.pem --pin sha256/…      tries trust alone: no configuration, no state
+            approov call https://host/ --no-attest --cacert root.pem --pin sha256/…
+                tries trust alone: needs no configuration and writes no state
+
+            Exit codes: 0 for a 2xx status, 22 for another one, 60 when the
+            server's certificate or pins were refused, 1 otherwise.
             """)
 
     @Argument(help: "The URL.")
@@ -97,8 +103,8 @@ struct CallCommand: AsyncParsableCommand {
     private func session() throws -> ApproovSession {
         let anchors = try caCert.map { try TrustAnchors(pem: Files.text(at: $0, what: "the roots")) }
         var evaluators: [String: any ServerTrustEvaluating] = [:]
-        if !pins.isEmpty, let host = URL(string: url)?.host() {
-            evaluators[host] = try PublicKeysTrustEvaluator(pins: Pin.list(pins))
+        if !pins.isEmpty {
+            evaluators[try TransportURL(url).host.name] = try PublicKeysTrustEvaluator(pins: Pin.list(pins))
         }
         let trust = ApproovTrustManager(allHostsMustBeEvaluated: allHostsEvaluated, evaluators: evaluators, anchors: anchors)
         return try ApproovSession(

@@ -8,11 +8,12 @@ struct KeysetCommand: AsyncParsableCommand {
         commandName: "keyset",
         abstract: "Make key pairs that sign tokens in place of the account secret.",
         discussion: """
-            approov keyset -add ES256 -kid k1        then: approov api -add HOST -keySetKID k1 …
+            approov keyset -add ES256 -kid k1
             approov keyset -list [--json]
             approov keyset -remove k1
 
-            The public keys are at /.well-known/jwks.json of the authority.
+            A host uses one with `approov api -add HOST -keySetKID k1`. The public
+            keys are at /.well-known/jwks.json of the authority.
             """)
 
     enum Algorithm: String, ExpressibleByArgument, CaseIterable {

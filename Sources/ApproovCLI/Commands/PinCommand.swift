@@ -9,10 +9,13 @@ struct PinCommand: AsyncParsableCommand {
         commandName: "pin",
         abstract: "Show the pins of a server or a file, or judge a certificate chain.",
         discussion: """
-            approov pin -get api.example.com            pins of the chain that the server presents; nothing is sent to it
-            approov pin -get server.pem                 pins of the certificates, CSR or keys in a file
-            approov pin -check HOST --chain chain.pem --roots roots.pem --pin sha256/…
-                                                        exit 0: trusted, 60: refused
+            approov pin -get api.example.com[:443]
+                of the chain that the server presents; no request is sent
+            approov pin -get server.pem
+                of the certificates, certificate requests or keys in a file
+            approov pin -check HOST --chain chain.pem --roots roots.pem \\
+                    --pin sha256/…
+                the trust path without a network; exit 0: trusted, 60: refused
             """)
 
     @Option(name: .dash("get"), help: ArgumentHelp("Show the pins of a server or a file.", valueName: "host[:port]|file"))

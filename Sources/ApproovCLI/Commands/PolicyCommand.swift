@@ -7,8 +7,11 @@ struct PolicyCommand: AsyncParsableCommand {
         commandName: "policy",
         abstract: "Show or set the account's policy.",
         discussion: """
-            approov policy                              show it
-            approov policy -setRejectionReasons on      tell apps why their evidence failed; attackers learn from it too
+            approov policy
+            approov policy -setRejectionReasons on
+
+            With rejection reasons on, results tell apps why their evidence
+            failed; attackers learn from it too.
             """)
 
     enum Switch: String, ExpressibleByArgument, CaseIterable {

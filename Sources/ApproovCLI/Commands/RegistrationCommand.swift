@@ -11,9 +11,10 @@ struct RegistrationCommand: AsyncParsableCommand {
         discussion: """
             approov registration -add ./my-app [-label "1.4.2"]
             approov registration -list [--json]
-            approov registration -remove ./my-app        by file, or by the measurement that -list shows
+            approov registration -remove ./my-app
 
-            What is registered is the SHA-256 of the executable's bytes: register every build that you ship.
+            What is registered is the SHA-256 of the executable's bytes: register
+            every build that you ship. -remove also takes what -list shows.
             """)
 
     @Option(name: .dash("add"), help: ArgumentHelp("Register an executable.", valueName: "file"))

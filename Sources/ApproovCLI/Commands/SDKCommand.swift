@@ -11,8 +11,9 @@ struct SDKCommand: AsyncParsableCommand {
         discussion: """
             approov sdk -getConfig approov-initial.config
 
-            It names the authority with its pins and the keys that sign configurations; nothing in it is secret. The authority must have
-            run once, so that its URL and pins are known.
+            It names the authority with its pins and the keys that sign
+            configurations; nothing in it is secret. The authority must have run
+            once, so that its URL and pins are known.
             """)
 
     @Option(name: .dash("getConfig"), help: ArgumentHelp("The file to write.", valueName: "file"))

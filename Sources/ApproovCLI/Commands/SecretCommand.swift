@@ -8,8 +8,11 @@ struct SecretCommand: AsyncParsableCommand {
         commandName: "secret",
         abstract: "Show or change the account secret, which signs tokens (HS256).",
         discussion: """
-            approov secret -get base64        for the backends that check tokens; keep it as secret as a password
-            approov secret -change            tokens signed with the old secret stop verifying
+            approov secret -get base64
+            approov secret -change
+
+            The secret is for the backends that check tokens: keep it like a
+            password. After a change, tokens of the old secret do not verify.
             """)
 
     enum Encoding: String, ExpressibleByArgument, CaseIterable {

@@ -12,11 +12,13 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Run the authority: it judges evidence and issues tokens.",
         discussion: """
-            approov serve --data /var/lib/approov --listen 0.0.0.0:8443 --public-url https://authority.example.com:8443
+            approov serve --data /var/lib/approov --listen 0.0.0.0:8443 \\
+                --public-url https://authority.example.com:8443
 
-            Prints its URL on standard output when it is ready. Without --tls-cert it makes a key, a backup key and a certificate under a
-            root of its own, keeps them in the store, and puts their pins into what `approov sdk -getConfig` writes.
-            SIGTERM and SIGINT let open requests end first.
+            Prints its URL on standard output when it is ready. Without --tls-cert
+            it makes a key, a backup key and a certificate under a root of its
+            own, keeps them in the store, and `approov sdk -getConfig` writes
+            their pins. SIGTERM and SIGINT let open requests end first.
             """)
 
     @OptionGroup var store: StoreOptions

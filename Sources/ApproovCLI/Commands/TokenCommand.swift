@@ -10,10 +10,12 @@ struct TokenCommand: AsyncParsableCommand {
         commandName: "token",
         abstract: "Make example tokens, or check a token with the account's keys.",
         discussion: """
-            approov token -genExample api.example.com [-type valid|invalid] [-setDataHashInToken DATA]
-            approov token -check TOKEN [-setDataHashInToken DATA]        exit 0: verifies, with its claims on standard output; 1: does not
+            approov token -genExample HOST [-setDataHashInToken DATA]
+            approov token -check TOKEN [-setDataHashInToken DATA] [-host HOST]
 
-            DATA is the value that tokens are bound to, for example that of the Authorization header.
+            DATA is the value that tokens are bound to, for example that of the
+            Authorization header. -check exits 0 with the claims on standard
+            output, or 1 with the reason on standard error.
             """)
 
     enum Kind: String, ExpressibleByArgument, CaseIterable {

@@ -8,9 +8,16 @@ struct DemoApp {
     let service: ApproovService
     private let session: ApproovSession
 
-    init(configuration: URL, state: URL) throws {
+    /// - Parameters:
+    ///   - configuration: The file that the app ships with.
+    ///   - state: Where its key and the newest configuration are kept.
+    ///   - roots: PEM roots for hosts without roots of their own, of which the demo has none: it runs on a system without any.
+    /// - Throws: What the SDK cannot use.
+    init(configuration: URL, state: URL, roots: String) throws {
         service = try ApproovService(configuration: ApproovConfiguration(contentsOf: configuration), stateDirectory: state)
-        session = try ApproovSession(wrapping: URLSession(configuration: .ephemeral), service: service, bindHeader: ShapesAPI.bindingHeader)
+        session = try ApproovSession(
+            wrapping: URLSession(configuration: .ephemeral), service: service,
+            trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: roots)), bindHeader: ShapesAPI.bindingHeader)
     }
 
     struct Answer {

@@ -44,7 +44,8 @@ struct DemoRun {
         guard let world = started else { return false }
         var rotated: TestHTTPServer?
         do {
-            let steps = DemoSteps(world: world, app: try DemoApp(configuration: world.configurationFile, state: world.appState))
+            let app = try DemoApp(configuration: world.configurationFile, state: world.appState, roots: world.root.pem)
+            let steps = DemoSteps(world: world, app: app)
             _ = try await report.step("attested-call") { ((), detail: try await steps.attestedCall()) }
             _ = try await report.step("other-authorization") { ((), detail: try await steps.otherAuthorization()) }
             _ = try await report.step("impostor") { ((), detail: try await steps.impostor()) }

@@ -111,22 +111,21 @@ struct DemoSteps {
     }
 
     private func restarted(_ executable: URL, _ url: String) async throws -> OtherProcess {
-        try await OtherProcess.run(
-            executable,
-            [
-                "call", url, "-H", "Authorization: \(Self.alice)", "--bind", ShapesAPI.bindingHeader,
-                "--config", world.configurationFile.path(percentEncoded: false), "--state", world.appState.path(percentEncoded: false),
-            ], folder: world.folder)
+        try await call(with: executable, url: url, state: world.appState)
     }
 
     private func call(with executable: URL, state: String) async throws -> OtherProcess {
-        try await OtherProcess.run(
-            executable,
-            [
-                "call", world.url(ShapesAPI.shapes, port: world.api.port), "-H", "Authorization: \(Self.alice)",
-                "--bind", ShapesAPI.bindingHeader, "--config", world.configurationFile.path(percentEncoded: false),
-                "--state", world.folder.appending(path: state).path(percentEncoded: false),
-            ], folder: world.folder)
+        try await call(
+            with: executable, url: world.url(ShapesAPI.shapes, port: world.api.port), state: world.folder.appending(path: state))
+    }
+
+    private func call(with executable: URL, url: String, state: URL) async throws -> OtherProcess {
+        let arguments = [
+            "call", url, "-H", "Authorization: \(Self.alice)", "--bind", ShapesAPI.bindingHeader,
+            "--config", world.configurationFile.path(percentEncoded: false), "--state", state.path(percentEncoded: false),
+            "--cacert", world.rootsFile.path(percentEncoded: false),
+        ]
+        return try await OtherProcess.run(executable, arguments, folder: world.folder)
     }
 
     /// The status that a client without the SDK gets: path validation only, headers as it likes.

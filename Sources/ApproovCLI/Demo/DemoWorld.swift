@@ -21,6 +21,8 @@ struct DemoWorld {
 
     /// The initial configuration, as the app ships with it.
     var configurationFile: URL { folder.appending(path: "approov-initial.config") }
+    /// The roots for what has no roots of its own.
+    var rootsFile: URL { folder.appending(path: "roots.pem") }
     /// The running app's state.
     var appState: URL { folder.appending(path: "app-state", directoryHint: .isDirectory) }
 
@@ -43,6 +45,7 @@ struct DemoWorld {
         }
         let world = DemoWorld(folder: folder, authority: authority, root: root, keys: keys, api: api, impostor: impostor)
         try await Data(authority.initialConfiguration().serialized).write(to: world.configurationFile)
+        try Data(root.pem.utf8).write(to: world.rootsFile)
         return world
     }
 
