@@ -1,0 +1,104 @@
+import Attestation
+import Crypto
+import Foundation
+import Testing
+
+/// Bytes that nobody thought of: no crash, and what is accepted keeps its rules.
+@Suite struct FuzzTests {
+    private let account = Account()
+
+    /// Numbers that can be had again from their seed.
+    private struct SplitMix: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9e37_79b9_7f4a_7c15
+            var mixed = state
+            mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+            return mixed ^ (mixed >> 31)
+        }
+    }
+
+    private func mutated(_ bytes: [UInt8], by generator: inout SplitMix) -> [UInt8] {
+        let telling = Array(#"{}[]",:\0123456789.-+eE \#t\#n\#0é"#.utf8)
+        var bytes = bytes
+        for _ in 0...Int.random(in: 0...2, using: &generator) where !bytes.isEmpty {
+            let place = Int.random(in: bytes.indices, using: &generator)
+            switch Int.random(in: 0...4, using: &generator) {
+            case 0: bytes[place] ^= 1 << UInt8.random(in: 0...7, using: &generator)
+            case 1: bytes.remove(at: place)
+            case 2: bytes.insert(telling[Int.random(in: telling.indices, using: &generator)], at: place)
+            case 3: bytes[place] = telling[Int.random(in: telling.indices, using: &generator)]
+            default: bytes.insert(contentsOf: bytes[place..<min(bytes.count, place + 16)], at: place)
+            }
+        }
+        return bytes
+    }
+
+    @Test("a changed JSON text is refused, or is a value that survives writing and reading", arguments: [1, 2, 3] as [UInt64])
+    func json(seed: UInt64) throws {
+        var generator = SplitMix(state: seed)
+        let text = Array(#"{"a":[1,-2.5e3,true,null,"x\u00e9\n\"é"],"b":{"c":{}},"d":9223372036854775807}"#.utf8)
+        var accepted = 0
+        for _ in 0..<3_000 {
+            guard let value = try? JSONValue(parsing: mutated(text, by: &generator), limit: 1_000) else { continue }
+            accepted += 1
+            let written = value.serialized()
+            let again = try JSONValue(parsing: written, limit: 10_000)
+            #expect(again == value)
+            #expect(again.serialized() == written)
+        }
+        #expect(accepted > 100)
+    }
+
+    @Test("a changed configuration, rightly signed, is refused or keeps every rule", arguments: [4, 5] as [UInt64])
+    func configurations(seed: UInt64) throws {
+        var generator = SplitMix(state: seed)
+        let state = try account.state()
+        let payload = account.configuration(version: 2) {
+            $0.configKeys = [account.jwk]
+            $0.managedTrustRoots = [Account.pinA]
+            $0.hosts["b.example.com"] = HostSettings(pins: [], kid: "k")
+        }.json.serialized()
+        var accepted = 0
+        for _ in 0..<400 {
+            let signed = try SignedConfiguration(json: try account.signedAnyway(mutated(payload, by: &generator)))
+            guard let next = try? state.accepting([signed], now: Account.now) else { continue }
+            accepted += 1
+            #expect(next.accepted.account == account.name)
+            #expect(next.accepted.epoch == 1)
+            #expect(next.accepted.version > 1)
+            #expect(next.configKeys == [account.jwk])
+            for settings in next.accepted.hosts.values where settings.enforce {
+                #expect(Set(settings.pins).count >= 2 || (settings.pins.isEmpty && !next.accepted.managedTrustRoots.isEmpty))
+            }
+            let stored = try #require(next.serializedChain)
+            #expect(try ConfigurationState(initial: account.initial(), restoring: stored).accepted == next.accepted)
+        }
+        #expect(accepted > 5)
+    }
+
+    @Test("changed initial configurations and evidence are refused, or say what they said", arguments: [6, 7] as [UInt64])
+    func files(seed: UInt64) throws {
+        var generator = SplitMix(state: seed)
+        let initial = try account.initial().serialized
+        let key = P256.Signing.PrivateKey()
+        let request = EvidenceRequest(
+            challenge: "AAAA", audience: "https://a.example", account: "a", host: "h", sdkVersion: "1", configVersion: 1)
+        let evidence = Evidence(
+            answering: request, iat: 1, deviceID: DeviceID(installationKey: key.publicKey), appID: "a", appVersion: "1", measurements: [:],
+            environment: [])
+        let text = Array(try evidence.signed(by: key).utf8)
+        for _ in 0..<400 {
+            if let read = try? InitialConfiguration(mutated(initial, by: &generator)) {
+                #expect(try ConfigurationState(initial: read).accepted == account.configuration(version: 1))
+            }
+            let changed = mutated(text, by: &generator)
+            if let verified = try? VerifiedEvidence(verifying: changed) {
+                #expect(changed == text)
+                #expect(verified.evidence == evidence)
+            }
+        }
+    }
+}
