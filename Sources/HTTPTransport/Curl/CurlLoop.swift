@@ -19,7 +19,6 @@ final class CurlLoop {
     private var readyHeads: [CurlTransfer] = []
     private var messages: [CurlMailbox.Message] = []
     private var isStopping = false
-    private var hasWokenReaders = false
     private var nextSweep: UInt64 = .max
 
     /// The pool number that stands for the mailbox in epoll's events.
@@ -51,10 +50,6 @@ final class CurlLoop {
             runTimers()
             reap()
             sweep()
-            if hasWokenReaders {
-                hasWokenReaders = false
-                // sched_yield()
-            }
             for pool in pools.values { pool.registerChanges() }
             let timeout = mailbox.mayFallAsleep() ? millisecondsToSleep() : 0
             let count = epoll_wait(epoll, events, Int32(capacity), timeout)
@@ -96,6 +91,7 @@ final class CurlLoop {
                 throw TransportError(.internalError, "libcurl did not take the request")
             }
             pool.activeTransfers += 1
+            pool.startedTransfers += 1
             transfer.activeIndex = active.count
             active.append(transfer)
             nextSweep = min(nextSweep, now + transfer.sweepInterval)
@@ -165,7 +161,6 @@ final class CurlLoop {
             }
         }
         guard !readyHeads.isEmpty else { return }
-        hasWokenReaders = true
         for transfer in readyHeads { transfer.deliverHead() }
         readyHeads.removeAll(keepingCapacity: true)
     }

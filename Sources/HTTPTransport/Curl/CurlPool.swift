@@ -14,6 +14,8 @@ final class CurlPool {
     /// When libcurl wants to be called even if no socket moves, in the driver's nanoseconds.
     var deadline: UInt64?
     var activeTransfers = 0
+    /// Transfers started since libcurl last worked on its timers.
+    var startedTransfers = 0
     /// When the last transfer ended, in the driver's nanoseconds.
     var idleSince: UInt64
     private let epoll: Int32
@@ -104,8 +106,19 @@ final class CurlPool {
 
     func actOnTimer() {
         deadline = nil
+        // Requests that start together over a few connections leave together: each would be a segment and a wake-up of its own.
+        let isBurst = startedTransfers >= 2 && startedTransfers >= 2 * watched.count
+        startedTransfers = 0
+        if isBurst { cork(true) }
         var running: Int32 = 0
         // CURL_SOCKET_TIMEOUT is CURL_SOCKET_BAD, which Swift does not import.
         curl_multi_socket_action(multi, -1, 0, &running)
+        if isBurst { cork(false) }
+    }
+
+    private func cork(_ isCorked: Bool) {
+        var value: Int32 = isCorked ? 1 : 0
+        // A socket on which it fails (a resolver's pair) sends as ever.
+        for socket in watched.keys { setsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size)) }
     }
 }

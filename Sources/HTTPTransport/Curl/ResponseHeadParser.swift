@@ -1,36 +1,29 @@
 import HTTPTypes
 
-/// Reads the header section that libcurl handed over line by line (RFC 9112 section 4 and 5; libcurl writes HTTP/2's the same way).
+/// Reads the header section that libcurl handed over line by line (RFC 9112 sections 4 and 5; libcurl writes HTTP/2's the same way).
 enum ResponseHeadParser {
     static func parse(_ head: CurlExchange.RawHead) throws(TransportError) -> (version: String, status: Int, fields: HTTPFields) {
+        guard let (version, status, fields) = head.bytes.withUnsafeBufferPointer({ read($0, isDecoded: head.isDecoded) }) else {
+            throw TransportError(.malformedResponse, "the server's response has a malformed status line or header line")
+        }
+        return (version, status, fields)
+    }
+
+    private static func read(_ bytes: UnsafeBufferPointer<UInt8>, isDecoded: Bool) -> (String, Int, HTTPFields)? {
+        var rest = bytes[...]
+        guard let statusLine = nextLine(&rest), let (version, status) = statusLineParts(statusLine) else { return nil }
         var fields = HTTPFields()
-        var version = ""
-        var status = 0
-        var isFirst = true
+        fields.reserveCapacity(16)
         var isEncoded = false
-        for line in head.bytes.split(separator: 0x0A) {
-            var line = line
-            if line.last == 0x0D { line = line.dropLast() }
-            if isFirst {
-                isFirst = false
-                let words = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
-                guard words.count >= 2, let code = Int(String(decoding: words[1], as: UTF8.self)), (100...999).contains(code) else {
-                    throw malformed("status line")
-                }
-                version = String(decoding: words[0], as: UTF8.self)
-                status = code
-                continue
-            }
-            guard let colon = line.firstIndex(of: 0x3A) else { throw malformed("header line without a colon") }
-            guard let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self)) else {
-                throw malformed("header field name")
-            }
-            let value = trimmed(line[line.index(after: colon)...])
+        while let line = nextLine(&rest) {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+                let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+            else { return nil }
             if name == .contentEncoding { isEncoded = true }
+            let value = trimmed(line[(colon + 1)...])
             fields.append(HTTPField(name: name, value: String(decoding: value, as: UTF8.self)))
         }
-        guard !isFirst else { throw malformed("empty head") }
-        if isEncoded, head.isDecoded {
+        if isEncoded, isDecoded {
             // They described what was sent, which nobody sees.
             fields[.contentEncoding] = nil
             fields[.contentLength] = nil
@@ -38,14 +31,33 @@ enum ResponseHeadParser {
         return (version, status, fields)
     }
 
-    private static func trimmed(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        var value = value
-        while let first = value.first, first == 0x20 || first == 0x09 { value.removeFirst() }
-        while let last = value.last, last == 0x20 || last == 0x09 { value.removeLast() }
-        return value
+    private static func nextLine(_ rest: inout Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>>? {
+        guard !rest.isEmpty else { return nil }
+        let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
+        var line = rest[..<end]
+        if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
+        rest = rest[min(end + 1, rest.endIndex)...]
+        return line
     }
 
-    private static func malformed(_ what: String) -> TransportError {
-        TransportError(.malformedResponse, "the server's response has a malformed \(what)")
+    private static func statusLineParts(_ line: Slice<UnsafeBufferPointer<UInt8>>) -> (String, Int)? {
+        guard let space = line.firstIndex(of: UInt8(ascii: " ")), line.endIndex - space >= 4 else { return nil }
+        var status = 0
+        for byte in line[(space + 1)...(space + 3)] {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            status = status * 10 + Int(byte - 0x30)
+        }
+        // Three digits and no more (RFC 9112 section 4).
+        guard line.endIndex == space + 4 || line[space + 4] == UInt8(ascii: " ") else { return nil }
+        return (String(decoding: line[..<space], as: UTF8.self), status)
     }
+
+    private static func trimmed(_ value: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
+        var (start, end) = (value.startIndex, value.endIndex)
+        while start < end, isBlank(value[start]) { start += 1 }
+        while start < end, isBlank(value[end - 1]) { end -= 1 }
+        return value[start..<end]
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
