@@ -1,0 +1,89 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+/// What an operator does from an empty folder to a protected API, each command a process of its own.
+@Suite("From an empty folder to a protected API", .timeLimit(.minutes(2)))
+struct OperatorFlowTests {
+    private let folder: TemporaryFolder
+    private let data: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        data = folder.path("data")
+    }
+
+    /// The tokens that an API was sent.
+    private final class Tokens: Sendable {
+        private let received = Mutex<[String]>([])
+        func append(_ token: String) { received.withLock { $0.append(token) } }
+        var last: String { received.withLock { $0.last ?? "" } }
+        var count: Int { received.withLock { $0.count } }
+    }
+
+    private func approov(_ arguments: String...) async throws -> Approov.Run { try await Approov.run(arguments + ["--data", data]) }
+
+    private func call(_ server: TestHTTPServer, state: String, _ arguments: String...) async throws -> Approov.Run {
+        try await Approov.run(
+            [
+                "call", "https://api.localhost:\(server.port)/", "--bind", "Authorization", "--config", folder.path("config"),
+                "--state", folder.path(state),
+            ] + arguments)
+    }
+
+    @Test("serve, api, registration, sdk, call and token work together, and a registration can be taken back")
+    func flow() async throws {
+        let root = try TestPKI.root()
+        let leaf = try TestPKI.leaf(hosts: ["api.localhost"], issuer: root)
+        let tokens = Tokens()
+        let tokenName = try #require(HTTPField.Name("Approov-Token"))
+        let server = try await TestHTTPServer.start(certificate: leaf) { request in
+            tokens.append(request.headerFields[tokenName] ?? "")
+            return TestResponse(text: "protected")
+        }
+        let authority = try Approov.start(
+            ["serve", "--listen", "127.0.0.1:0", "--data", data], output: try folder.file("out"), errors: try folder.file("err"))
+        defer { authority.terminate() }
+        while authority.isRunning, try !folder.text("out").contains("\n") { try await Task.sleep(for: .milliseconds(5)) }
+
+        let certificate = try folder.write(leaf.pem, to: "leaf.pem")
+        let roots = try folder.write(root.pem, to: "root.pem")
+        let backup = try TestKey().pin.description
+        let executable = Approov.executable.path(percentEncoded: false)
+        #expect(
+            try await approov("api", "-add", "api.localhost", "-pinFrom", certificate, "-pin", backup, "-trustRoots", roots).exitCode == 0)
+        #expect(try await approov("registration", "-add", executable).exitCode == 0)
+        #expect(try await approov("sdk", "-getConfig", folder.path("config")).exitCode == 0)
+        // A running authority takes up within a second what another process changed.
+        try await Task.sleep(for: .milliseconds(1200))
+
+        let good = try await call(server, state: "state", "-H", "Authorization: Bearer alice")
+        #expect(good.exitCode == 0, "\(good.errors)")
+        #expect(good.output == "protected")
+        #expect(try await approov("token", "-check", tokens.last, "-setDataHashInToken", "Bearer alice").exitCode == 0)
+        #expect(try await approov("token", "-check", tokens.last, "-setDataHashInToken", "Bearer bob").exitCode == 1)
+
+        let unbound = try await call(server, state: "state")
+        #expect(unbound.exitCode == 1)
+        #expect(unbound.errors.contains("Authorization"))
+        #expect(tokens.count == 1)
+
+        #expect(try await approov("registration", "-remove", executable).exitCode == 0)
+        try await Task.sleep(for: .milliseconds(1200))
+        let decoy = try await call(server, state: "other-state", "-H", "Authorization: Bearer alice")
+        // The app cannot tell, whoever checks the token can.
+        #expect(decoy.exitCode == 0, "\(decoy.errors)")
+        #expect(tokens.count == 2)
+        #expect(try await approov("token", "-check", tokens.last).exitCode == 1)
+
+        #expect(try await approov("api", "-pins", "api.localhost", "-pin", backup, "-pin", TestKey().pin.description).exitCode == 0)
+        try await Task.sleep(for: .milliseconds(1200))
+        let rotated = try await call(server, state: "state", "-H", "Authorization: Bearer carol")
+        #expect(rotated.exitCode == 60, "the rotated pins are taken up with the attestation: \(rotated.errors)")
+        #expect(tokens.count == 2)
+        await server.stop()
+    }
+}
