@@ -53,6 +53,8 @@ extension HTTPFields {
         guard let parsed = HTTPField.Name(name) else {
             throw ApproovError(.badRequest, "the request has a header with a malformed name: \(printable(name))")
         }
+        // Outer blanks are no part of a value (RFC 9110 section 5.5).
+        let value = HTTPField.isValidValue(value) ? value : value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
         guard HTTPField.isValidValue(value) else {
             throw ApproovError(.badRequest, "the value of the header \(parsed) has characters that a header may not have")
         }

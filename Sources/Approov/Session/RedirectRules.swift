@@ -15,15 +15,16 @@ enum RedirectRules {
     /// - Parameters:
     ///   - response: A response with a redirect's status.
     ///   - hop: What was asked for.
+    ///   - base: The URL that answered, against which the location is resolved.
     ///   - carriedToken: Whether that request carried a token.
     ///   - interceptor: What knows the names of token and binding headers.
     /// - Returns: The next hop.
     /// - Throws: ``ApproovError`` `redirectRefused`.
     static func next(
-        after response: TransportResponse, from hop: Hop, carriedToken: Bool, interceptor: ApproovInterceptor?
+        after response: TransportResponse, from hop: Hop, at base: URL, carriedToken: Bool, interceptor: ApproovInterceptor?
     ) throws -> Hop? {
         guard let location = response.headerFields[.location] else { return nil }
-        guard let url = URL(string: location, relativeTo: hop.request.url)?.absoluteURL else {
+        guard let url = URL(string: location, relativeTo: base)?.absoluteURL else {
             throw ApproovError(.redirectRefused, "\(hop.url.host) redirects to something that is no URL")
         }
         let target: TransportURL

@@ -55,6 +55,8 @@ struct RequestPerformer: Sendable {
 
     private struct Sent {
         let response: TransportResponse
+        /// Where it was sent, which interceptors may have changed within the origin.
+        let url: URL
         let carriedToken: Bool
     }
 
@@ -75,10 +77,10 @@ struct RequestPerformer: Sendable {
                 outcome = .failure(ApproovError.wrapping(error))
             }
             if case .success(let sent) = outcome {
-                if let url = hop.request.url, hop.request.httpShouldHandleCookies { defaults.cookies?.store(from: sent.response, to: url) }
+                if hop.request.httpShouldHandleCookies { defaults.cookies?.store(from: sent.response, to: sent.url) }
                 if maximumRedirects > 0, RedirectRules.isRedirect(sent.response.status),
                     let next = try RedirectRules.next(
-                        after: sent.response, from: hop, carriedToken: sent.carriedToken, interceptor: approov)
+                        after: sent.response, from: hop, at: sent.url, carriedToken: sent.carriedToken, interceptor: approov)
                 {
                     redirects += 1
                     guard redirects <= maximumRedirects else {
@@ -94,7 +96,8 @@ struct RequestPerformer: Sendable {
                 hop = first
                 continue
             }
-            return Performed(response: try outcome.get().response, url: hop.request.url ?? request.url ?? URL(filePath: "/"))
+            let sent = try outcome.get()
+            return Performed(response: sent.response, url: sent.url)
         }
     }
 
@@ -103,7 +106,7 @@ struct RequestPerformer: Sendable {
         var policy = try policies.current()
         try check(hop, under: policy)
         let method = try hop.method
-        let (adapted, base) = try await adapt(hop)
+        let (adapted, target, base) = try await adapt(hop)
         var options = defaults.options(for: adapted, isSecure: hop.url.isSecure, remaining: try remaining(since: started))
         options.maximumBodyBytes = observation.bodyLimit
         options.onUpload = observation.onUpload
@@ -125,8 +128,9 @@ struct RequestPerformer: Sendable {
             do {
                 let response = try await channel.send(
                     TransportRequest(
-                        url: hop.url, method: method, headerFields: fields, body: hop.body, policy: policy.trust, options: options))
-                return Sent(response: response, carriedToken: approov?.hasToken(fields) ?? false)
+                        url: target, method: method, headerFields: fields, body: hop.body, policy: policy.trust, options: options))
+                return Sent(
+                    response: response, url: adapted.url ?? URL(filePath: "/"), carriedToken: approov?.hasToken(fields) ?? false)
             } catch let error as TransportError where error.code == .trustRefused && host != nil && !isRechecked {
                 // Nothing was sent. The server's keys may have changed and a signed configuration may know them already.
                 isRechecked = true
@@ -151,17 +155,18 @@ struct RequestPerformer: Sendable {
     }
 
     /// Steps 0 and 1: what the session adds, and the caller's interceptors.
-    private func adapt(_ hop: Hop) async throws -> (request: URLRequest, fields: HTTPFields) {
+    private func adapt(_ hop: Hop) async throws -> (request: URLRequest, url: TransportURL, fields: HTTPFields) {
         let cookie = hop.request.httpShouldHandleCookies ? hop.request.url.flatMap { defaults.cookies?.header(for: $0) } : nil
         guard !interceptors.isEmpty else {
             var fields = try HTTPFields(hop.request)
             complete(&fields, of: hop, cookie: cookie)
-            return (hop.request, fields)
+            return (hop.request, hop.url, fields)
         }
         var fields = try HTTPFields(hop.request)
         let own = fields
         complete(&fields, of: hop, cookie: cookie)
         var request = hop.request
+        var url = hop.url
         for field in fields where !own.contains(field.name) { request.addValue(field.value, forHTTPHeaderField: field.name.rawName) }
         for interceptor in interceptors {
             let before = request.url
@@ -174,9 +179,9 @@ struct RequestPerformer: Sendable {
             } catch {
                 throw ApproovError(.interceptorError, "\(type(of: interceptor)) does not let the request go", cause: error)
             }
-            if request.url != before { try checkOrigin(of: request, was: hop.url, after: interceptor) }
+            if request.url != before { url = try checked(request, was: hop.url, after: interceptor) }
         }
-        return (request, try HTTPFields(request))
+        return (request, url, try HTTPFields(request))
     }
 
     private func complete(_ fields: inout HTTPFields, of hop: Hop, cookie: String?) {
@@ -190,7 +195,10 @@ struct RequestPerformer: Sendable {
         }
     }
 
-    private func checkOrigin(of request: URLRequest, was url: TransportURL, after interceptor: any RequestInterceptor) throws {
+    /// Where the request goes now, which must be the same origin.
+    private func checked(
+        _ request: URLRequest, was url: TransportURL, after interceptor: any RequestInterceptor
+    ) throws -> TransportURL {
         let now = try Hop(request, body: .none).url
         guard now.host == url.host, now.port == url.port, now.isSecure == url.isSecure else {
             throw ApproovError(
@@ -198,6 +206,7 @@ struct RequestPerformer: Sendable {
                 "\(type(of: interceptor)) changed where the request goes, from \(url.origin) to \(now.origin): scheme, host and port must stay"
             )
         }
+        return now
     }
 
     /// Step 4: the way to a host.
@@ -224,7 +233,7 @@ struct RequestPerformer: Sendable {
         let seen: RequestOutcome
         switch outcome {
         case .success(let sent):
-            seen = .response(try Performed(response: sent.response, url: hop.request.url ?? URL(filePath: "/")).head())
+            seen = .response(try Performed(response: sent.response, url: sent.url).head())
         case .failure(let error):
             guard !(error is CancellationError) else { return false }
             seen = .failure(error)

@@ -1,0 +1,145 @@
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+import Testing
+
+@testable import Approov
+
+@Suite struct ApproovSessionRedirectTests {
+    /// A world whose API redirects by path: `/to/STATUS?LOCATION`.
+    private func world(_ hosts: [String: HostSettings] = ["api.test": .pinned]) throws -> World {
+        let world = try World(hosts: hosts)
+        world.api.value = { request in
+            let parts = request.url.target.split(separator: "?", maxSplits: 1)
+            guard parts.count == 2, parts[0].hasPrefix("/to/"), let status = Int(parts[0].dropFirst(4)) else {
+                return TransportResponse(status: 200, url: request.url, body: ResponseBody(bytes: Array(request.url.target.utf8)))
+            }
+            return TransportResponse(status: status, headerFields: [.location: String(parts[1])], url: request.url)
+        }
+        return world
+    }
+
+    @Test("a redirect is followed and the response names where it came from")
+    func followed() async throws {
+        let world = try world()
+        let (_, response) = try await world.session().data(for: URLRequest("https://api.test/to/302?/there"))
+        #expect(response.url?.absoluteString == "https://api.test/there")
+        #expect(world.apiRequests.count == 2)
+        #expect(world.apiRequests.allSatisfy { $0.headerFields[.approovToken] != nil })
+    }
+
+    @Test("to a host that is not protected go neither token, trace ID, credentials nor what the token was bound to")
+    func noTokenElsewhere() async throws {
+        let world = try world()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpAdditionalHeaders = ["X-Session": "secret", "Authorization": "Bearer secret", "Accept": "text/plain"]
+        let session = try world.session(configuration: configuration, bindHeader: "X-Session")
+        let (_, response) = try await session.data(
+            for: URLRequest("https://api.test/to/307?https://b.test/x", ["Cookie": "secret=1", "Proxy-Authorization": "secret"]))
+        #expect(response.statusCode == 200)
+        let last = try #require(world.apiRequests.last)
+        #expect(last.url.host.name == "b.test")
+        #expect(last.headerFields.map(\.name) == [.accept])
+    }
+
+    @Test("back at the first host, credentials that stayed behind do not return by themselves")
+    func thereAndBack() async throws {
+        let world = try world()
+        let session = try world.session(bindHeader: "Authorization", unboundRequests: .allowed)
+        let back = "https://b.test/to/302?https://api.test/end"
+        _ = try await session.data(for: URLRequest("https://api.test/to/302?\(back)", ["Authorization": "Bearer secret"]))
+        let last = try #require(world.apiRequests.last)
+        #expect(last.url.text == "https://api.test/end")
+        #expect(last.headerFields[.authorization] == nil)
+        #expect(try pay(ofToken: try #require(last.headerFields[.approovToken])) == nil)
+    }
+
+    @Test("another protected host gets a token of its own, bound to what an interceptor sets for it")
+    func ownToken() async throws {
+        struct PerHost: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                var request = request
+                request.setValue("Bearer for \(request.url?.host() ?? "")", forHTTPHeaderField: "Authorization")
+                return request
+            }
+        }
+        let world = try world(["api.test": .pinned, "b.test": .pinned])
+        let session = try world.session(interceptors: [PerHost()], bindHeader: "Authorization")
+        _ = try await session.data(for: URLRequest("https://api.test/to/302?https://b.test/x"))
+        for request in world.apiRequests {
+            let token = try #require(request.headerFields[.approovToken])
+            #expect(try pay(ofToken: token) == Binding.payHash(of: "Bearer for \(request.url.host.name)"))
+        }
+        #expect(Set(world.attester.requests.map(\.host)) == ["api.test", "b.test"])
+    }
+
+    @Test("another protected host without its binding is refused, not sent unbound")
+    func bindingMissing() async throws {
+        let world = try world(["api.test": .pinned, "b.test": .pinned])
+        let session = try world.session(bindHeader: "Authorization")
+        await #expect(throws: ApproovError(.bindingMissing, "")) {
+            try await session.data(for: URLRequest("https://api.test/to/302?https://b.test/x", ["Authorization": "Bearer secret"]))
+        }
+        #expect(world.apiRequests.count == 1)
+    }
+
+    @Test(
+        "https to http is refused after a token was sent, and to a protected host whoever sends it",
+        arguments: [
+            "https://api.test/to/302?http://else.test/", "https://api.test/to/302?http://api.test/",
+            "https://else.test/to/302?http://api.test/",
+        ])
+    func downgrade(_ text: String) async throws {
+        let world = try world()
+        let session = try world.session()
+        await #expect(throws: ApproovError.self) { try await session.data(for: URLRequest(text)) }
+        #expect(world.apiRequests.count == 1)
+        #expect(world.apiRequests.allSatisfy { $0.url.isSecure })
+    }
+
+    @Test("a circle ends after as many hops as allowed")
+    func circle() async throws {
+        let world = try world()
+        let session = try world.session(maximumRedirects: 5)
+        world.api.value = { TransportResponse(status: 302, headerFields: [.location: "/again"], url: $0.url) }
+        await #expect(throws: ApproovError(.redirectRefused, "")) { try await session.data(for: URLRequest("https://api.test/")) }
+        #expect(world.apiRequests.count == 6)
+    }
+
+    @Test("with no redirects allowed the redirect itself is the response")
+    func notFollowed() async throws {
+        let world = try world()
+        let (_, response) = try await world.session(maximumRedirects: 0).data(for: URLRequest("https://api.test/to/302?/there"))
+        #expect(response.statusCode == 302)
+        #expect(response.value(forHTTPHeaderField: "Location") == "/there")
+    }
+
+    @Test("bodies from memory and from a file are sent again with 307 and 308, and dropped with 303")
+    func bodies() async throws {
+        let world = try world()
+        let session = try world.session()
+        for status in [307, 308, 303] {
+            let request = URLRequest("https://api.test/to/\(status)?/there", method: "POST", ["Content-Type": "text/plain"])
+            _ = try await session.upload(for: request, from: Data("hello".utf8))
+            let last = try #require(world.apiRequests.last)
+            if status == 303 {
+                #expect(last.method == .get)
+                #expect(last.headerFields[.contentType] == nil)
+                guard case .none = last.body else {
+                    Issue.record("a body after 303")
+                    return
+                }
+            } else {
+                #expect(last.method == .post)
+                guard case .bytes(Array("hello".utf8)) = last.body else {
+                    Issue.record("no body after \(status)")
+                    return
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,370 @@
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+import Testing
+
+@testable import Approov
+
+@Suite struct ApproovSessionTests {
+    struct Authorizing: RequestInterceptor {
+        let value: String
+        func adapt(_ request: URLRequest) async throws -> URLRequest {
+            var request = request
+            request.setValue(value, forHTTPHeaderField: "Authorization")
+            return request
+        }
+    }
+
+    @Test("a protected call carries one token bound to the header that an interceptor set")
+    func protectedCall() async throws {
+        let world = try World()
+        let session = try world.session(interceptors: [Authorizing(value: "Bearer abc")], bindHeader: "Authorization")
+        let (data, response) = try await session.data(for: URLRequest("https://api.test/shapes", ["X-Own": "1"]))
+        #expect(String(decoding: data, as: UTF8.self) == "/shapes")
+        #expect(response.statusCode == 200)
+        #expect(response.url?.absoluteString == "https://api.test/shapes")
+        let sent = try #require(world.apiRequests.first)
+        let token = try #require(sent.headerFields[.approovToken])
+        #expect(try pay(ofToken: token) == Binding.payHash(of: "Bearer abc"))
+        #expect(sent.headerFields[.approovTraceID] != nil)
+        #expect(sent.headerFields[.authorization] == "Bearer abc")
+        #expect(sent.headerFields.count == 4)
+        let host = try CanonicalHost("api.test")
+        #expect(try sent.policy.rule(for: host).evaluators.first is PublicKeysTrustEvaluator)
+    }
+
+    @Test("a host that is not protected gets no token and is validated by path")
+    func unprotectedCall() async throws {
+        let world = try World()
+        _ = try await world.session(bindHeader: "Authorization").data(for: URLRequest("https://else.test/"))
+        let sent = try #require(world.transport.requests.first)
+        #expect(world.transport.requests.count == 1)
+        #expect(sent.headerFields[.approovToken] == nil)
+        #expect(try sent.policy.rule(for: try CanonicalHost("else.test")).validatesPath)
+    }
+
+    @Test(
+        "a host spelled oddly is protected all the same or refused",
+        arguments: [
+            ("https://API.test/", true), ("https://api.test./", true), ("https://api.test:443/", true), ("https://api.test:8443/", true),
+            ("https://user@api.test/", false), ("https://%61pi.test/", false), ("https://api.test\\@evil.test/", false),
+        ])
+    func spelling(_ text: String, _ isProtected: Bool) async throws {
+        let world = try World()
+        let session = try world.session()
+        guard let url = URL(string: text) else { return }
+        if isProtected {
+            _ = try await session.data(from: url)
+            let sent = try #require(world.apiRequests.first)
+            #expect(sent.headerFields[.approovToken] != nil)
+            #expect(sent.url.host.name == "api.test")
+        } else {
+            await #expect(throws: ApproovError(.badRequest, "")) { try await session.data(from: url) }
+            #expect(world.transport.requests.isEmpty)
+        }
+    }
+
+    @Test("loopback spelled as a number is one host or refused", arguments: ["2130706433", "0x7f000001", "127.1", "[::ffff:127.0.0.1]"])
+    func loopback(_ host: String) async throws {
+        let world = try World(hosts: ["127.0.0.1": .pinned])
+        let session = try world.session()
+        do {
+            _ = try await session.data(for: URLRequest("https://\(host)/"))
+            #expect(world.apiRequests.first?.headerFields[.approovToken] != nil)
+        } catch {
+            #expect((error as? ApproovError)?.code == .badRequest)
+        }
+    }
+
+    @Test("plain http to a protected or evaluated host is refused before any I/O; elsewhere it is sent without a token")
+    func cleartext() async throws {
+        let world = try World()
+        let manager = ApproovTrustManager(
+            evaluators: ["evaluated.test": DefaultTrustEvaluator()], anchors: .of(world.account.root), logger: .quiet)
+        let session = try world.session(trustManager: manager)
+        for text in ["http://api.test/", "http://API.test./", "http://evaluated.test/"] {
+            await #expect(throws: ApproovError(.pinningError, "")) { try await session.data(for: URLRequest(text)) }
+        }
+        #expect(world.transport.requests.isEmpty)
+        _ = try await session.data(for: URLRequest("http://else.test/"))
+        #expect(world.apiRequests.first?.headerFields[.approovToken] == nil)
+    }
+
+    @Test("with allHostsMustBeEvaluated an unknown host is refused before any I/O, over https and http")
+    func allHosts() async throws {
+        let world = try World()
+        let manager = ApproovTrustManager(allHostsMustBeEvaluated: true, anchors: .of(world.account.root), logger: .quiet)
+        let session = try world.session(trustManager: manager)
+        for text in ["https://else.test/", "http://else.test/"] {
+            await #expect(throws: ApproovError(.pinningError, "")) { try await session.data(for: URLRequest(text)) }
+        }
+        #expect(world.transport.requests.isEmpty)
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+    }
+
+    @Test("an oblivious host is refused with an error that says so, and no token is fetched for it")
+    func oblivious() async throws {
+        let world = try World(hosts: ["api.test": .pinned.with { $0.oblivious = true }])
+        let session = try world.session()
+        await #expect(throws: ApproovError(.unsupported, "")) { try await session.data(for: URLRequest("https://api.test/")) }
+        #expect(world.transport.requests.isEmpty)
+    }
+
+    @Test(
+        "an interceptor that changes where the request goes is named in the error",
+        arguments: [
+            "https://evil.test/", "https://api.test:444/", "http://api.test/",
+        ])
+    func interceptorChangesHost(_ target: String) async throws {
+        struct Diverting: RequestInterceptor {
+            let target: String
+            func adapt(_ request: URLRequest) async throws -> URLRequest { URLRequest(target) }
+        }
+        let world = try World()
+        let session = try world.session(interceptors: [Diverting(target: target)])
+        await #expect {
+            try await session.data(for: URLRequest("https://api.test/"))
+        } throws: {
+            ($0 as? ApproovError)?.code == .interceptorError && "\($0)".contains("Diverting")
+        }
+        #expect(world.transport.requests.isEmpty)
+    }
+
+    @Test("an interceptor may change path and query, and what it throws is the cause")
+    func interceptorPaths() async throws {
+        struct Pathing: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                if request.url?.path() == "/bad" { throw CocoaError(.userCancelled) }
+                return request.url?.path() == "/new" ? request : URLRequest("https://api.test/new?x=1", request.allHTTPHeaderFields ?? [:])
+            }
+        }
+        let world = try World()
+        let session = try world.session(interceptors: [Pathing()])
+        let (data, response) = try await session.data(for: URLRequest("https://api.test/old"))
+        #expect(String(decoding: data, as: UTF8.self) == "/new?x=1")
+        #expect(response.url?.absoluteString == "https://api.test/new?x=1")
+        await #expect {
+            try await session.data(for: URLRequest("https://api.test/bad"))
+        } throws: {
+            ($0 as? ApproovError)?.code == .interceptorError && ($0 as? ApproovError)?.cause is CocoaError
+        }
+    }
+
+    @Test("malformed methods, names and values are refused and never shown")
+    func malformed() async throws {
+        let world = try World()
+        let session = try world.session()
+        var method = URLRequest("https://api.test/")
+        method.httpMethod = "GET /x"
+        for request in [
+            method, URLRequest("https://api.test/", ["X": "secret\r\nY: z"]), URLRequest("https://api.test/", ["X Y": "secret"]),
+        ] {
+            await #expect {
+                try await session.data(for: request)
+            } throws: {
+                ($0 as? ApproovError)?.code == .badRequest && !"\($0)".contains("secret")
+            }
+        }
+        #expect(world.apiRequests.isEmpty)
+    }
+
+    @Test("two concurrent requests with different Authorization values each carry their own token")
+    func concurrentBindings() async throws {
+        let world = try World()
+        let session = try world.session(bindHeader: "Authorization")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<200 {
+                group.addTask {
+                    _ = try await session.data(for: URLRequest("https://api.test/", ["Authorization": "Bearer \(number % 20)"]))
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(world.apiRequests.count == 200)
+        for request in world.apiRequests {
+            let token = try #require(request.headerFields[.approovToken])
+            #expect(try pay(ofToken: token) == Binding.payHash(of: try #require(request.headerFields[.authorization])))
+        }
+        #expect(world.authority.seen.value.attestations.count == 20)
+    }
+
+    @Test("an update during 200 requests: each sees wholly the old or wholly the new rules")
+    func updateInFlight() async throws {
+        let world = try World()
+        let session = try world.session()
+        let updated = try world.account.signed(
+            world.account.configuration(version: 2, hosts: ["other.test": .pinned, "api.test": .pinned.with { $0.enforce = false }]))
+        world.api.value = { request in
+            try await Task.sleep(for: .microseconds(Int.random(in: 0..<500)))
+            return TransportResponse(status: 200, url: request.url)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<200 {
+                let host = number.isMultiple(of: 2) ? "api.test" : "other.test"
+                group.addTask { _ = try await session.data(for: URLRequest("https://\(host)/")) }
+                if number == 100 { group.addTask { #expect(await world.service.keeper.offer([updated])) } }
+            }
+            try await group.waitForAll()
+        }
+        let other = try CanonicalHost("other.test")
+        let api = try CanonicalHost("api.test")
+        var seen = Set<Bool>()
+        for request in world.apiRequests {
+            let isNew = request.policy.hasRule(for: other)
+            seen.insert(isNew)
+            let hasPins = try request.policy.rule(for: api).evaluators.first is PublicKeysTrustEvaluator
+            #expect(hasPins == !isNew)
+            if request.url.host == other { #expect((request.headerFields[.approovToken] != nil) == isNew) }
+        }
+        #expect(seen == [true, false])
+    }
+
+    @Test("a first request whose token brings a new configuration already keeps to it")
+    func configurationWithToken() async throws {
+        let world = try World()
+        let session = try world.session()
+        let updated = try world.account.signed(
+            world.account.configuration(version: 2, hosts: ["api.test": .pinned.with { $0.enforce = false }]))
+        world.authority.script.value.configurations = [updated]
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        let rule = try #require(world.apiRequests.first).policy.rule(for: try CanonicalHost("api.test"))
+        #expect(rule.evaluators.first is DefaultTrustEvaluator)
+        #expect(world.authority.seen.value.attestations.count == 1)
+    }
+
+    @Test("a pin that was rotated is taken up by asking the authority, and the request goes through without a restart")
+    func rotatedPin() async throws {
+        let account = try TestAccount()
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: account.root)
+        let world = try World(account: account, certificates: ["api.test": leaf])
+        let session = try world.session()
+        await #expect {
+            try await session.data(for: URLRequest("https://api.test/"))
+        } throws: {
+            ($0 as? ApproovError)?.refusal?.reason == .pinMismatch
+        }
+        #expect(world.apiRequests.isEmpty)
+        let pins = [leaf.pin.description, TestAccount.pinB]
+        world.authority.script.value.configurations = [
+            try account.signed(account.configuration(version: 2, hosts: ["api.test": HostSettings(pins: pins)]))
+        ]
+        world.clock.advance(by: .seconds(10))
+        let (_, response) = try await session.data(for: URLRequest("https://api.test/"))
+        #expect(response.statusCode == 200)
+        #expect(world.service.configuration.version == 2)
+    }
+
+    @Test("an impostor does not make the client ask the authority again and again")
+    func impostorFlood() async throws {
+        let account = try TestAccount()
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: account.root)
+        let world = try World(account: account, certificates: ["api.test": leaf])
+        let session = try world.session()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<100 { group.addTask { _ = try? await session.data(for: URLRequest("https://api.test/")) } }
+        }
+        #expect(world.authority.seen.value.configurationRequests == 1)
+        #expect(world.apiRequests.isEmpty)
+    }
+
+    @Test("a disabled host beside a pinned one, a thousand interleaved requests: the pinned one keeps its pins")
+    func interleaved() async throws {
+        let world = try World()
+        let manager = ApproovTrustManager(
+            evaluators: ["open.test": DisabledTrustEvaluator(), "api.test": DisabledTrustEvaluator()],
+            anchors: .of(world.account.root), logger: .quiet)
+        let session = try world.session(trustManager: manager)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<1_000 {
+                let host = number.isMultiple(of: 2) ? "api.test" : "open.test"
+                group.addTask { _ = try await session.data(for: URLRequest("https://\(host)/")) }
+            }
+            try await group.waitForAll()
+        }
+        for request in world.apiRequests {
+            let rule = try request.policy.rule(for: request.url.host)
+            #expect(rule.validatesPath == (request.url.host.name == "api.test"))
+        }
+    }
+
+    @Test("prefetch: with the binding among the additional headers the first request waits for nothing")
+    func prefetchBound() async throws {
+        let world = try World()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpAdditionalHeaders = ["Authorization": "Bearer abc"]
+        let session = try world.session(configuration: configuration, bindHeader: "Authorization", prefetchToken: true)
+        #expect(await eventually { world.service.cachedTokenCount == 1 })
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        #expect(world.authority.seen.value.attestations.count == 1)
+    }
+
+    @Test("prefetch: without the binding a challenge and the configuration are made ready")
+    func prefetchUnbound() async throws {
+        let world = try World()
+        let session = try world.session(bindHeader: "Authorization", prefetchToken: true)
+        #expect(await eventually { world.authority.seen.value.challenges == 1 })
+        #expect(world.authority.seen.value.configurationRequests == 1)
+        #expect(world.authority.seen.value.attestations.isEmpty)
+        session.prefetch(for: try #require(URL(string: "https://api.test/")), binding: "Bearer abc")
+        #expect(await eventually { world.service.cachedTokenCount == 1 })
+        #expect(world.authority.seen.value.challenges == 1)
+    }
+
+    @Test("a session without a service protects nothing and still validates paths")
+    func noService() async throws {
+        let transport = InProcessTransport(status: 200)
+        let session = try ApproovSession(
+            service: nil, trustManager: ApproovTrustManager(anchors: .of(try TestPKI.root())), transport: transport)
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        #expect(transport.requests.first?.headerFields.isEmpty == true)
+    }
+
+    @Test("an interceptor of ours among the caller's is refused: the session has its own")
+    func twoInterceptors() throws {
+        let world = try World()
+        let own = try ApproovInterceptor(service: world.service)
+        #expect(throws: ApproovError(.initializationError, "")) { try world.session(interceptors: [own]) }
+    }
+
+    @Test(
+        "errors of the transport keep their kind",
+        arguments: [
+            (TransportError.Code.connectionFailed, ApproovError.Code.networkingError, true), (.totalTimeout, .networkingError, true),
+            (.trustRefused, .pinningError, false), (.bodyTooLarge, .responseTooLarge, false), (.invalidHeader, .badRequest, false),
+            (.requestBodyFailed, .bodyFailed, false), (.shutDown, .permanentError, false),
+        ])
+    func errors(_ code: TransportError.Code, _ expected: ApproovError.Code, _ isRetryable: Bool) async throws {
+        let world = try World()
+        world.api.value = { _ in throw TransportError(code, "for the test") }
+        let session = try world.session()
+        await #expect {
+            try await session.data(for: URLRequest("https://else.test/"))
+        } throws: { error in
+            let error = error as? ApproovError
+            return error?.code == expected && error?.isRetryable == isRetryable && error?.cause is TransportError
+        }
+    }
+
+    @Test("cancellation reaches the transport and stays a CancellationError")
+    func cancellation() async throws {
+        let world = try World()
+        let started = MutexBox(false)
+        let ended = MutexBox(false)
+        world.api.value = { request in
+            started.value = true
+            defer { ended.value = true }
+            try await Task.sleep(for: .seconds(60))
+            return TransportResponse(status: 200, url: request.url)
+        }
+        let session = try world.session()
+        let task = Task { try await session.data(for: URLRequest("https://api.test/")) }
+        #expect(await eventually { started.value })
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(ended.value)
+    }
+}

@@ -1,0 +1,23 @@
+import Foundation
+import Testing
+
+@testable import Approov
+
+@Suite struct InputStreamPartsTests {
+    @Test("all bytes come in order, in parts that are bounded")
+    func whole() async throws {
+        let content = Data((0..<200_001).map { UInt8(truncatingIfNeeded: $0) })
+        var seen = Data()
+        for try await part in InputStreamParts(InputStream(data: content)) {
+            #expect(part.count <= InputStreamParts.partSize)
+            seen.append(contentsOf: part)
+        }
+        #expect(seen == content)
+    }
+
+    @Test("a stream that cannot be read is an error, not an empty body")
+    func unreadable() async throws {
+        let stream = try #require(InputStream(fileAtPath: "/nonexistent/file"))
+        await #expect(throws: ApproovError(.bodyFailed, "")) { for try await _ in InputStreamParts(stream) {} }
+    }
+}

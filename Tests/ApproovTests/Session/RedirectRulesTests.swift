@@ -1,0 +1,95 @@
+import ApproovTesting
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+import Testing
+
+@testable import Approov
+
+@Suite struct RedirectRulesTests {
+    private func next(
+        _ status: Int, to location: String?, from text: String = "https://a.test/one", method: String = "GET",
+        headers: [String: String] = [:], body: RequestBody = .none, carriedToken: Bool = false
+    ) throws -> Hop? {
+        let hop = try Hop(URLRequest(text, method: method, headers), body: body)
+        var fields = HTTPFields()
+        fields[.location] = location
+        let response = TransportResponse(status: status, headerFields: fields, url: hop.url)
+        return try RedirectRules.next(
+            after: response, from: hop, at: try #require(hop.request.url), carriedToken: carriedToken, interceptor: nil)
+    }
+
+    @Test(
+        "methods are rewritten as RFC 9110 and Fetch say",
+        arguments: [
+            (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (307, "POST", "POST"), (308, "POST", "POST"),
+            (301, "PUT", "PUT"), (302, "DELETE", "DELETE"), (303, "PUT", "GET"), (303, "HEAD", "HEAD"), (301, "HEAD", "HEAD"),
+        ])
+    func methods(_ status: Int, _ method: String, _ expected: String) throws {
+        let hop = try #require(
+            try next(status, to: "/two", method: method, headers: ["Content-Type": "text/plain"], body: .bytes([1])))
+        #expect(try hop.method.rawValue == expected)
+        let keepsBody = expected == method && method != "HEAD" || (status == 301 && method == "HEAD")
+        if keepsBody {
+            #expect(hop.request.value(forHTTPHeaderField: "Content-Type") == "text/plain")
+        } else if method != "HEAD" {
+            guard case .none = hop.body else {
+                Issue.record("the body is still there")
+                return
+            }
+            #expect(hop.request.value(forHTTPHeaderField: "Content-Type") == nil)
+        }
+    }
+
+    @Test(
+        "locations are resolved against the URL that was asked for",
+        arguments: [
+            ("/two", "https://a.test/two"), ("two?x=1", "https://a.test/two?x=1"), ("//b.test/x", "https://b.test/x"),
+            ("https://b.test", "https://b.test/"), ("?q", "https://a.test/one?q"),
+        ])
+    func locations(_ location: String, _ expected: String) throws {
+        #expect(try next(302, to: location)?.url.text == expected)
+    }
+
+    @Test("without a location there is nowhere to go")
+    func noLocation() throws {
+        #expect(try next(302, to: nil) == nil)
+        #expect(!RedirectRules.isRedirect(304))
+        #expect(!RedirectRules.isRedirect(300))
+    }
+
+    @Test(
+        "a location that cannot be requested is refused",
+        arguments: ["ftp://a.test/", "javascript:x", "https://user:pw@b.test/", "https://%62.test/", "https://0x7f.1/", "https:///x"])
+    func badLocations(_ location: String) {
+        #expect(throws: ApproovError(.redirectRefused, "")) { try next(302, to: location) }
+    }
+
+    @Test(
+        "credentials stay where the origin is left: another host, port or scheme",
+        arguments: [
+            "https://b.test/", "https://a.test:8443/", "http://a.test/", "https://x.a.test/",
+        ])
+    func credentials(_ location: String) throws {
+        let headers = ["authorization": "s", "Cookie": "s", "Proxy-Authorization": "s", "Accept": "text/plain"]
+        let away = try #require(try next(302, to: location, headers: headers))
+        #expect(away.hasLeftOrigin)
+        #expect(away.request.allHTTPHeaderFields == ["Accept": "text/plain"])
+        let home = try #require(try next(302, to: "https://A.TEST:443/two", headers: headers))
+        #expect(!home.hasLeftOrigin)
+        #expect(home.request.value(forHTTPHeaderField: "Authorization") == "s")
+    }
+
+    @Test("a request that carried a token never goes on to plain http")
+    func downgrade() {
+        #expect(throws: ApproovError(.redirectRefused, "")) { try next(302, to: "http://a.test/", carriedToken: true) }
+    }
+
+    @Test("a body that is a stream is not sent twice, but may be dropped")
+    func streams() throws {
+        let stream = RequestBody.stream(length: nil, RequestBodyStream(AsyncThrowingStream<[UInt8], any Error> { $0.finish() }))
+        #expect(throws: ApproovError(.redirectRefused, "")) { try next(307, to: "/two", method: "POST", body: stream) }
+        #expect(try next(303, to: "/two", method: "POST", body: stream) != nil)
+    }
+}

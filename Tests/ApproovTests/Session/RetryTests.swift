@@ -1,0 +1,83 @@
+import ApproovTesting
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import Testing
+
+@testable import Approov
+
+@Suite struct RetryTests {
+    struct Retrying: RequestInterceptor {
+        var decision = RetryDecision.retry
+        var attempts = MutexBox<[Int]>([])
+        var limit = Int.max
+        func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
+            attempts.change { $0.append(attempt) }
+            if case .response(let response) = outcome, response.statusCode < 500 { return .doNotRetry }
+            return attempt < limit ? decision : .doNotRetry
+        }
+    }
+
+    @Test("a failed request is sent again as often as the interceptor says, and no more than eight times")
+    func bounded() async throws {
+        let world = try World()
+        world.api.value = { TransportResponse(status: 503, url: $0.url) }
+        let twice = Retrying(limit: 3)
+        #expect(try await world.session(interceptors: [twice]).data(for: URLRequest("https://api.test/")).1.statusCode == 503)
+        #expect(twice.attempts.value == [1, 2, 3])
+        #expect(world.apiRequests.count == 3)
+        let endless = Retrying()
+        _ = try await world.session(interceptors: [endless]).data(for: URLRequest("https://api.test/"))
+        #expect(world.apiRequests.count == 3 + 9)
+    }
+
+    @Test("errors are retried too, and the first success ends it")
+    func errors() async throws {
+        let world = try World()
+        let count = MutexBox(0)
+        world.api.value = { request in
+            guard
+                count.change({
+                    $0 += 1; return $0 > 2
+                })
+            else { throw TransportError(.connectionLost, "reset") }
+            return TransportResponse(status: 200, url: request.url)
+        }
+        let session = try world.session(interceptors: [Retrying()])
+        #expect(try await session.data(for: URLRequest("https://api.test/")).1.statusCode == 200)
+        #expect(count.value == 3)
+    }
+
+    @Test("the wait before a retry is the interceptor's, a minute at most")
+    func delay() async throws {
+        let world = try World()
+        world.api.value = { TransportResponse(status: 503, url: $0.url) }
+        let session = try world.session(interceptors: [Retrying(decision: .retryAfter(.seconds(9_999)), limit: 2)])
+        _ = await world.service.fetchToken(for: try #require(URL(string: "https://api.test/")))
+        #expect(await eventually { world.clock.sleeperCount == 1 })
+        let task = Task { try await session.data(for: URLRequest("https://api.test/")) }
+        await world.clock.sleepers(atLeast: 2)
+        #expect(world.clock.nextWakeUp == .seconds(60))
+        world.clock.advance(by: .seconds(60))
+        #expect(try await task.value.1.statusCode == 503)
+        #expect(world.apiRequests.count == 2)
+    }
+
+    @Test("a body that is a stream is sent once")
+    func stream() async throws {
+        let world = try World()
+        world.api.value = { TransportResponse(status: 503, url: $0.url) }
+        var request = URLRequest("https://api.test/", method: "POST")
+        request.httpBodyStream = InputStream(data: Data("x".utf8))
+        _ = try await world.session(interceptors: [Retrying()]).data(for: request)
+        #expect(world.apiRequests.count == 1)
+    }
+
+    @Test("without interceptors nothing is sent twice")
+    func none() async throws {
+        let world = try World()
+        world.api.value = { TransportResponse(status: 503, url: $0.url) }
+        _ = try await world.session().data(for: URLRequest("https://api.test/"))
+        #expect(world.apiRequests.count == 1)
+    }
+}

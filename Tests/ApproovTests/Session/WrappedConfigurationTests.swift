@@ -1,0 +1,209 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+import Testing
+
+@testable import Approov
+
+/// What the wrapped session's configuration still does.
+@Suite struct WrappedConfigurationTests {
+    @Test("additional headers are added, and a request's own come first")
+    func additionalHeaders() async throws {
+        let world = try World()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpAdditionalHeaders = ["X-App": "app", "Accept": "text/plain"]
+        _ = try await world.session(configuration: configuration).data(for: URLRequest("https://else.test/", ["accept": "text/html"]))
+        let fields = try #require(world.apiRequests.first).headerFields
+        #expect(fields[.accept] == "text/html")
+        #expect(fields[values: .accept].count == 1)
+        #expect(HTTPField.Name("X-App").map { fields[$0] } == "app")
+    }
+
+    @Test("interceptors see the additional headers, and tokens can be bound to them")
+    func boundToAdditional() async throws {
+        struct Looking: RequestInterceptor {
+            let seen: MutexBox<String?>
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                seen.value = request.value(forHTTPHeaderField: "Authorization")
+                return request
+            }
+        }
+        let world = try World()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpAdditionalHeaders = ["Authorization": "Bearer abc"]
+        let seen = MutexBox<String?>(nil)
+        let session = try world.session(configuration: configuration, interceptors: [Looking(seen: seen)], bindHeader: "Authorization")
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        #expect(seen.value == "Bearer abc")
+        #expect(world.apiRequests.first?.headerFields[values: .authorization] == ["Bearer abc"])
+    }
+
+    @Test("timeouts of session and request become those of the transfer")
+    func timeouts() async throws {
+        let world = try World()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForRequest = 7
+        configuration.timeoutIntervalForResource = 70
+        let session = try world.session(configuration: configuration)
+        _ = try await session.data(for: URLRequest("https://else.test/"))
+        var own = URLRequest("https://else.test/")
+        own.timeoutInterval = 3
+        _ = try await session.data(for: own)
+        #expect(world.apiRequests.map(\.options.idleTimeout) == [.seconds(7), .seconds(3)])
+        #expect(world.apiRequests.allSatisfy { $0.options.totalTimeout == .seconds(70) })
+        configuration.timeoutIntervalForRequest = .infinity
+        configuration.timeoutIntervalForResource = -1
+        _ = try await world.session(configuration: configuration).data(for: URLRequest("https://else.test/"))
+    }
+
+    @Test("the time for a resource counts over all its redirects")
+    func resourceTimeout() async throws {
+        let world = try World()
+        let clock = world.clock
+        world.api.value = { request in
+            clock.advance(by: .seconds(40))
+            return TransportResponse(status: 302, headerFields: [.location: "/next"], url: request.url)
+        }
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForResource = 100
+        let session = try world.session(configuration: configuration)
+        await #expect(throws: ApproovError(.networkingError, "")) { try await session.data(for: URLRequest("https://else.test/")) }
+        #expect(world.apiRequests.map(\.options.totalTimeout) == [.seconds(100), .seconds(60), .seconds(20)])
+    }
+
+    @Test("cookies are kept and sent, line by line, unless nobody wants them")
+    func cookies() async throws {
+        let world = try World()
+        world.api.value = { request in
+            var fields = HTTPFields()
+            if request.url.target == "/set" {
+                fields.append(HTTPField(name: .setCookie, value: "a=1; Path=/; Expires=Wed, 09 Jun 2100 10:18:14 GMT"))
+                fields.append(HTTPField(name: .setCookie, value: "b=2; Path=/; Secure"))
+            }
+            return TransportResponse(status: 200, headerFields: fields, url: request.url)
+        }
+        let session = try world.session()
+        _ = try await session.data(for: URLRequest("https://api.test/set"))
+        _ = try await session.data(for: URLRequest("https://api.test/get"))
+        _ = try await session.data(for: URLRequest("https://else.test/get"))
+        var without = URLRequest("https://api.test/get")
+        without.httpShouldHandleCookies = false
+        _ = try await session.data(for: without)
+        let sent = world.apiRequests.map { $0.headerFields[.cookie].map { Set($0.split(separator: "; ")) } }
+        #expect(sent == [nil, ["a=1", "b=2"], nil, nil])
+
+        let none = URLSessionConfiguration.ephemeral
+        none.httpShouldSetCookies = false
+        let silent = try world.session(configuration: none)
+        _ = try await silent.data(for: URLRequest("https://api.test/set"))
+        _ = try await silent.data(for: URLRequest("https://api.test/get"))
+        #expect(world.apiRequests.last?.headerFields[.cookie] == nil)
+    }
+
+    @Test("a cookie that a redirect sets is sent to where it leads")
+    func redirectCookies() async throws {
+        let world = try World()
+        world.api.value = { request in
+            guard request.url.target == "/login" else { return TransportResponse(status: 200, url: request.url) }
+            return TransportResponse(
+                status: 303, headerFields: [.location: "/home", .setCookie: "session=1; Path=/"], url: request.url)
+        }
+        _ = try await world.session().data(for: URLRequest("https://api.test/login", method: "POST", body: "x"))
+        #expect(world.apiRequests.last?.headerFields[.cookie] == "session=1")
+    }
+
+    @Test("a proxy of the configuration is used for its scheme, and the environment's never")
+    func proxies() async throws {
+        let world = try World()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.connectionProxyDictionary = ["HTTPSEnable": 1, "HTTPSProxy": "proxy.test", "HTTPSPort": 3128]
+        let session = try world.session(configuration: configuration)
+        _ = try await session.data(for: URLRequest("https://else.test/"))
+        _ = try await session.data(for: URLRequest("http://else.test/"))
+        let proxies = world.apiRequests.map(\.options.proxy)
+        #expect(proxies.first??.host.name == "proxy.test")
+        #expect(proxies.first??.port == 3128)
+        #expect(proxies.last == .some(nil))
+        configuration.connectionProxyDictionary = ["HTTPSProxy": "proxy.test"]
+        #expect(throws: ApproovError(.initializationError, "")) { try world.session(configuration: configuration) }
+    }
+
+    @Test("cache policies that ask caches on the way do so, and one that forbids loading fails")
+    func cachePolicies() async throws {
+        let world = try World()
+        let session = try world.session()
+        var reload = URLRequest("https://else.test/")
+        reload.cachePolicy = .reloadIgnoringLocalAndRemoteCacheData
+        _ = try await session.data(for: reload)
+        #expect(world.apiRequests.last?.headerFields[.cacheControl] == "no-cache")
+        var cacheOnly = URLRequest("https://else.test/")
+        cacheOnly.cachePolicy = .returnCacheDataDontLoad
+        await #expect(throws: ApproovError(.unsupported, "")) { try await session.data(for: cacheOnly) }
+        #expect(world.apiRequests.count == 1)
+    }
+
+    /// Answers for mock.test, whoever asks.
+    final class Mock: URLProtocol {
+        override class func canInit(with request: URLRequest) -> Bool { request.url?.host()?.hasSuffix(".test") ?? false }
+        override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+        override func startLoading() {
+            let body = request.httpBody.map { String(decoding: $0, as: UTF8.self) } ?? "no body"
+            guard let url = request.url,
+                let response = HTTPURLResponse(url: url, statusCode: 203, httpVersion: nil, headerFields: ["X-Mock": "1"])
+            else { return }
+            client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+            client?.urlProtocol(self, didLoad: Data("mock: \(body)".utf8))
+            client?.urlProtocolDidFinishLoading(self)
+        }
+        override func stopLoading() {}
+    }
+
+    @Test("a request that a protocol class claims goes to it, with its body, unless its host is protected")
+    func protocolClasses() async throws {
+        let world = try World()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.protocolClasses = [Mock.self] + (configuration.protocolClasses ?? [])
+        let session = try world.session(configuration: configuration)
+        let request = URLRequest("https://mock.test/", method: "POST", body: "one")
+        let (data, response) = try await session.data(for: request)
+        #expect(String(decoding: data, as: UTF8.self) == "mock: one")
+        #expect(response.statusCode == 203)
+        #expect(try await session.upload(for: request, from: Data("two".utf8)).0 == Data("mock: two".utf8))
+        let (file, _) = try await session.download(for: request)
+        #expect(try Data(contentsOf: file) == Data("mock: one".utf8))
+        try FileManager.default.removeItem(at: file)
+        var bytes: [UInt8] = []
+        for try await byte in try await session.bytes(for: request).0 { bytes.append(byte) }
+        #expect(bytes == Array("mock: one".utf8))
+        #expect(world.transport.requests.isEmpty)
+
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        #expect(world.apiRequests.count == 1)
+    }
+
+    @Test("Foundation's own protocol classes claim nothing")
+    func builtIn() async throws {
+        let world = try World()
+        _ = try await world.session(configuration: .default).data(for: URLRequest("https://else.test/"))
+        #expect(world.apiRequests.count == 1)
+    }
+
+    @Test("a request of another scheme is the wrapped session's")
+    func foreignScheme() async throws {
+        let world = try World()
+        let session = try world.session()
+        await #expect(throws: (any Error).self) { try await session.data(for: URLRequest("unknown-scheme://x")) }
+        #expect(world.transport.requests.isEmpty)
+    }
+
+    @Test("an additional header that cannot be sent is refused when the session is wrapped")
+    func badAdditionalHeader() throws {
+        let world = try World()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpAdditionalHeaders = ["X": "a\r\nb"]
+        #expect(throws: ApproovError(.initializationError, "")) { try world.session(configuration: configuration) }
+    }
+}
