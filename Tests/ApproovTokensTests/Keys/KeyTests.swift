@@ -101,7 +101,9 @@ import Testing
         let p384 = P384.Signing.PrivateKey().pemRepresentation
         let p521 = P521.Signing.PrivateKey().pemRepresentation
         let rsa = try _RSA.Signing.PrivateKey(keySize: .bits2048).pemRepresentation
-        for pem in [p384, p521, rsa, KeyFiles.ed25519, "", "x", KeyFiles.publicRSA1024, String(repeating: "x", count: 100_000)] {
+        for pem in [
+            p384, p521, rsa, KeyFiles.secp256k1, KeyFiles.ed25519, "", "x", KeyFiles.publicRSA1024, String(repeating: "x", count: 100_000),
+        ] {
             #expect(code { try SigningKey.es256(pem: pem, kid: "k") } == .malformedKey)
         }
         for pem in [p256, p384, KeyFiles.ed25519, "", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"] {
@@ -125,7 +127,7 @@ import Testing
         let p256 = P256.Signing.PrivateKey()
         let p384 = P384.Signing.PrivateKey().publicKey.pemRepresentation
         let rsa = try _RSA.Signing.PrivateKey(keySize: .bits2048).publicKey.pemRepresentation
-        for pem in [p384, rsa, p256.pemRepresentation, "", "x"] {
+        for pem in [p384, rsa, KeyFiles.publicSecp256k1, p256.pemRepresentation, "", "x"] {
             #expect(code { try VerificationKey.es256(publicPEM: pem, kid: "k") } == .malformedKey)
         }
         for pem in [p384, p256.publicKey.pemRepresentation, p256.pemRepresentation, ""] {
@@ -166,6 +168,20 @@ enum KeyFiles {
         -----BEGIN PRIVATE KEY-----
         MC4CAQAwBQYDK2VwBCIEIIk0PPyDOYe0pmkLzz7EyvYbbLlOi7fOsYVxKO7ndaUc
         -----END PRIVATE KEY-----
+        """
+    /// As long as a P-256 key, on another curve.
+    static let secp256k1 = """
+        -----BEGIN PRIVATE KEY-----
+        MIGEAgEAMBAGByqGSM49AgEGBSuBBAAKBG0wawIBAQQg2USiLFOC4CHJWWtQKv00
+        QRyk3Zg5cAwIl+SSxkJNdq6hRANCAARFjI348cjC0fnCiU4VfaKWZPjE3X8Z8ngG
+        5wdb5f9ff0FTXZElISxJ98PkWDunkr/NcWq2RELPvozPB+cEVnAV
+        -----END PRIVATE KEY-----
+        """
+    static let publicSecp256k1 = """
+        -----BEGIN PUBLIC KEY-----
+        MFYwEAYHKoZIzj0CAQYFK4EEAAoDQgAERYyN+PHIwtH5wolOFX2ilmT4xN1/GfJ4
+        BucHW+X/X39BU12RJSEsSffD5Fg7p5K/zXFqtkRCz76MzwfnBFZwFQ==
+        -----END PUBLIC KEY-----
         """
     static let rsa1024 = """
         -----BEGIN PRIVATE KEY-----
