@@ -163,5 +163,12 @@ let package = Package(
                 "HTTPTransport", crypto, httpTypes, hummingbird, logging,
             ],
             swiftSettings: settings),
+        .testTarget(
+            name: "ReadmeTests",
+            dependencies: [
+                "Approov", "ApproovCLI", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
+                httpTypes, hummingbird, hummingbirdTesting, logging,
+            ],
+            swiftSettings: settings),
     ]
 )

@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+@testable import ApproovCLI
+
+@Suite struct ReadmeTests {
+    private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let snippets = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Snippets")
+
+    /// The fenced blocks of a language in README.md.
+    private func blocks(_ language: String) throws -> [String] {
+        let readme = try String(contentsOf: Self.repository.appending(path: "README.md"), encoding: .utf8)
+        return readme.components(separatedBy: "```\(language)\n").dropFirst().compactMap { $0.components(separatedBy: "```").first }
+    }
+
+    /// The commands of the README's console blocks, in words.
+    private func commands(of tool: String) throws -> [[String]] {
+        try blocks("console").flatMap { $0.split(separator: "\n") }
+            .map { $0.split(separator: " ").map(String.init) }
+            .filter { $0.first == "$" && $0.dropFirst().first == tool }
+            .map { Array($0.dropFirst(2)) }
+    }
+
+    @Test("every Swift snippet is a file that this target compiles, word for word, and none is missing")
+    func snippetsAreCompiled() throws {
+        let files = try FileManager.default.contentsOfDirectory(at: Self.snippets, includingPropertiesForKeys: nil)
+        let compiled = try files.map { try String(contentsOf: $0, encoding: .utf8) }
+        let shown = try blocks("swift")
+        #expect(!shown.isEmpty)
+        #expect(Set(shown) == Set(compiled))
+        #expect(shown.count == compiled.count)
+    }
+
+    @Test("every approov command line is one that the command line accepts")
+    func commandsParse() throws {
+        let commands = try commands(of: "approov")
+        #expect(commands.count >= 4)
+        for arguments in commands {
+            #expect(throws: Never.self, "approov \(arguments.joined(separator: " "))") {
+                try ApproovCommand.parseAsRoot(arguments)
+            }
+        }
+    }
+
+    @Test("every script that is named can be run")
+    func scriptsExist() throws {
+        let readme = try String(contentsOf: Self.repository.appending(path: "README.md"), encoding: .utf8)
+        let named = Set(readme.matches(of: /Scripts\/[a-z]+/).map { String($0.output) })
+        #expect(named.isSuperset(of: ["Scripts/demo", "Scripts/test"]))
+        for script in named {
+            #expect(FileManager.default.isExecutableFile(atPath: Self.repository.appending(path: script).path), "\(script)")
+        }
+    }
+}
