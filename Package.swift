@@ -167,7 +167,7 @@ let package = Package(
             name: "ReadmeTests",
             dependencies: [
                 "Approov", "ApproovCLI", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
-                httpTypes, hummingbird, hummingbirdTesting, logging,
+                argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
             ],
             swiftSettings: settings),
     ]

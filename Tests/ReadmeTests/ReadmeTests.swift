@@ -1,11 +1,12 @@
+import ArgumentParser
 import Foundation
 import Testing
 
 @testable import ApproovCLI
 
 @Suite struct ReadmeTests {
-    private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    private static let snippets = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Snippets")
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    private static let repository = folder.deletingLastPathComponent().deletingLastPathComponent()
 
     /// The fenced blocks of a language in README.md.
     private func blocks(_ language: String) throws -> [String] {
@@ -13,17 +14,20 @@ import Testing
         return readme.components(separatedBy: "```\(language)\n").dropFirst().compactMap { $0.components(separatedBy: "```").first }
     }
 
-    /// The commands of the README's console blocks, in words.
-    private func commands(of tool: String) throws -> [[String]] {
-        try blocks("console").flatMap { $0.split(separator: "\n") }
-            .map { $0.split(separator: " ").map(String.init) }
-            .filter { $0.first == "$" && $0.dropFirst().first == tool }
-            .map { Array($0.dropFirst(2)) }
+    /// The arguments of each line of the README's console blocks that calls `approov`.
+    private func approovCommands() throws -> [[String]] {
+        var commands: [[String]] = []
+        for line in try blocks("console").joined().split(separator: "\n") {
+            let words = line.split(separator: " ").map { String($0) }
+            if words.starts(with: ["$", "approov"]) { commands.append(Array(words.dropFirst(2))) }
+        }
+        return commands
     }
 
     @Test("every Swift snippet is a file that this target compiles, word for word, and none is missing")
     func snippetsAreCompiled() throws {
-        let files = try FileManager.default.contentsOfDirectory(at: Self.snippets, includingPropertiesForKeys: nil)
+        let files = try FileManager.default.contentsOfDirectory(
+            at: Self.folder.appending(path: "Snippets"), includingPropertiesForKeys: nil)
         let compiled = try files.map { try String(contentsOf: $0, encoding: .utf8) }
         let shown = try blocks("swift")
         #expect(!shown.isEmpty)
@@ -33,7 +37,7 @@ import Testing
 
     @Test("every approov command line is one that the command line accepts")
     func commandsParse() throws {
-        let commands = try commands(of: "approov")
+        let commands = try approovCommands()
         #expect(commands.count >= 4)
         for arguments in commands {
             #expect(throws: Never.self, "approov \(arguments.joined(separator: " "))") {

@@ -37,7 +37,8 @@ import Testing
         let url = try #require(URL(string: api.url + "/orders"))
         #expect(try await order(at: url, accessToken: "alice", service: service) == 200)
 
-        let fields = try #require(seen.withLock(\.first))
+        let requests = seen.withLock { $0 }
+        let fields = try #require(requests.first)
         let name = try #require(HTTPField.Name("Approov-Token"))
         let verified = try authority.store.tokenVerifier(audience: "localhost")
             .verify(try #require(fields[name]), binding: .required(["Bearer alice"]))

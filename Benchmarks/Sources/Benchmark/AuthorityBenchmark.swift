@@ -1,10 +1,12 @@
 import Approov
+import AsyncHTTPClient
 import Attestation
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
-import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOSSL
 
 /// (e) Attestations a second of an authority that has one processor, and what a first call waits for.
 struct AuthorityBenchmark {
@@ -18,7 +20,6 @@ struct AuthorityBenchmark {
         let backend = try BackendProcess(options: options, processor: 0)
         defer { backend.stop() }
         let load = try AttestationLoad(configuration: InitialConfiguration(backend.configuration))
-        defer { load.remove() }
         var figures: [Figure] = []
         for atOnce in [1, 16, 64] {
             var used: [Double] = []
@@ -35,6 +36,7 @@ struct AuthorityBenchmark {
                     group: "authority", scenario: "processor time, \(atOnce) at once", name: "authority on one core",
                     value: median(used) * 1_000, unit: .nanoseconds, rounds: used.map { $0 * 1_000 }))
         }
+        try await load.remove()
         return figures
     }
 
@@ -78,9 +80,10 @@ extension InitialConfiguration {
 }
 
 /// Apps that attest over and over, each with the challenge of its last result: one round trip an attestation, as a refresh is.
+///
+/// It sends with AsyncHTTPClient: many apps behind one connection are more streams than libcurl and swift-nio agree about.
 struct AttestationLoad {
-    private let transport: CurlTransport
-    private let policy: TrustPolicy
+    private let client: HTTPClient
     private let account: String
     private let authority: String
     private let version: Int64
@@ -88,22 +91,20 @@ struct AttestationLoad {
     private let state: URL
 
     init(configuration: InitialConfiguration) throws {
-        transport = try CurlTransport()
         account = configuration.account
-        version = try ConfigurationState(initial: configuration).accepted.version
         authority = configuration.authority.absoluteString
-        let anchors = try configuration.trustRoots.map { try TrustAnchors(pem: $0) } ?? TrustAnchors.system()
-        let pins = try Set(configuration.authorityPins.map { try Pin($0) })
-        guard let host = configuration.authority.host() else { throw BenchmarkError("the authority has no host") }
-        policy = TrustPolicy(
-            rules: try HostMap([(try HostPattern(host), TrustRule(evaluators: [try PublicKeysTrustEvaluator(pins: pins)]))]),
-            defaultAnchors: anchors)
+        version = try ConfigurationState(initial: configuration).accepted.version
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array((configuration.trustRoots ?? "").utf8)))
+        var settings = HTTPClient.Configuration(tlsConfiguration: tls)
+        settings.dnsOverride = configuration.authority.host().map { [$0: "127.0.0.1"] } ?? [:]
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
         state = FileManager.default.temporaryDirectory.appending(path: "approov-benchmark-\(UUID().uuidString)")
         attester = try InstallationAttester(stateDirectory: state)
     }
 
-    func remove() {
-        transport.shutdown()
+    func remove() async throws {
+        try await client.shutdown()
         try? FileManager.default.removeItem(at: state)
     }
 
@@ -114,7 +115,6 @@ struct AttestationLoad {
         let count = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<atOnce {
                 group.addTask {
-                    // A round begins with a fresh challenge; the one of the last round has been redeemed.
                     var challenge = try Challenge(json: await post("/v1/challenges", body: [], type: "application/json"))
                     var count = 0
                     while clock.now < end {
@@ -140,11 +140,13 @@ struct AttestationLoad {
     }
 
     private func post(_ path: String, body: [UInt8], type: String) async throws -> JSONValue {
-        let response = try await transport.send(
-            TransportRequest(
-                url: TransportURL(authority + path), method: .post, headerFields: [.contentType: type], body: .bytes(body), policy: policy))
+        var request = HTTPClientRequest(url: authority + path)
+        request.method = .POST
+        request.headers.add(name: "Content-Type", value: type)
+        request.body = .bytes(body)
+        let response = try await client.execute(request, timeout: .seconds(30))
         let bytes = try await response.body.collect(upTo: 1 << 20)
-        guard response.status == 200 else { throw BenchmarkError("the authority answered \(path) with \(response.status)") }
-        return try JSONValue(parsing: bytes, limit: 1 << 20)
+        guard response.status == .ok else { throw BenchmarkError("the authority answered \(path) with \(response.status)") }
+        return try JSONValue(parsing: Array(bytes.readableBytesView), limit: 1 << 20)
     }
 }

@@ -27,10 +27,15 @@ struct Backend: AsyncParsableCommand {
             ExecutableMeasurement.sha256(ofFileAt: URL(filePath: "/proc/self/exe")), label: "benchmark")
 
         let api = try await TestHTTPServer.start(certificate: leaf) { request in try await Self.answer(request) }
-        let ready = Ready(configuration: String(decoding: try await authority.initialConfiguration().serialized, as: UTF8.self), api: api.url)
+        let initial = try await authority.initialConfiguration().serialized
+        let ready = Ready(configuration: String(decoding: initial, as: UTF8.self), api: api.url)
         FileHandle.standardOutput.write(try JSONEncoder().encode(ready) + Data("\n".utf8))
         await withCheckedContinuation { continuation in
-            Thread { while readLine() != nil {} ; continuation.resume() }.start()
+            let thread = Thread {
+                while readLine() != nil {}
+                continuation.resume()
+            }
+            thread.start()
         }
         await api.stop()
         await authority.stop()
@@ -67,7 +72,7 @@ final class BackendProcess {
     private let process: Process
     private let input: Pipe
 
-    /// - Parameter processor: The one processor it keeps to; any by default.
+    // Starts it and waits until it listens; `processor` is the one that it keeps to, nil for any.
     init(options: Options, processor: Int? = nil) throws {
         process = Process()
         let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -98,7 +103,8 @@ final class BackendProcess {
 
     /// Seconds of processor time that it has used.
     var processorSeconds: Double {
-        let fields = (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8))?
+        let fields =
+            (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8))?
             .split(separator: ")").last?.split(separator: " ") ?? []
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return .nan }
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))

@@ -21,12 +21,15 @@ struct InterceptorBenchmark {
         let steps: [(String, () async throws -> Void)] = [
             ("ApproovInterceptor, bound", { blackHole(try await bound.adapt(request)) }),
             ("ApproovInterceptor, unbound", { blackHole(try await unbound.adapt(request)) }),
-            ("two fields by hand", {
-                var request = request
-                request.setValue("token", forHTTPHeaderField: "Approov-Token")
-                request.setValue("trace", forHTTPHeaderField: "Approov-TraceID")
-                blackHole(request)
-            }),
+            (
+                "two fields by hand",
+                {
+                    var request = request
+                    request.setValue("token", forHTTPHeaderField: "Approov-Token")
+                    request.setValue("trace", forHTTPHeaderField: "Approov-TraceID")
+                    blackHole(request)
+                }
+            ),
         ]
         let peers = ["two fields by hand"]
         let times = try await Comparison(group: "interceptor", scenario: "cached token", unit: .nanoseconds, peers: peers)

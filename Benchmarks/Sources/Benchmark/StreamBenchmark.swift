@@ -46,10 +46,10 @@ struct StreamBenchmark {
         guard count == Self.bytes else { throw BenchmarkError("the \(name) moved \(count) bytes, not \(Self.bytes)") }
         let (peak, growth) = meter.result
         return [
-            Figure(group: "stream", scenario: name, name: "ApproovSession, speed", value: Double(count) / 1_048_576 / elapsed, unit: .speed),
-            Figure(group: "stream", scenario: name, name: "peak resident memory", value: peak / 1_048_576, unit: .mebibytes),
-            Figure(group: "stream", scenario: name, name: "growth after the first 64 MiB", value: growth / 1_048_576, unit: .mebibytes),
-        ]
+            ("ApproovSession, speed", Double(count) / elapsed, Unit.speed),
+            ("peak resident memory", peak, .mebibytes),
+            ("growth after the first 64 MiB", growth, .mebibytes),
+        ].map { Figure(group: "stream", scenario: name, name: $0.0, value: $0.1 / 1_048_576, unit: $0.2) }
     }
 }
 

@@ -1,5 +1,6 @@
 import ApproovServer
 import ApproovTokens
+import Attestation
 import Hummingbird
 
 func router(secret: String) throws -> Router<BasicTokenCheckedRequestContext> {
