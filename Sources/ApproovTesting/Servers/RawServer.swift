@@ -85,19 +85,19 @@ public final class RawServer: Sendable {
     ) async {
         // A connection that breaks is what many tests are about; nothing to report.
         try? await channel.executeThenClose { inbound, outbound in
-            let (received, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+            let inbox = RawInbox()
             try await withThrowingTaskGroup { group in
                 // Reads even while the script does not, so that the record is complete.
                 group.addTask {
-                    defer { continuation.finish() }
+                    defer { inbox.finish() }
                     for try await buffer in inbound {
                         let bytes = Array(buffer.readableBytesView)
                         record.append(bytes)
-                        continuation.yield(bytes)
+                        try await inbox.put(bytes)
                     }
                 }
                 group.addTask {
-                    try await script(RawConnection(channel: channel.channel, outbound: outbound, received: received))
+                    try await script(RawConnection(channel: channel.channel, outbound: outbound, inbox: inbox))
                     // What ends the group: the reader waits for a client that may never close.
                     throw CancellationError()
                 }
@@ -133,20 +133,17 @@ public final class RawServer: Sendable {
 public final class RawConnection: Sendable {
     private let channel: any Channel
     private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
-    private let received: AsyncStream<[UInt8]>
+    private let inbox: RawInbox
 
-    init(channel: any Channel, outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>, received: AsyncStream<[UInt8]>) {
+    init(channel: any Channel, outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>, inbox: RawInbox) {
         self.channel = channel
         self.outbound = outbound
-        self.received = received
+        self.inbox = inbox
     }
 
     /// Waits for the next bytes.
     /// - Returns: The bytes as they came, or `nil` when the client closed its side.
-    public func receive() async -> [UInt8]? {
-        var iterator = received.makeAsyncIterator()
-        return await iterator.next()
-    }
+    public func receive() async -> [UInt8]? { await inbox.take() }
 
     /// Waits for the head of an HTTP/1.1 request.
     /// - Returns: Everything received up to and with the piece that holds the empty line.
@@ -206,6 +203,32 @@ public final class RawConnection: Sendable {
             }
         }.get()
     }
+}
+
+/// What came in on a connection and its script has not asked for yet; beyond a mebibyte the client has to wait.
+final class RawInbox: Sendable {
+    private static let limit = 1 << 20
+
+    private let stream: AsyncStream<[UInt8]>
+    private let continuation: AsyncStream<[UInt8]>.Continuation
+    private let unread = Mutex(0)
+
+    init() { (stream, continuation) = AsyncStream.makeStream() }
+
+    func put(_ bytes: [UInt8]) async throws {
+        unread.withLock { $0 += bytes.count }
+        continuation.yield(bytes)
+        while unread.withLock({ $0 > Self.limit }) { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
+    func take() async -> [UInt8]? {
+        var iterator = stream.makeAsyncIterator()
+        let bytes = await iterator.next()
+        unread.withLock { $0 -= bytes?.count ?? 0 }
+        return bytes
+    }
+
+    func finish() { continuation.finish() }
 }
 
 /// What came in on all connections of a server, bounded.

@@ -192,6 +192,15 @@ struct CallCommandTests {
         #expect(try await errors(try folder.write(shipped.replacing("\"epoch\": 1", with: "\"epoch\": 2"), to: "epoch")).contains("epoch"))
     }
 
+    @Test("the demo account's keys are refused for an authority that is not on this machine")
+    func demoKeysElsewhere() async throws {
+        let shipped = try String(contentsOf: Repository.root.appending(path: "approov-initial.config"), encoding: .utf8)
+        let moved = try folder.write(shipped.replacing("authority.demo.localhost", with: "authority.example.com"), to: "moved")
+        let run = try await Approov.run("call", "https://api.localhost:1/", "--config", moved, "--state", folder.path("state"))
+        #expect(run.exitCode == 1)
+        #expect(run.errors.contains("demo account's keys"))
+    }
+
     @Test("the shipped configuration is accepted: what fails is the authority that does not run")
     func shippedConfiguration() async throws {
         let config = Repository.root.appending(path: "approov-initial.config").path(percentEncoded: false)

@@ -66,6 +66,15 @@ struct ServeCommandTests {
         #expect(run.errors.contains("--data"))
     }
 
+    @Test("the demo account's store is not served beyond this machine, with or without --demo")
+    func demoExposed() async throws {
+        let data = folder.path("data")
+        _ = try await serving(["--demo", "--data", data]) { _ in }
+        let run = try await Approov.run("serve", "--data", data, "--listen", "0.0.0.0:0")
+        #expect(run.exitCode == 1)
+        #expect(run.errors.contains("demoKeysExposed"))
+    }
+
     @Test("a port that is taken is an error that names it")
     func portTaken() async throws {
         let server = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }

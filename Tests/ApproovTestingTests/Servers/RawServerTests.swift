@@ -3,6 +3,7 @@ import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPTransport
+import HTTPTypes
 import Testing
 
 @Suite("The raw server", .timeLimit(.minutes(1)))
@@ -59,6 +60,22 @@ struct RawServerTests {
         #expect(server.counters.handshakes == 0)
         #expect(server.receivedCount == 0)
         await server.stop()
+    }
+
+    @Test("a client that floods a script that does not read has to wait")
+    func flood() async throws {
+        let server = try await RawServer.start { _ in try await Task.sleep(for: .seconds(60)) }
+        let transport = try CurlTransport()
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
+        let url = try TransportURL("http://localhost:\(server.port)/")
+        let body = RequestBody.bytes([UInt8](repeating: 0, count: 16 << 20))
+        let answer = Task { try await transport.send(TransportRequest(url: url, method: .post, body: body, policy: policy)) }
+        while server.receivedCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(server.receivedCount < 4 << 20)
+        await server.stop()
+        await #expect(throws: TransportError.self) { try await answer.value }
+        transport.shutdown()
     }
 
     @Test("stopping ends a script that waits for ever")
