@@ -154,7 +154,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ApproovCLITests",
-            dependencies: ["Approov", "ApproovCLI", "ApproovTesting", "CertificatePinning", crypto, httpTypes],
+            dependencies: ["ApproovCLI", "ApproovTesting", "CertificatePinning", crypto, httpTypes],
             swiftSettings: settings),
         .testTarget(
             name: "EndToEndTests",

@@ -5,6 +5,7 @@ import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPTransport
+import HTTPTypes
 
 /// `approov call`: one request through `ApproovSession`.
 struct CallCommand: AsyncParsableCommand {
@@ -80,7 +81,7 @@ struct CallCommand: AsyncParsableCommand {
             throw ValidationError("--config, --state and --bind have no use with --no-attest.")
         }
         for header in headers where Self.field(header) == nil {
-            throw ValidationError("-H wants 'Name: value'; a header given to it has no colon.")
+            throw ValidationError("-H wants 'Name: value' on one line; a header given to it has another form.")
         }
     }
 
@@ -114,16 +115,18 @@ struct CallCommand: AsyncParsableCommand {
     private func service() throws -> ApproovService? {
         guard !noAttest else { return nil }
         let configuration = try ApproovConfiguration(contentsOf: URL(filePath: config ?? ApproovConfiguration.fileName))
+        // Of its own for each account, since a dynamic configuration belongs to one; its name may hold characters that paths give a meaning.
+        let account = configuration.initial.account.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "account"
         let directory =
             state.map { URL(filePath: $0, directoryHint: .isDirectory) }
-            // Of its own for each account: an installation key and a configuration belong to one.
-            ?? ApproovService.defaultStateDirectory().appending(path: configuration.initial.account, directoryHint: .isDirectory)
+            ?? ApproovService.defaultStateDirectory().appending(component: account, directoryHint: .isDirectory)
         return try ApproovService(configuration: configuration, stateDirectory: directory)
     }
 
     private static func field(_ header: String) -> (name: String, value: String)? {
-        guard let colon = header.firstIndex(of: ":"), colon != header.startIndex else { return nil }
+        guard let colon = header.firstIndex(of: ":"), HTTPField.Name(String(header[..<colon])) != nil else { return nil }
         let value = header[header.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        guard HTTPField.isValidValue(String(value)) else { return nil }
         return (String(header[..<colon]), String(value))
     }
 }

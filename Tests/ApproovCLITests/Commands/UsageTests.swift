@@ -6,7 +6,8 @@ struct UsageTests {
         "wrong usage exits 2 and says why on standard error",
         arguments: [
             ["api"], ["api", "-add"], ["api", "-list", "-remove", "a.test"], ["api", "-list", "-pin", "x"], ["nonsense"], ["call"],
-            ["call", "no-url"], ["call", "https://a.test", "-H", "no colon"], ["call", "https://a.test", "--no-attest", "--bind", "X"],
+            ["call", "no-url"], ["call", "https://a.test", "-H", "no colon"], ["call", "https://a.test", "-H", "two words: x"],
+            ["call", "https://a.test", "-H", "X-Test: a\r\nX-Smuggled: b"], ["call", "https://a.test", "--no-attest", "--bind", "X"],
             ["pin"], ["pin", "-get", "a.test", "-check", "a.test"], ["pin", "-check", "a.test"],
             ["pin", "-check", "a.test", "--chain", "c", "--roots", "r", "--time", "yesterday"],
             ["serve", "--tls-cert", "f"], ["serve", "--listen", "nowhere"], ["serve", "--token-lifetime", "0"],
