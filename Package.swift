@@ -26,7 +26,9 @@ let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "sw
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
@@ -55,6 +57,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.40.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
@@ -89,7 +92,7 @@ let package = Package(
             dependencies: [
                 "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", asn1, crypto, cryptoExtras, grdb, httpTypes,
                 hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging, metrics, nioCore, nioHTTP1,
-                nioPosix, nioSSL, x509,
+                nioHTTP2, nioPosix, nioSSL, x509,
             ],
             swiftSettings: settings),
         .target(
@@ -142,7 +145,7 @@ let package = Package(
             name: "ApproovServerTests",
             dependencies: [
                 "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", crypto, grdb,
-                httpTypes, hummingbird, hummingbirdTesting, lifecycle, logging, nioCore, nioSSL,
+                httpTypes, hummingbird, hummingbirdTesting, lifecycle, logging, nioCore, nioEmbedded, nioHTTP2, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(

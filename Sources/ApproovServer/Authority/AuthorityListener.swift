@@ -44,6 +44,7 @@ struct AuthorityListener: Sendable {
     func builder(limits: AuthorityConfiguration.Limits, table: ConnectionTable) -> HTTPServerBuilder {
         let gate = RequestGate(table: table, timeout: TimeAmount(limits.requestTimeout))
         let stream = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [EndStreamInstaller()],
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes, maxHeaderFieldCount: limits.headerFields))
         let tls = tls

@@ -1,3 +1,4 @@
+import ApproovServer
 public import Hummingbird
 import HummingbirdCore
 import HummingbirdHTTP2
@@ -127,9 +128,12 @@ public final class TestHTTPServer: Sendable {
         return HTTPServerBuilder { responder in
             switch versions {
             case .http1AndHTTP2:
-                CountingChannel(base: try HTTP2UpgradeChannel(tlsConfiguration: configuration, responder: responder), ledger: ledger)
+                let stream = HTTP1Channel.Configuration(additionalChannelHandlers: [EndStreamInstaller()])
+                let base = try HTTP2UpgradeChannel(
+                    tlsConfiguration: configuration, configuration: .init(streamConfiguration: stream), responder: responder)
+                return CountingChannel(base: base, ledger: ledger)
             case .http1:
-                CountingChannel(
+                return CountingChannel(
                     base: try TLSChannel(HTTP1Channel(responder: responder), tlsConfiguration: configuration), ledger: ledger)
             }
         }

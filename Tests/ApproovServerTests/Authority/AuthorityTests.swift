@@ -72,6 +72,19 @@ import Testing
         transport.shutdown()
     }
 
+    @Test("a connection carries any number of requests in a row")
+    func manyRequests() async throws {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let transport = try CurlTransport()
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
+            // NIOHTTP2 ends a connection whose client resets 200 streams; a client that only reads its answers must not seem to.
+            for _ in 0..<250 {
+                _ = try await challenge(authority, transport)
+            }
+        }
+        transport.shutdown()
+    }
+
     @Test("what cannot be understood is told in a problem with its status")
     func problems() async throws {
         let account = try await TestAccount(clock: ManualClock(date: Date()))
