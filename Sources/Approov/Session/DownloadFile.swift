@@ -11,9 +11,11 @@ struct DownloadFile: ~Copyable {
     /// - Throws: ``ApproovError`` `bodyFailed`.
     init() throws {
         let name = "approov-download-\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
-        url = FileManager.default.temporaryDirectory.appending(path: name)
-        descriptor = open(url.path(percentEncoded: false), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let url = FileManager.default.temporaryDirectory.appending(path: name)
+        let descriptor = open(url.path(percentEncoded: false), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.failure(errno) }
+        self.url = url
+        self.descriptor = descriptor
     }
 
     deinit {

@@ -44,7 +44,7 @@ enum RedirectRules {
         if dropsBody(response.status, method) {
             next.request.httpMethod = method == .head ? "HEAD" : "GET"
             next.body = .none
-            next.request.remove { contentFields.contains($0) }
+            next.request.removeHeaders { contentFields.contains($0.lowercased()) }
         } else if case .stream = hop.body {
             throw ApproovError(
                 .redirectRefused,
@@ -54,9 +54,9 @@ enum RedirectRules {
         interceptor?.strip(&next.request, andBinding: leavesOrigin)
         if leavesOrigin {
             next.hasLeftOrigin = true
-            next.request.remove { isCredential($0) }
+            next.request.removeHeaders { isCredential($0.lowercased()) }
         }
-        next.request.remove { $0 == "host" }
+        next.request.removeHeaders { $0.lowercased() == "host" }
         return next
     }
 
@@ -81,8 +81,9 @@ enum RedirectRules {
 }
 
 extension URLRequest {
-    /// Removes the header fields whose names, in lower case, the predicate names.
-    fileprivate mutating func remove(where predicate: (String) -> Bool) {
-        for name in (allHTTPHeaderFields ?? [:]).keys where predicate(name.lowercased()) { setValue(nil, forHTTPHeaderField: name) }
+    /// Removes the header fields whose names the predicate names.
+    mutating func removeHeaders(where predicate: (String) -> Bool) {
+        guard let headers = allHTTPHeaderFields, headers.keys.contains(where: predicate) else { return }
+        allHTTPHeaderFields = headers.filter { !predicate($0.key) }
     }
 }

@@ -167,7 +167,11 @@ struct RequestPerformer: Sendable {
         complete(&fields, of: hop, cookie: cookie)
         var request = hop.request
         var url = hop.url
-        for field in fields where !own.contains(field.name) { request.addValue(field.value, forHTTPHeaderField: field.name.rawName) }
+        if fields.count > own.count {
+            var headers = request.allHTTPHeaderFields ?? [:]
+            for field in fields where !own.contains(field.name) { headers[field.name.rawName] = field.value }
+            request.allHTTPHeaderFields = headers
+        }
         for interceptor in interceptors {
             let before = request.url
             do {
@@ -186,7 +190,8 @@ struct RequestPerformer: Sendable {
 
     private func complete(_ fields: inout HTTPFields, of hop: Hop, cookie: String?) {
         defaults.merge(into: &fields, hasLeftOrigin: hop.hasLeftOrigin)
-        if let cookie, !fields.contains(.cookie) { fields[.cookie] = cookie }
+        // As one field: set by name, it would be split into one for every cookie.
+        if let cookie, !fields.contains(.cookie) { fields.append(HTTPField(name: .cookie, value: cookie)) }
         let policy = hop.request.cachePolicy == .useProtocolCachePolicy ? defaults.cachePolicy : hop.request.cachePolicy
         switch policy {
         case .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData:

@@ -95,6 +95,15 @@ import Testing
         let sent = world.apiRequests.map { $0.headerFields[.cookie].map { Set($0.split(separator: "; ")) } }
         #expect(sent == [nil, ["a=1", "b=2"], nil, nil])
 
+        // With an interceptor the cookies pass through a URLRequest, and are the same.
+        struct Passing: RequestInterceptor {}
+        let passing = try world.session(interceptors: [Passing()])
+        _ = try await passing.data(for: URLRequest("https://api.test/set"))
+        _ = try await passing.data(for: URLRequest("https://api.test/get"))
+        let cookie = world.apiRequests.last?.headerFields[values: .cookie]
+        #expect(cookie?.count == 1)
+        #expect(cookie?.first.map { Set($0.split(separator: "; ")) } == ["a=1", "b=2"])
+
         let none = URLSessionConfiguration.ephemeral
         none.httpShouldSetCookies = false
         let silent = try world.session(configuration: none)
