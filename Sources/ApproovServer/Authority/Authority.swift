@@ -62,7 +62,8 @@ public struct Authority: Service {
                 address: .hostname(configuration.host, port: configuration.port),
                 availableConnectionsDelegate: .maximum(configuration.limits.connections, logger: logger)),
             onServerRunning: { channel in await announce(channel, listener: listener, audience: audience) }, logger: logger)
-        let upkeep = AuthorityUpkeep(store: store, table: table, drain: configuration.limits.drain, logger: logger)
+        let upkeep = AuthorityUpkeep(
+            store: store, table: table, renewal: listener.renewal, drain: configuration.limits.drain, logger: logger)
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await upkeep.run() }
             group.addTask { await upkeep.drainOnShutdown() }

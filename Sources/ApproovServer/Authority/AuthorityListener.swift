@@ -13,6 +13,8 @@ struct AuthorityListener: Sendable {
     /// The pins of the keys that this listener may serve with.
     let pins: [String]
     let trustRoots: String?
+    /// Nil when the certificate is not the store's own.
+    let renewal: RenewedCertificate?
 
     /// Reads or makes the certificate.
     /// - Throws: `ServerError.identityFailed`
@@ -22,10 +24,16 @@ struct AuthorityListener: Sendable {
             tls = nil
             pins = []
             trustRoots = nil
+            renewal = nil
         case .own:
             let names = [configuration.publicURL?.host(), configuration.host].compactMap { $0 }.compactMap { try? CanonicalHost($0).name }
-            let identity = try await store.serverIdentity(hosts: names.filter { $0 != "0.0.0.0" && $0 != "::" })
-            tls = try Self.tls(certificatePEM: identity.certificatePEM, keyPEM: identity.keyPEM)
+            let hosts = names.filter { $0 != "0.0.0.0" && $0 != "::" }
+            let identity = try await store.serverIdentity(hosts: hosts)
+            let renewal = RenewedCertificate(store: store, hosts: hosts, identity: identity)
+            var tls = try Self.tls(certificatePEM: identity.certificatePEM, keyPEM: identity.keyPEM)
+            renewal.attach(to: &tls)
+            self.tls = tls
+            self.renewal = renewal
             pins = identity.pins
             trustRoots = identity.rootPEM
         case .certificate(let certificatePEM, let keyPEM, let backupPins, let trustRootsPEM):
@@ -37,6 +45,7 @@ struct AuthorityListener: Sendable {
                 throw ServerError(code: .identityFailed, message: "the certificate or a backup pin cannot be read", cause: error)
             }
             trustRoots = trustRootsPEM
+            renewal = nil
         }
     }
 

@@ -10,23 +10,28 @@ struct AuthorityUpkeep: Sendable {
 
     let store: AuthorityStore
     let table: ConnectionTable
+    let renewal: RenewedCertificate?
     let drain: Duration
     let logger: Logger
 
     /// Works until the task is cancelled.
     func run() async {
         var lastPurge = ContinuousClock.now
+        var failing: Set<String> = []
         while !Task.isCancelled {
             table.closeIdle()
-            await attempt("the store's changes cannot be taken up; what was in force stays") {
+            await attempt("the store's changes cannot be taken up; what was in force stays", &failing) {
                 if try await store.refresh() { logger.info("administrative change taken up") }
             }
-            await attempt("the configuration cannot be renewed") {
+            await attempt("the configuration cannot be renewed", &failing) {
                 if try await store.renewConfigurationIfDue() { logger.info("configuration signed anew") }
+            }
+            await attempt("the certificate cannot be renewed", &failing) {
+                if try await renewal?.renewIfDue() == true { logger.info("certificate renewed; its key stays") }
             }
             if ContinuousClock.now - lastPurge >= Self.purgeInterval {
                 lastPurge = .now
-                await attempt("expired challenges cannot be forgotten") {
+                await attempt("expired challenges cannot be forgotten", &failing) {
                     try await store.redemptions.purge(expiredBefore: store.now - 60)
                 }
             }
@@ -53,13 +58,17 @@ struct AuthorityUpkeep: Sendable {
         }
     }
 
-    private func attempt(_ failure: Logger.Message, _ body: () async throws -> Void) async {
+    /// Tells of a failure once, until the work succeeds again.
+    private func attempt(_ failure: String, _ failing: inout Set<String>, _ body: () async throws -> Void) async {
         do {
             try await body()
+            failing.remove(failure)
         } catch is CancellationError {
             return
+        } catch  where failing.insert(failure).inserted {
+            logger.error("\(failure)", metadata: ["error": "\(error)"])
         } catch {
-            logger.error(failure, metadata: ["error": "\(error)"])
+            // Told before.
         }
     }
 }

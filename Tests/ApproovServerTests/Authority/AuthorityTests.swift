@@ -175,6 +175,25 @@ import Testing
         #expect(initial.authorityPins == (try await account.store.serverIdentity(hosts: [])).pins)
     }
 
+    @Test("a certificate of the authority's own is renewed while it runs, under the same key")
+    func renewsCertificate() async throws {
+        // So long ago that the certificate is past half of its life, and still good.
+        let clock = ManualClock(date: Date().addingTimeInterval(-300 * 86_400))
+        let account = try await TestAccount(clock: clock)
+        let transport = try CurlTransport()
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: clock) { authority in
+            #expect(try await authority.send("/health", over: transport).status == 200)
+            let first = try await account.store.serverIdentity(hosts: ["127.0.0.1"])
+            clock.setDate(Date())
+            try await Task.sleep(for: .seconds(1))
+            let seen = CertificateRecorder()
+            #expect(try await authority.send("/health", over: transport, alsoAsking: seen).status == 200)
+            #expect(seen.pins == [first.pins[0]])
+            #expect(try #require(seen.notAfter) > first.notAfter)
+        }
+        transport.shutdown()
+    }
+
     @Test("a second server on the same port is an error that names the port")
     func portTaken() async throws {
         let account = try await TestAccount(clock: ManualClock(date: Date()))

@@ -53,12 +53,14 @@ struct RunningAuthority {
 
     /// Sends a request over TLS that is pinned to the authority's keys, as the SDK does.
     func send(
-        _ path: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: [UInt8]? = nil, over transport: CurlTransport
+        _ path: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: [UInt8]? = nil, over transport: CurlTransport,
+        alsoAsking evaluator: (any ServerTrustEvaluating)? = nil
     ) async throws -> (status: Int, headers: HTTPFields, body: [UInt8], version: String) {
         let identity = try await store.serverIdentity(hosts: [])
         let anchors = try TrustAnchors(pem: identity.rootPEM)
         let pins = try PublicKeysTrustEvaluator(pins: Set(identity.pins.map { try Pin($0) }))
-        let rules = try HostMap([(try HostPattern("127.0.0.1"), TrustRule(evaluators: [pins], anchors: anchors))])
+        let evaluators: [any ServerTrustEvaluating] = [pins] + (evaluator.map { [$0] } ?? [])
+        let rules = try HostMap([(try HostPattern("127.0.0.1"), TrustRule(evaluators: evaluators, anchors: anchors))])
         let policy = TrustPolicy(rules: rules, defaultAnchors: anchors)
         let request = TransportRequest(
             url: try TransportURL(url.absoluteString + path), method: method, headerFields: headers, body: body.map { .bytes($0) } ?? .none,
