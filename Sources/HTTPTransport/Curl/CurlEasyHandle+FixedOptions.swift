@@ -9,6 +9,7 @@ extension CurlEasyHandle {
         try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_PATH_AS_IS, 1)
+        // HTTP/2 over TLS where the server speaks it; see speak(onlyHTTP1:).
         try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         // Wait for a connection that is being made, to multiplex over it, instead of opening one for each request.
         try set(CURLOPT_PIPEWAIT, 1)

@@ -12,6 +12,8 @@ final class CurlEasyHandle: @unchecked Sendable {
     unowned(unsafe) var transfer: CurlTransfer?
     /// What is set beside the fixed options; nil when nothing is.
     private var shape: CurlRequestShape?
+    /// Whether HTTP/2 is not even offered.
+    private var isHTTP1Only = false
 
     init() throws(TransportError) {
         guard let pointer = curl_easy_init() else {
@@ -29,11 +31,19 @@ final class CurlEasyHandle: @unchecked Sendable {
         guard shape != wanted else { return }
         if shape != nil {
             shape = nil
+            isHTTP1Only = false
             curl_easy_reset(pointer)
             try setFixedOptions()
         }
         try wanted.apply(to: self)
         shape = wanted
+    }
+
+    /// Chooses between HTTP/1.1 alone and HTTP/2 where the server speaks it.
+    func speak(onlyHTTP1: Bool) throws(TransportError) {
+        guard isHTTP1Only != onlyHTTP1 else { return }
+        try set(CURLOPT_HTTP_VERSION, Int(onlyHTTP1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
+        isHTTP1Only = onlyHTTP1
     }
 
     /// Lets go of what belongs to the request that is over.

@@ -48,6 +48,9 @@ enum CurlFailure {
         }
     }
 
+    /// The connection's or the stream's HTTP/2 layer gave up; a GOAWAY among the causes.
+    static func isHTTP2Breakdown(_ code: CURLcode) -> Bool { code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM }
+
     private static func isHandshake(_ code: CURLcode) -> Bool {
         code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SSL_CERTPROBLEM
     }

@@ -20,6 +20,7 @@ final class CurlLoop {
     private var messages: [CurlMailbox.Message] = []
     private var isStopping = false
     private var nextSweep: UInt64 = .max
+    private var sparedOrigins = CurlOriginMemory()
 
     /// The pool number that stands for the mailbox in epoll's events.
     private static let mailboxNumber: UInt32 = 0
@@ -85,6 +86,7 @@ final class CurlLoop {
         do {
             guard !transfer.isCancelled else { throw CancellationError() }
             let pool = try pool(of: transfer)
+            try transfer.easy.speak(onlyHTTP1: sparedOrigins.prefersHTTP1(transfer.origin, now: now))
             transfer.loop = self
             transfer.lastActivity = now
             guard curl_multi_add_handle(pool.multi, transfer.easy.pointer) == CURLM_OK else {
@@ -157,12 +159,28 @@ final class CurlLoop {
                 var pointer: UnsafeMutableRawPointer?
                 guard let easy, clibcurl_get_pointer(easy, CURLINFO_PRIVATE, &pointer) == CURLE_OK, let pointer else { continue }
                 guard let transfer = CurlEasyHandle.transfer(of: pointer) else { continue }
-                remove(transfer).finish(code)
+                end(transfer, code)
             }
         }
         guard !readyHeads.isEmpty else { return }
         for transfer in readyHeads { transfer.deliverHead() }
         readyHeads.removeAll(keepingCapacity: true)
+    }
+
+    private func end(_ transfer: CurlTransfer, _ code: CURLcode) {
+        if CurlFailure.isHTTP2Breakdown(code) { sparedOrigins.spare(transfer.origin, now: now) }
+        guard transfer.mayStartAnew(after: code), let pool = pools[transfer.policy.generation] else {
+            return remove(transfer).finish(code)
+        }
+        transfer.startAnew()
+        transfer.lastActivity = now
+        curl_multi_remove_handle(pool.multi, transfer.easy.pointer)
+        do throws(TransportError) {
+            try transfer.easy.speak(onlyHTTP1: true)
+        } catch {
+            return remove(transfer).fail(error)
+        }
+        if curl_multi_add_handle(pool.multi, transfer.easy.pointer) != CURLM_OK { remove(transfer).finish(code) }
     }
 
     // MARK: Keeping house

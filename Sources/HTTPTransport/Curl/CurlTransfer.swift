@@ -15,6 +15,8 @@ final class CurlTransfer: @unchecked Sendable {
     let terms: TrustHook.Terms?
     let options: TransferOptions
     let isIdempotent: Bool
+    /// Scheme, host and port.
+    let origin: String
     /// The header lines, which libcurl borrows for as long as the transfer lives.
     var headers: UnsafeMutablePointer<curl_slist>?
 
@@ -31,7 +33,8 @@ final class CurlTransfer: @unchecked Sendable {
     var wasSent = false
     private var head = CurlExchange.RawHead()
     private var headerBytes = 0
-    private var isHeadComplete = false
+    private(set) var isHeadComplete = false
+    private var wasStartedAnew = false
     private var bodyBytes = 0
     private var expectedBodyBytes: Int?
 
@@ -46,6 +49,7 @@ final class CurlTransfer: @unchecked Sendable {
         policy = request.policy
         options = request.options
         isIdempotent = request.isIdempotent
+        origin = request.url.origin
     }
 
     deinit {
@@ -156,6 +160,18 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     // MARK: The driver
+
+    /// Whether to start anew over HTTP/1.1, because HTTP/2 broke down before anything of the response was there.
+    func mayStartAnew(after code: CURLcode) -> Bool {
+        CurlFailure.isHTTP2Breakdown(code) && !isHeadComplete && !wasStartedAnew && failure == nil && isIdempotent && upload.rewind()
+    }
+
+    /// Forgets the first attempt's head.
+    func startAnew() {
+        wasStartedAnew = true
+        head = CurlExchange.RawHead()
+        headerBytes = 0
+    }
 
     func deliverHead() {
         guard isHeadComplete else { return }

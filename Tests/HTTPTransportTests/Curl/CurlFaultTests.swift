@@ -80,7 +80,7 @@ import Testing
         } body: { _, request, transport in
             var request = request
             request.options.idleTimeout = .seconds(5)
-            request.options.totalTimeout = .milliseconds(1500)
+            request.options.totalTimeout = .seconds(4)
             let total = request
             let error = await transportError { try await transport.send(total).body.collect(upTo: 1000) }
             #expect(error?.code == .totalTimeout, "\(String(describing: error))")

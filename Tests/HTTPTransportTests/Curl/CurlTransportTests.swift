@@ -88,6 +88,27 @@ import Testing
         await old.stop()
     }
 
+    @Test("a NIO server that ends the connection after 200 stream resets loses no GET, and is spoken to over HTTP/1.1 then")
+    func streamResets() async throws {
+        // No Content-Length: libcurl resets each of these streams.
+        let site = try await Site.start { _ in TestResponse(length: nil) { index in index == 0 ? Array("hello".utf8) : nil } }
+        let policy = try site.policy()
+        for _ in 0..<20 {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<32 {
+                    group.addTask {
+                        let (response, text) = try await site.get(policy: policy)
+                        #expect(response.status == 200)
+                        #expect(text == "hello")
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(try await site.get(policy: policy).0.version == "HTTP/1.1")
+        await site.stop()
+    }
+
     @Test("a transport's own fields and a foreign Host are refused before anything is sent")
     func ownFields() async throws {
         let site = try await Site.start()
