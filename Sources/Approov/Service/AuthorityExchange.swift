@@ -37,7 +37,6 @@ final class AuthorityExchange: Sendable {
         options.totalTimeout = timeout
         options.maximumHeaderBytes = 16_384
         options.maximumBodyBytes = Self.maximumAnswerBytes
-        var options = options
         // Asking twice costs a challenge: evidence that was redeemed unseen is answered challenge-used, and a fresh one is asked for.
         options.isIdempotent = true
         self.options = options

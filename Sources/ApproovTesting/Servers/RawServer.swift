@@ -19,16 +19,16 @@ public final class RawServer: Sendable {
 
     private let ledger: ConnectionLedger
     private let record: ReceivedBytes
-    private let running: Task<Void, Never>
+    private let scripts: RunningScripts
     private let listener: any Channel
 
     private init(
-        port: Int, ledger: ConnectionLedger, record: ReceivedBytes, running: Task<Void, Never>, listener: any Channel
+        port: Int, ledger: ConnectionLedger, record: ReceivedBytes, scripts: RunningScripts, listener: any Channel
     ) {
         self.port = port
         self.ledger = ledger
         self.record = record
-        self.running = running
+        self.scripts = scripts
         self.listener = listener
     }
 
@@ -50,33 +50,24 @@ public final class RawServer: Sendable {
             configuration.applicationProtocols = ["http/1.1"]
             return try NIOSSLContext(configuration: configuration)
         }
-        let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        let scripts = RunningScripts()
+        let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(ChannelOptions.socketOption(.so_reuseaddr), value: 1)
-            .bind(host: "127.0.0.1", port: 0) { channel in
+            .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     ledger.opened(channel)
                     if let tls {
                         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
                         try channel.pipeline.syncOperations.addHandler(HandshakeObserver(ledger: ledger))
                     }
-                    return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                    let connection = try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                    // Begun here and not from a sequence of connections: one that is never taken from it would end the process.
+                    scripts.run { await serve(connection, record: record, script: script) }
                 }
             }
-        guard let port = channel.channel.localAddress?.port else { throw TestServerError("the server has no port") }
-        let running = Task {
-            // An error here means that the listener was closed, which is how it ends.
-            _ = try? await channel.executeThenClose { connections in
-                await withDiscardingTaskGroup { group in
-                    do {
-                        for try await connection in connections {
-                            group.addTask { await serve(connection, record: record, script: script) }
-                        }
-                    } catch {}
-                    group.cancelAll()
-                }
-            }
-        }
-        return RawServer(port: port, ledger: ledger, record: record, running: running, listener: channel.channel)
+            .bind(host: "127.0.0.1", port: 0).get()
+        guard let port = listener.localAddress?.port else { throw TestServerError("the server has no port") }
+        return RawServer(port: port, ledger: ledger, record: record, scripts: scripts, listener: listener)
     }
 
     private static func serve(
@@ -121,11 +112,24 @@ public final class RawServer: Sendable {
 
     /// Stops listening and closes every connection.
     public func stop() async {
-        // Not cancelled: that would drop connections that were accepted and not served yet, which NIO takes for a programming
-        // error. The listener's end is the loop's end, and the loop then cancels the scripts.
-        listener.close(promise: nil)
+        try? await listener.close()
         ledger.closeAll()
-        await running.value
+        await scripts.end()
+    }
+}
+
+/// The scripts under way on a server's connections.
+private final class RunningScripts: Sendable {
+    private let tasks = Mutex<[Task<Void, Never>]>([])
+
+    func run(_ script: @escaping @Sendable () async -> Void) {
+        tasks.withLock { $0.append(Task { await script() }) }
+    }
+
+    func end() async {
+        let tasks = tasks.withLock { $0 }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
     }
 }
 

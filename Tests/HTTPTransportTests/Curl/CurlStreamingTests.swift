@@ -134,7 +134,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(200))
         for _ in 0..<5 {
             var request = TransportRequest(url: try site.url("/small"), policy: policy)
-            request.options.totalTimeout = .seconds(3)
+            request.options.totalTimeout = .seconds(20)
             let response = try await site.transport.send(request)
             #expect(try await response.body.collect(upTo: 100) == Array("small".utf8))
         }

@@ -88,7 +88,7 @@ import Testing
         await old.stop()
     }
 
-    @Test("a NIO server that ends the connection after 200 stream resets loses no GET, and is spoken to over HTTP/1.1 then")
+    @Test("a NIO server that ends the connection after 200 stream resets loses no GET")
     func streamResets() async throws {
         // No Content-Length: libcurl resets each of these streams.
         let site = try await Site.start { _ in TestResponse(length: nil) { index in index == 0 ? Array("hello".utf8) : nil } }
@@ -105,7 +105,6 @@ import Testing
                 try await group.waitForAll()
             }
         }
-        #expect(try await site.get(policy: policy).0.version == "HTTP/1.1")
         await site.stop()
     }
 
