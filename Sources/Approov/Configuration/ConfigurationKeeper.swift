@@ -62,7 +62,7 @@ final class ConfigurationKeeper: Sendable {
     private func take(_ candidates: [SignedConfiguration]) -> Bool {
         let before = state.withLock { $0.configuration }
         do {
-            let after = try store.withExclusiveAccess { try follow(before, with: candidates) }
+            let after = try exclusively { try follow(before, with: candidates) }
             guard after.acceptedSigned != before.acceptedSigned else { return false }
             try putInForce(after)
             return true
@@ -79,6 +79,17 @@ final class ConfigurationKeeper: Sendable {
             events.send(.refused(reported))
         }
         return false
+    }
+
+    /// Runs `body` while no other process uses the store; what keeps the store from it is told apart from what `body` throws.
+    private func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
+        let result: Result<Value, any Error>
+        do {
+            result = try store.withExclusiveAccess { Result { try body() } }
+        } catch {
+            throw StoreFailure(cause: error)
+        }
+        return try result.get()
     }
 
     /// What is in force after the candidates; stored when it was not already.

@@ -12,9 +12,10 @@ public import HTTPTransport
 /// ```
 ///
 /// **What the wrapped session's configuration still does:** additional headers (a request's own come first), `timeoutIntervalForRequest`
-/// (how long nothing may happen), `timeoutIntervalForResource` (with all redirects), cookies (storage, `httpShouldSetCookies`, never
-/// accepting them), HTTP proxies of `connectionProxyDictionary`, and `protocolClasses`: a request that one of them claims, as a mock does,
-/// goes to the wrapped session, unless its host is protected. So does every request whose scheme is not http or https.
+/// (how long nothing may happen; a request's own `timeoutInterval` comes first unless it is 60), `timeoutIntervalForResource` (with all
+/// redirects), cookies (storage, `httpShouldSetCookies`, never accepting them), HTTP proxies of `connectionProxyDictionary`, and
+/// `protocolClasses`: a request that one of them claims, as a mock does, goes to the wrapped session, unless its host is protected. So
+/// does every request whose scheme is not http or https.
 ///
 /// **What it no longer does:** delegates and task delegates, credential storage and client certificates, HTTP pipelining, connection
 /// limits, cookie policies between "always" and "never" (they count as "always"), and the URL cache: nothing is cached. Of the cache

@@ -104,6 +104,18 @@ import Testing
         #expect(keeper.current.configuration.version == 7)
     }
 
+    @Test("a folder that cannot be used is reported as not stored, not as a refusal")
+    func noFolder() async throws {
+        // /proc takes no folders, whoever asks.
+        let keeper = try keeper(FileConfigurationStore(directory: URL(filePath: "/proc/approov-test")))
+        #expect(await keeper.offer([try version(7)]) == false)
+        #expect(keeper.current.configuration.version == 1)
+        guard case .notStored = await firstEvent(of: keeper) else {
+            Issue.record("no event")
+            return
+        }
+    }
+
     @Test("a stored configuration with any byte flipped is set aside and the initial one serves")
     func flipped() async throws {
         let store = MemoryStore()

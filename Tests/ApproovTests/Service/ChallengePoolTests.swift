@@ -1,0 +1,34 @@
+import Attestation
+import Testing
+
+@testable import Approov
+
+@Suite struct ChallengePoolTests {
+    @Test("a challenge is taken once, the newest first")
+    func once() {
+        let pool = ChallengePool()
+        for name in ["YQ", "Yg"] { pool.put(Challenge(value: name, expiresIn: 60), now: .zero) }
+        #expect(pool.take(now: .seconds(1)) == "Yg")
+        #expect(pool.take(now: .seconds(1)) == "YQ")
+        #expect(pool.take(now: .seconds(1)) == nil)
+    }
+
+    @Test("a challenge near its end is not used")
+    func expiry() {
+        let pool = ChallengePool()
+        pool.put(Challenge(value: "YQ", expiresIn: 60), now: .seconds(100))
+        #expect(pool.hasChallenge(now: .seconds(154)))
+        #expect(!pool.hasChallenge(now: .seconds(155)))
+        #expect(pool.take(now: .seconds(155)) == nil)
+    }
+
+    @Test("the pool is bounded, and the oldest go first")
+    func bounded() {
+        let pool = ChallengePool()
+        for number in 0..<200 { pool.put(Challenge(value: "\(number)", expiresIn: 600), now: .zero) }
+        var taken: [String] = []
+        while let value = pool.take(now: .zero) { taken.append(value) }
+        #expect(taken.count == ChallengePool.capacity)
+        #expect(taken.first == "199")
+    }
+}
