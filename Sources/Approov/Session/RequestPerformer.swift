@@ -208,7 +208,8 @@ struct RequestPerformer: Sendable {
         guard now.host == url.host, now.port == url.port, now.isSecure == url.isSecure else {
             throw ApproovError(
                 .interceptorError,
-                "\(type(of: interceptor)) changed where the request goes, from \(url.origin) to \(now.origin): scheme, host and port must stay"
+                "\(type(of: interceptor)) changed where the request goes, from \(url.origin) to \(now.origin): "
+                    + "scheme, host and port must stay"
             )
         }
         return now
