@@ -19,6 +19,7 @@ enum PEM {
     /// - Throws: ``PinningError`` with the given code for a block that does not end or does not decode.
     static func blocks(_ text: [UInt8], onFailure code: PinningError.Code) throws -> [Block] {
         guard let count = Int32(exactly: text.count) else { throw PinningError(code, "the PEM text is too large") }
+        OpenSSLLibrary.prepare()
         return try text.withUnsafeBytes { buffer in
             guard let bio = BIO_new_mem_buf(buffer.baseAddress, count) else { return [] }
             defer { BIO_free(bio) }

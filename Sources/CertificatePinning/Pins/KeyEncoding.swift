@@ -71,7 +71,8 @@ enum KeyEncoding {
         _ free: (OpaquePointer?) -> Void,
         _ use: (OpaquePointer) -> Value?
     ) -> Value? {
-        bytes.withUnsafeBufferPointer { buffer in
+        OpenSSLLibrary.prepare()
+        return bytes.withUnsafeBufferPointer { buffer in
             var cursor = buffer.baseAddress
             guard let object = read(&cursor, buffer.count) else { return nil }
             defer { free(object) }

@@ -1,6 +1,6 @@
 import CLibCurl
+import CertificatePinning
 import COpenSSL
-import Foundation
 
 /// What the process-wide libcurl is, and whether pins can hold with it.
 struct CurlLibrary: Sendable {
@@ -17,11 +17,7 @@ struct CurlLibrary: Sendable {
     static let linked = CurlLibrary()
 
     private init() {
-        // OPENSSL_CONF may name a file that loads code or weakens TLS; with it set, no configuration is loaded at all. The
-        // system's own openssl.cnf (FIPS providers, for instance) stays in force otherwise.
-        if getenv("OPENSSL_CONF") != nil {
-            OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil)
-        }
+        OpenSSLLibrary.prepare()
         curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         guard let info = clibcurl_version_info() else {
             self.init(tlsBackend: "", cryptoVersion: "", contentEncodings: "identity")
