@@ -163,7 +163,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "Approov", "ApproovCLI", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
-                "HTTPTransport", crypto, httpTypes, hummingbird, logging,
+                "HTTPTransport", crypto, httpTypes, hummingbird, logging, nioCore, nioPosix,
             ],
             swiftSettings: settings),
         .testTarget(

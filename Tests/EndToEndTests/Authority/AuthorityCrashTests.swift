@@ -15,7 +15,7 @@ struct AuthorityCrashTests {
 
     @Test("after kill -9 at work, no evidence that was answered is ever answered again")
     func kill() async throws {
-        let folder = try DataFolder()
+        let folder = try TemporaryFolder()
         let store = try AuthorityStore(directory: folder.url)
         try await store.addHost(Self.host, settings: HostSettings(pins: Self.pins))
         try await store.addRegistration(Self.measurement, label: "test")
@@ -29,10 +29,12 @@ struct AuthorityCrashTests {
                 #expect(try await transport.post("/v1/attestations", evidence).status == 409)
             }
             answered = try await withThrowingTaskGroup(of: [String].self) { group in
+                let count = Shared(0)
                 for _ in 0..<8 {
-                    group.addTask { await self.attestUntilItFails(transport, account: store.account, url: authority.url) }
+                    group.addTask { await self.attestUntilItFails(transport, account: store.account, url: authority.url, count) }
                 }
-                try await Task.sleep(for: .milliseconds(200 + 130 * round))
+                // At work, however slow the machine is.
+                while count.value <= round * 13 { try await Task.sleep(for: .milliseconds(2)) }
                 authority.kill()
                 return try await group.reduce(into: answered) { $0 += $1 }
             }
@@ -50,17 +52,18 @@ struct AuthorityCrashTests {
 
     @Test("on SIGTERM at work every request is answered or refused, the process ends with 0 within the drain, and a restart goes on")
     func terminate() async throws {
-        let folder = try DataFolder()
+        let folder = try TemporaryFolder()
         let store = try AuthorityStore(directory: folder.url)
         try await store.addHost(Self.host, settings: HostSettings(pins: Self.pins))
         let version = store.configurationVersion
         let authority = try await AuthorityProcess.start(folder)
         let transport = try await AuthorityConnection(authority.url, store: store)
         let answered = try await withThrowingTaskGroup(of: [String].self) { group in
+            let count = Shared(0)
             for _ in 0..<8 {
-                group.addTask { await self.attestUntilItFails(transport, account: store.account, url: authority.url) }
+                group.addTask { await self.attestUntilItFails(transport, account: store.account, url: authority.url, count) }
             }
-            try await Task.sleep(for: .milliseconds(300))
+            while count.value < 20 { try await Task.sleep(for: .milliseconds(2)) }
             let start = ContinuousClock.now
             #expect(await authority.terminate() == 0)
             #expect(ContinuousClock.now - start < .seconds(10))
@@ -82,7 +85,9 @@ struct AuthorityCrashTests {
 
     /// Attests over and over.
     /// - Returns: the evidence that was answered with a result
-    private func attestUntilItFails(_ transport: AuthorityConnection, account: String, url: String) async -> [String] {
+    private func attestUntilItFails(
+        _ transport: AuthorityConnection, account: String, url: String, _ count: Shared<Int>
+    ) async -> [String] {
         var answered: [String] = []
         let attester = ScriptedAttester(measurement: Self.measurement)
         do {
@@ -94,6 +99,7 @@ struct AuthorityCrashTests {
                 let response = try await transport.post("/v1/attestations", evidence)
                 guard response.status == 200 else { return answered }
                 answered.append(evidence)
+                count.change { $0 += 1 }
             }
         } catch {
             return answered

@@ -5,18 +5,6 @@ import HTTPTransport
 import HTTPTypes
 import Testing
 
-/// A folder that is gone when the test ends.
-final class DataFolder: Sendable {
-    let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appending(path: "approov-end-to-end-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-}
-
 /// `approov serve` on a data folder and a port of the system's choosing.
 struct AuthorityProcess {
     let url: String
@@ -28,7 +16,7 @@ struct AuthorityProcess {
     ///   - port: the port to come back on, as evidence is for one URL; 0 at first
     /// - Returns: the process, which is ready
     /// - Throws: when it ends before it is ready
-    static func start(_ folder: DataFolder, port: Int = 0) async throws -> AuthorityProcess {
+    static func start(_ folder: TemporaryFolder, port: Int = 0) async throws -> AuthorityProcess {
         let output = folder.url.appending(path: "output-\(UUID().uuidString)")
         try Data().write(to: output)
         let process = Process()
@@ -75,8 +63,8 @@ struct AuthorityConnection: Sendable {
         let anchors = try TrustAnchors(pem: identity.rootPEM)
         let pins = try PublicKeysTrustEvaluator(pins: Set(identity.pins.map { try Pin($0) }))
         transport = try CurlTransport()
-        policy = TrustPolicy(
-            rules: try HostMap([(try HostPattern("127.0.0.1"), TrustRule(evaluators: [pins], anchors: anchors))]), defaultAnchors: anchors)
+        let host = HostPattern(try TransportURL(url).host)
+        policy = TrustPolicy(rules: try HostMap([(host, TrustRule(evaluators: [pins], anchors: anchors))]), defaultAnchors: anchors)
         self.url = url
     }
 

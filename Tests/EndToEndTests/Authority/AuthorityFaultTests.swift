@@ -1,0 +1,128 @@
+import Approov
+import ApproovServer
+import ApproovTesting
+import Foundation
+import Testing
+
+/// What becomes of protected requests while the authority does not do as it should.
+@Suite("A faulty authority", .timeLimit(.minutes(4)))
+struct AuthorityFaultTests {
+    struct Fault: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let script: @Sendable (RawConnection) async throws -> Void
+
+        init(_ name: String, script: @escaping @Sendable (RawConnection) async throws -> Void) {
+            testDescription = name
+            self.script = script
+        }
+
+        /// A fault that answers every request with these bytes.
+        static func answering(_ name: String, _ status: String, _ head: String, body: [UInt8] = []) -> Fault {
+            Fault(name) { connection in
+                _ = try await connection.receiveRequest()
+                try await connection.send("HTTP/1.1 \(status)\r\n\(head)Connection: close\r\n\r\n")
+                try await connection.send(body)
+            }
+        }
+    }
+
+    static let faults: [Fault] = [
+        .answering("500", "500 Internal Server Error", "Content-Length: 0\r\n"),
+        .answering("429 with Retry-After", "429 Too Many Requests", "Retry-After: 1\r\nContent-Length: 0\r\n"),
+        .answering("half a body", "200 OK", "Content-Type: application/json\r\nContent-Length: 100\r\n", body: Array(#"{"chall"#.utf8)),
+        .answering(
+            "10 MB", "200 OK", "Content-Type: application/json\r\nContent-Length: 10485760\r\n",
+            body: [UInt8](repeating: UInt8(ascii: " "), count: 10 << 20)),
+        .answering("the wrong type", "200 OK", "Content-Type: text/html\r\nContent-Length: 2\r\n", body: Array("{}".utf8)),
+        .answering("JSON that is none", "200 OK", "Content-Type: application/json\r\nContent-Length: 4\r\n", body: [0x7b, 0, 0xff, 0x7d]),
+        Fault("garbage in place of HTTP") { connection in
+            _ = try await connection.receiveRequest()
+            try await connection.send((0..<2_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ 7) })
+        },
+        Fault("very slow") { connection in
+            _ = try await connection.receiveRequest()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n")
+            try await connection.drip([UInt8](repeating: UInt8(ascii: " "), count: 1_000), pause: .milliseconds(50))
+        },
+        Fault("silence") { await $0.waitForClose() },
+        Fault("an abort in TLS") { try await $0.reset() },
+    ]
+
+    @Test(
+        "fifty requests at once fail with one retryable error after one fetch, nothing reaches the API, and then it works again",
+        arguments: faults)
+    func fails(_ fault: Fault) async throws {
+        try await World.with { world in
+            try await AuthorityFront.with(world) { front in
+                front.behavior = .fault { connection in
+                    // Long enough for all callers to have come, also on a machine that has much else to do.
+                    try await Task.sleep(for: .milliseconds(500))
+                    try await fault.script(connection)
+                }
+                let app = try await world.app { options in
+                    options.front = front
+                    options.limits.exchangeTimeout = .seconds(2)
+                    options.limits.fetchTimeout = .seconds(3)
+                }
+                let url = try world.url("/shapes")
+                let start = ContinuousClock.now
+                try await withThrowingTaskGroup { group in
+                    for _ in 0..<50 { group.addTask { try await app.failure(of: url, authorization: "Bearer the-secret") } }
+                    for try await error in group {
+                        #expect(error.isRetryable, "\(error)")
+                        #expect(!error.description.contains("the-secret"))
+                    }
+                }
+                #expect(start.duration(to: .now) < .seconds(5))
+                #expect(front.connections == 1)
+                #expect(world.api.counters.connections == 0)
+
+                front.behavior = .forward
+                #expect(try await answered(app, url).status == 200)
+            }
+        }
+    }
+
+    @Test("an authority that nobody runs any more fails requests the same way")
+    func gone() async throws {
+        try await World.with { world in
+            let app = try await world.app()
+            await world.authority.stop(removingStore: false)
+            let error = try await app.failure(of: world.url("/shapes"))
+            #expect(error.isRetryable)
+            #expect(world.api.counters.connections == 0)
+        }
+    }
+
+    @Test("a server with another key in the authority's place is never asked for a token")
+    func impostor() async throws {
+        try await World.with { world in
+            let impostor = try await RawServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: world.root)) {
+                await $0.waitForClose()
+            }
+            try await AuthorityFront.with(world) { front in
+                let initial = try await world.authority.store.initialConfiguration(
+                    authority: URL(string: "https://localhost:\(impostor.port)"), authorityPins: front.pins, trustRoots: world.root.pem)
+                let service = try ApproovService(
+                    configuration: ApproovConfiguration(initial), stateDirectory: world.folder.file("deceived"))
+                let result = await service.fetchToken(for: try world.url("/shapes"), binding: "Bearer alice")
+                #expect(result.status == .mitmDetected)
+                #expect(impostor.receivedCount == 0)
+                #expect(impostor.counters.connections > 0)
+            }
+            await impostor.stop()
+        }
+    }
+
+    /// Calls as a patient app does, until the backoff is over.
+    private func answered(_ app: App, _ url: URL) async throws -> App.Answer {
+        let giveUp = ContinuousClock.now + .seconds(15)
+        while true {
+            do {
+                return try await app.get(url)
+            } catch let error as ApproovError where error.isRetryable && ContinuousClock.now < giveUp {
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+    }
+}

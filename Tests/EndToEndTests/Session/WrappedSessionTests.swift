@@ -1,0 +1,102 @@
+import Approov
+import ApproovTesting
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import Testing
+
+/// What the wrapped session's configuration goes on doing.
+@Suite("A wrapped session", .timeLimit(.minutes(4)))
+struct WrappedSessionTests {
+    /// Starts an API that keeps what headers it was called with.
+    private func recording(
+        _ world: World, _ answer: TestResponse = TestResponse()
+    ) async throws -> (TestHTTPServer, Shared<[HTTPFields]>) {
+        let seen = Shared<[HTTPFields]>([])
+        let server = try await world.server(key: world.keys[0]) { request in
+            seen.change { $0.append(request.headerFields) }
+            return answer
+        }
+        return (server, seen)
+    }
+
+    @Test("its additional headers are sent, a request's own come first, and a token is bound to what is sent")
+    func additionalHeaders() async throws {
+        try await World.with { world in
+            let (server, seen) = try await recording(world)
+            let app = try await world.app { options in
+                options.wrapping.httpAdditionalHeaders = ["Authorization": "Bearer default", "X-Client": "default"]
+            }
+            let url = try world.url("/", port: server.port)
+            _ = try await app.get(url, authorization: nil)
+            _ = try await app.get(url, authorization: "Bearer own")
+            let client = try #require(HTTPField.Name("X-Client"))
+            #expect(seen.value.map { $0[.authorization] } == ["Bearer default", "Bearer own"])
+            #expect(seen.value.map { $0[client] } == ["default", "default"])
+            let pays = try seen.value.map { try Token(try #require($0[.approovToken])).claims["pay"] as? String }
+            #expect(pays == [Token.pay("Bearer default"), Token.pay("Bearer own")])
+            await server.stop()
+        }
+    }
+
+    @Test("its cookies are kept and sent to their host alone")
+    func cookies() async throws {
+        try await World.with { world in
+            let (server, seen) = try await recording(world, TestResponse(headerFields: [.setCookie: "session=7; Path=/; Secure"]))
+            let app = try await world.app()
+            _ = try await app.get(world.url("/", port: server.port))
+            _ = try await app.get(world.url("/", port: server.port))
+            _ = try await app.get(world.url("/", host: World.otherHost, port: server.port))
+            #expect(seen.value.map { $0[.cookie] } == [nil, "session=7", nil])
+            await server.stop()
+        }
+    }
+
+    @Test("its protocol classes answer for hosts that are not protected, and never for one that is")
+    func protocolClasses() async throws {
+        try await World.with { world in
+            let app = try await world.app { $0.wrapping.protocolClasses = [Mock.self] }
+            let mocked = try await app.get(world.url("/", host: World.openHost))
+            #expect(mocked.text == Mock.text)
+            let answer = try await app.get(world.url("/shapes"))
+            #expect(answer.status == 200)
+            #expect(answer.text != Mock.text)
+            #expect(world.api.counters.requests == 1)
+        }
+    }
+
+    @Test("its timeout for a request without progress is kept to")
+    func timeout() async throws {
+        try await World.with { world in
+            let silent = try await RawServer.start(
+                certificate: TestPKI.leaf(hosts: World.names, issuer: world.root, key: world.keys[0])
+            ) { await $0.waitForClose() }
+            let app = try await world.app { $0.wrapping.timeoutIntervalForRequest = 1 }
+            let start = ContinuousClock.now
+            let error = try await app.failure(of: world.url("/", port: silent.port))
+            #expect(error.isRetryable)
+            #expect(start.duration(to: .now) < .seconds(10))
+            await silent.stop()
+        }
+    }
+}
+
+/// Answers every request by itself, as mocks in apps' tests do.
+private final class Mock: URLProtocol {
+    static let text = "mocked"
+
+    override class func canInit(with request: URLRequest) -> Bool { true }
+
+    override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+
+    override func startLoading() {
+        guard let url = request.url, let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil) else {
+            return
+        }
+        client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+        client?.urlProtocol(self, didLoad: Data(Self.text.utf8))
+        client?.urlProtocolDidFinishLoading(self)
+    }
+
+    override func stopLoading() {}
+}

@@ -1,0 +1,54 @@
+import ApproovServer
+import ApproovTesting
+import Attestation
+import Crypto
+import Foundation
+
+/// Talks to an authority as the SDK does, request by request, so that a test can say each one twice.
+struct AuthorityCaller: Sendable {
+    private let connection: AuthorityConnection
+    private let url: String
+    private let account: String
+    private let key = P256.Signing.PrivateKey()
+
+    init(_ world: World) async throws {
+        url = world.authority.url.absoluteString
+        account = world.authority.store.account
+        connection = try await AuthorityConnection(url, store: world.authority.store)
+    }
+
+    /// Closes its connections.
+    func end() { connection.shutDown() }
+
+    struct Answer: Sendable {
+        let status: Int
+        let json: JSONValue
+        /// What kind of problem it is; nil for none.
+        var problem: Problem.Name? { try? Problem(json: json).name }
+        /// The token it brings, when it does.
+        var token: String? { status == 200 ? try? AttestationResult(json: json).token : nil }
+    }
+
+    func challenge() async throws -> String {
+        try Challenge(json: JSONValue(parsing: try await connection.post("/v1/challenges", "").body, limit: 1 << 20)).value
+    }
+
+    func attest(_ evidence: String) async throws -> Answer {
+        let response = try await connection.post("/v1/attestations", evidence)
+        return Answer(status: response.status, json: try JSONValue(parsing: response.body, limit: 1 << 20))
+    }
+
+    /// Evidence that the authority believes, unless the test changes it.
+    func evidence(
+        challenge: String, measurement: String, signedBy signer: P256.Signing.PrivateKey? = nil,
+        _ change: (inout Evidence) -> Void = { _ in }
+    ) throws -> String {
+        let request = EvidenceRequest(
+            challenge: challenge, audience: url, account: account, host: World.apiHost, sdkVersion: "1", configVersion: 1)
+        var evidence = Evidence(
+            answering: request, iat: Int64(Date().timeIntervalSince1970), deviceID: DeviceID(installationKey: key.publicKey), appID: "test",
+            appVersion: "1", measurements: [Evidence.executableMeasurement: measurement], environment: [])
+        change(&evidence)
+        return try evidence.signed(by: signer ?? key)
+    }
+}

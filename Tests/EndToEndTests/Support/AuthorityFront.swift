@@ -1,0 +1,135 @@
+import ApproovServer
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import Synchronization
+
+/// A server before the authority, under pins of its own: counts what passes, holds it up or breaks it.
+final class AuthorityFront: Sendable {
+    /// What happens to a connection or a request.
+    enum Behavior: Sendable {
+        /// Everything passes.
+        case forward
+        /// Every request waits for this first; it is told the path.
+        case hold(@Sendable (String) async -> Void)
+        /// Every connection is in the hands of this script.
+        case fault(@Sendable (RawConnection) async throws -> Void)
+    }
+
+    private struct State {
+        var behavior = Behavior.forward
+        var requests: [String: Int] = [:]
+    }
+
+    private let state: Shared<State>
+    private let server: RawServer
+    private let transport: CurlTransport
+    let pins: [String]
+
+    private init(state: Shared<State>, server: RawServer, transport: CurlTransport, pins: [String]) {
+        self.state = state
+        self.server = server
+        self.transport = transport
+        self.pins = pins
+    }
+
+    /// Starts a front, hands it over, and ends it.
+    static func with(_ world: World, _ body: (AuthorityFront) async throws -> Void) async throws {
+        let certificate = try TestPKI.leaf(hosts: ["localhost"], issuer: world.root)
+        let identity = try await world.authority.store.serverIdentity(hosts: [])
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: identity.rootPEM))
+        let transport = try CurlTransport()
+        let state = Shared(State())
+        let authority = world.authority.url.absoluteString
+        let server = try await RawServer.start(certificate: certificate) { connection in
+            if case .fault(let script) = state.value.behavior { return try await script(connection) }
+            while true { try await forward(connection, to: authority, policy: policy, over: transport, state) }
+        }
+        let pins = [certificate.pin.description, try TestKey().pin.description]
+        let front = AuthorityFront(state: state, server: server, transport: transport, pins: pins)
+        defer { transport.shutdown() }
+        do {
+            try await body(front)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    var url: URL { URL(string: "https://localhost:\(server.port)") ?? URL(filePath: "/") }
+
+    /// How many connections were accepted.
+    var connections: Int { server.counters.connections }
+
+    /// How many requests passed or were held up, by path.
+    func requests(_ path: String) -> Int { state.value.requests[path, default: 0] }
+
+    var behavior: Behavior {
+        get { state.value.behavior }
+        set { state.change { $0.behavior = newValue } }
+    }
+
+    /// Passes one request on, and its answer back.
+    private static func forward(
+        _ connection: RawConnection, to authority: String, policy: TrustPolicy, over transport: CurlTransport, _ state: Shared<State>
+    ) async throws {
+        let (line, fields, body) = try await connection.receiveRequest()
+        guard line.count == 3, let method = HTTPRequest.Method(String(line[0])) else { throw TestFailure("no request line") }
+        let path = String(line[1].prefix { $0 != "?" })
+        let behavior = state.change { state in
+            state.requests[path, default: 0] += 1
+            return state.behavior
+        }
+        if case .hold(let hold) = behavior { await hold(path) }
+        var request = TransportRequest(url: try TransportURL(authority + line[1]), method: method, policy: policy)
+        request.headerFields[.contentType] = fields["content-type"]
+        request.body = .bytes(body)
+        let response = try await transport.send(request)
+        let answer = try await response.body.collect(upTo: 1 << 20)
+        let type = response.headerFields[.contentType].map { "Content-Type: \($0)\r\n" } ?? ""
+        try await connection.send("HTTP/1.1 \(response.status) Status\r\n\(type)Content-Length: \(answer.count)\r\n\r\n")
+        try await connection.send(answer)
+    }
+}
+
+extension RawConnection {
+    /// Waits for a whole HTTP/1.1 request whose body has a length.
+    /// - Returns: The words of its first line, its fields under their names in lower case, and its body.
+    func receiveRequest() async throws -> (line: [Substring], fields: [String: String], body: [UInt8]) {
+        // One scalar is one byte here, as RawConnection has it.
+        let scalars = Array(try await receiveHead().unicodeScalars)
+        guard let end = scalars.indices.first(where: { scalars[$0...].starts(with: "\r\n\r\n".unicodeScalars) }) else {
+            throw TestFailure("no end of head")
+        }
+        var head = String.UnicodeScalarView()
+        head.append(contentsOf: scalars[..<end])
+        let lines = String(head).split(separator: "\r\n")
+        var fields: [String: String] = [:]
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            fields[line[..<colon].lowercased()] = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+        }
+        var body = scalars[(end + 4)...].map { UInt8(truncatingIfNeeded: $0.value) }
+        let length = fields["content-length"].flatMap { Int($0) } ?? 0
+        while body.count < length {
+            guard let more = await receive() else { throw TestFailure("the body broke off") }
+            body += more
+        }
+        return (lines.first?.split(separator: " ") ?? [], fields, body)
+    }
+}
+
+/// A value that several tasks share.
+final class Shared<Value: Sendable>: Sendable {
+    private let mutex: Mutex<Value>
+
+    init(_ value: Value) { mutex = Mutex(value) }
+
+    var value: Value { mutex.withLock { $0 } }
+
+    @discardableResult
+    func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result { mutex.withLock { body(&$0) } }
+}

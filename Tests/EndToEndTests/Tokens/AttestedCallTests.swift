@@ -1,0 +1,116 @@
+import Approov
+import ApproovServer
+import ApproovTesting
+import ApproovTokens
+import Attestation
+import Crypto
+import Foundation
+import Testing
+
+/// What a protected call carries, and what the API makes of it.
+@Suite("An attested call", .timeLimit(.minutes(4)))
+struct AttestedCallTests {
+    @Test("it is answered, with a token that the account's secret signed and that is bound to Authorization")
+    func answered() async throws {
+        try await World.with { world in
+            let app = try await world.app()
+            let answer = try await app.get(world.url("/shapes"), authorization: "Bearer alice")
+            #expect(answer.status == 200)
+            let token = try Token(answer.text)
+            #expect(token.isSigned(with: world.authority.store.accountSecret.bytes))
+            #expect(token.claims["pay"] as? String == Token.pay("Bearer alice"))
+            #expect(token.claims["aud"] as? String == World.apiHost)
+            #expect(token.claims["did"] as? String == app.service.deviceID.base64)
+            #expect(world.api.counters.requests == 1)
+        }
+    }
+
+    @Test("its token is refused with another Authorization, with none, and by another API")
+    func replayed() async throws {
+        try await World.with { world in
+            let app = try await world.app()
+            let url = try world.url("/shapes")
+            let token = try await app.get(url, authorization: "Bearer alice").text
+            #expect(try await world.plainStatus(url, token: token, authorization: "Bearer alice") == 200)
+            #expect(try await world.plainStatus(url, token: token, authorization: "Bearer mallory") == 401)
+            #expect(try await world.plainStatus(url, token: token, authorization: nil) == 401)
+            #expect(try await world.plainStatus(url, token: nil, authorization: "Bearer alice") == 401)
+            let other = await app.service.fetchToken(for: try world.url("/shapes", host: World.otherHost), binding: "Bearer alice")
+            #expect(other.status == .success)
+            #expect(try await world.plainStatus(url, token: other.token, authorization: "Bearer alice") == 401)
+        }
+    }
+
+    @Test("calls at once with different Authorization values each carry a token of their own")
+    func ownTokens() async throws {
+        try await World.with { world in
+            let app = try await world.app()
+            let url = try world.url("/shapes")
+            let users = (0..<20).map { "Bearer user \($0)" }
+            let tokens = try await withThrowingTaskGroup { group in
+                for user in users {
+                    group.addTask { (user, try await app.get(url, authorization: user)) }
+                }
+                return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            }
+            for user in users {
+                let answer = try #require(tokens[user])
+                #expect(answer.status == 200)
+                #expect(try Token(answer.text).claims["pay"] as? String == Token.pay(user))
+            }
+            #expect(Set(tokens.values.map(\.text)).count == users.count)
+        }
+    }
+
+    @Test("without the header that tokens are bound to it is refused before anything is sent")
+    func unbound() async throws {
+        try await World.with { world in
+            let app = try await world.app()
+            let error = try await app.failure(of: world.url("/shapes"), authorization: nil)
+            #expect(error.code == .bindingMissing)
+            #expect(error.message.contains("Authorization"))
+            #expect(world.api.counters.connections == 0)
+        }
+    }
+
+    @Test("of an executable that nobody registered it is refused by the API, and its token does not verify")
+    func unregistered() async throws {
+        try await World.with { world in
+            let stranger = world.folder.file("stranger")
+            try Data("another app".utf8).write(to: stranger)
+            let app = try await world.app { $0.executable = stranger }
+            #expect(try await app.get(world.url("/shapes")).status == 401)
+            let result = await app.service.fetchToken(for: try world.url("/shapes"), binding: "Bearer alice")
+            #expect(try !Token(result.token).isSigned(with: world.authority.store.accountSecret.bytes))
+        }
+    }
+}
+
+/// A token as any JWT library sees it: nothing of this package reads it.
+struct Token {
+    let claims: [String: Any]
+    private let signed: Data
+    private let signature: Data
+
+    init(_ text: String) throws {
+        let parts = text.split(separator: ".").map(String.init)
+        try #require(parts.count == 3)
+        let payload = try #require(Self.decoded(parts[1]))
+        claims = try #require(try JSONSerialization.jsonObject(with: payload) as? [String: Any])
+        signed = Data("\(parts[0]).\(parts[1])".utf8)
+        signature = try #require(Self.decoded(parts[2]))
+    }
+
+    func isSigned(with secret: [UInt8]) -> Bool {
+        HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signed, using: SymmetricKey(data: secret))
+    }
+
+    /// What `pay` says for a binding.
+    static func pay(_ binding: String) -> String { Data(SHA256.hash(data: Data(binding.utf8))).base64EncodedString() }
+
+    private static func decoded(_ text: String) -> Data? {
+        var base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+        while base64.count % 4 != 0 { base64 += "=" }
+        return Data(base64Encoded: base64)
+    }
+}

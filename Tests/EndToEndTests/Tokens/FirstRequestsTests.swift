@@ -1,0 +1,25 @@
+import Foundation
+import Testing
+
+/// An app's first requests, all at once.
+@Suite("First requests", .timeLimit(.minutes(4)))
+struct FirstRequestsTests {
+    @Test("a thousand at once ask the authority for one token and are all answered")
+    func oneAttestation() async throws {
+        try await World.with { world in
+            try await AuthorityFront.with(world) { front in
+                let app = try await world.app { $0.front = front }
+                let url = try world.url("/shapes")
+                let answers = try await withThrowingTaskGroup { group in
+                    for _ in 0..<1_000 { group.addTask { try await app.get(url) } }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(answers.count == 1_000)
+                #expect(answers.allSatisfy { $0.status == 200 })
+                #expect(Set(answers.map(\.text)).count == 1)
+                #expect(front.requests("/v1/attestations") == 1)
+                #expect(front.requests("/v1/challenges") == 1)
+            }
+        }
+    }
+}

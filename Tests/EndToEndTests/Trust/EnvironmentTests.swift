@@ -1,0 +1,130 @@
+import ApproovServer
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import Testing
+
+/// What variables of the environment can do to a protected call of another process: nothing.
+@Suite("The environment", .timeLimit(.minutes(4)))
+struct EnvironmentTests {
+    /// Makes an attested call of the built `approov` with variables in its environment.
+    private func call(
+        _ world: World, port: Int? = nil, environment: [String: String]
+    ) async throws -> ApproovProcess.Result {
+        try await world.authority.store.addRegistration(
+            ExecutableMeasurement.sha256(ofFileAt: ApproovProcess.executable), label: "approov")
+        let configuration = try await String(decoding: world.authority.initialConfiguration().serialized, as: UTF8.self)
+        return try await ApproovProcess.run(
+            [
+                "call", try world.url("/shapes", port: port).absoluteString, "-H", "Authorization: Bearer alice", "--bind", "Authorization",
+                "--config", world.folder.write(configuration, to: "initial.config"), "--state", world.folder.path("call-state"),
+            ], environment: environment)
+    }
+
+    @Test("its proxies see no connection")
+    func proxies() async throws {
+        try await World.with { world in
+            let proxy = try await RawServer.start { await $0.waitForClose() }
+            let url = "http://127.0.0.1:\(proxy.port)"
+            let names = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy"]
+            let run = try await call(world, environment: Dictionary(uniqueKeysWithValues: names.map { ($0, url) }))
+            #expect(run.exitCode == 0, "\(run.errors)")
+            #expect(proxy.counters.connections == 0)
+            await proxy.stop()
+        }
+    }
+
+    @Test("SSLKEYLOGFILE gets no key")
+    func keyLog() async throws {
+        try await World.with { world in
+            let run = try await call(world, environment: ["SSLKEYLOGFILE": world.folder.path("keys.log")])
+            #expect(run.exitCode == 0, "\(run.errors)")
+            #expect((try? Data(contentsOf: world.folder.file("keys.log")))?.isEmpty ?? true)
+        }
+    }
+
+    @Test("its roots are not trusted, whatever variable names them")
+    func roots() async throws {
+        let folder = try TemporaryFolder()
+        let evil = try TestPKI.root("Evil Root")
+        let server = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["evil.localhost"], issuer: evil)) { _ in
+            TestResponse(text: "evil")
+        }
+        let file = try folder.write(evil.pem, to: "evil.pem")
+        let arguments = ["call", "https://evil.localhost:\(server.port)/", "--no-attest"]
+        let environment = [
+            "SSL_CERT_FILE": file, "SSL_CERT_DIR": folder.url.path(percentEncoded: false), "CURL_CA_BUNDLE": file,
+            "REQUESTS_CA_BUNDLE": file,
+        ]
+        let refused = try await ApproovProcess.run(arguments, environment: environment)
+        #expect(refused.exitCode == 60)
+        #expect(server.counters.requests == 0)
+        // The control: named by the caller, the same root is trusted.
+        #expect(try await ApproovProcess.run(arguments + ["--cacert", file]).exitCode == 0)
+        await server.stop()
+    }
+
+    @Test("OPENSSL_CONF weakens nothing: a weak key below a trusted root is still refused")
+    func weakenedOpenSSL() async throws {
+        let folder = try TemporaryFolder()
+        let root = try TestPKI.root()
+        let weak = try TestPKI.leaf(hosts: ["weak.localhost"], issuer: root, key: TestKey(.rsa1024))
+        let server = try await TestHTTPServer.start(certificate: weak) { _ in TestResponse(text: "weak") }
+        let configuration = """
+            openssl_conf = init
+            [init]
+            ssl_conf = ssl
+            [ssl]
+            system_default = defaults
+            [defaults]
+            MinProtocol = None
+            CipherString = ALL:@SECLEVEL=0
+            """
+        let run = try await ApproovProcess.run(
+            [
+                "call", "https://weak.localhost:\(server.port)/", "--no-attest", "--cacert", folder.write(root.pem, to: "root.pem"),
+                "--pin",
+                weak.pin.description,
+            ], environment: ["OPENSSL_CONF": folder.write(configuration, to: "openssl.cnf")])
+        #expect(run.exitCode == 60, "\(run.errors)")
+        #expect(server.counters.requests == 0)
+        await server.stop()
+    }
+
+    @Test("OPENSSL_CONF is not even read: one that would stop OpenSSL stops nothing")
+    func brokenOpenSSL() async throws {
+        try await World.with { world in
+            let configuration = """
+                config_diagnostics = 1
+                openssl_conf = init
+                [init]
+                providers = providers
+                [providers]
+                missing = missing
+                [missing]
+                module = /nonexistent/provider.so
+                activate = 1
+                """
+            let run = try await call(world, environment: ["OPENSSL_CONF": world.folder.write(configuration, to: "openssl.cnf")])
+            #expect(run.exitCode == 0, "\(run.errors)")
+        }
+    }
+
+    @Test("all of them together do not open the way to an impostor")
+    func together() async throws {
+        try await World.with { world in
+            let impostor = try await world.impostor()
+            let root = try world.folder.write(world.root.pem, to: "root.pem")
+            let run = try await call(
+                world, port: impostor.port,
+                environment: [
+                    "SSL_CERT_FILE": root, "CURL_CA_BUNDLE": root, "SSLKEYLOGFILE": world.folder.path("keys.log"),
+                    "HTTPS_PROXY": "http://127.0.0.1:\(impostor.port)",
+                ])
+            #expect(run.exitCode == 60, "\(run.errors)")
+            #expect(impostor.receivedCount == 0)
+            await impostor.stop()
+        }
+    }
+}

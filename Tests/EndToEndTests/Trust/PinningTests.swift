@@ -1,0 +1,156 @@
+import Approov
+import ApproovServer
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import Testing
+
+/// Which servers protected calls go to, as pins change.
+@Suite("Pins", .timeLimit(.minutes(4)))
+struct PinningTests {
+    @Test("an impostor with another key below the same root sees no byte of HTTP")
+    func impostor() async throws {
+        try await World.with { world in
+            let impostor = try await world.impostor()
+            let app = try await world.app()
+            let url = try world.url("/shapes", port: impostor.port)
+            let error = try await app.failure(of: url)
+            #expect(error.code == .pinningError)
+            #expect(error.refusal?.reason == .pinMismatch)
+            #expect(!error.isRetryable)
+            #expect(impostor.counters.connections > 0)
+            #expect(impostor.receivedCount == 0)
+            // The control: without pins the impostor is trusted, so it was the pins that refused it.
+            #expect(try await world.plainStatus(url, token: nil, authorization: nil) == 200)
+            await impostor.stop()
+        }
+    }
+
+    @Test("pins that change at the authority reach the running app: the new key is called, the old one no more")
+    func rotation() async throws {
+        try await World.with { world in
+            let app = try await world.app()
+            #expect(try await app.get(world.url("/shapes")).status == 200)
+            let renewed = try await world.server(key: world.keys[2]) { _ in TestResponse(text: "renewed") }
+            let url = try world.url("/shapes", port: renewed.port)
+            #expect(try await app.failure(of: url).refusal?.reason == .pinMismatch)
+            #expect(renewed.counters.requests == 0)
+
+            let version = app.service.configuration.version
+            try await world.authority.store.setPins(world.keys.suffix(2).map(\.pin.description), forHost: World.apiHost)
+            // Another user's first call: the authority's answer brings the pins along with the token.
+            #expect(try await app.get(url, authorization: "Bearer bob").text == "renewed")
+            #expect(app.service.configuration.version > version)
+            let requests = world.api.counters.requests
+            #expect(try await app.failure(of: world.url("/shapes")).refusal?.reason == .pinMismatch)
+            #expect(world.api.counters.requests == requests)
+            await renewed.stop()
+        }
+    }
+
+    @Test("an app restarted while the authority is down is still pinned, by what it stored")
+    func restartOffline() async throws {
+        try await World.with { world in
+            // Known to the authority only after the app shipped.
+            let late = "late.test.localhost"
+            let server = try await TestHTTPServer.start(
+                certificate: TestPKI.leaf(hosts: [late], issuer: world.root, key: world.keys[0])
+            ) { _ in TestResponse(text: "late") }
+            let impostor = try await RawServer.start(certificate: TestPKI.leaf(hosts: [late], issuer: world.root)) {
+                await $0.waitForClose()
+            }
+            let shipped = try await world.authority.initialConfiguration()
+            try await world.authority.store.addHost(
+                late, settings: HostSettings(pins: world.keys.prefix(2).map(\.pin.description), attested: false, trustRoots: world.root.pem)
+            )
+            let first = try restarted(world, shipped)
+            #expect(try await first.get(world.url("/shapes")).status == 200)
+            #expect(first.service.configuration.hosts.keys.contains(late))
+
+            await world.authority.stop(removingStore: false)
+            let second = try restarted(world, shipped)
+            #expect(try await second.get(world.url("/", host: late, port: server.port)).text == "late")
+            let refused = try await second.failure(of: world.url("/", host: late, port: impostor.port))
+            #expect(refused.refusal?.reason == .pinMismatch)
+            #expect(impostor.receivedCount == 0)
+            let requests = world.api.counters.requests
+            #expect(try await second.failure(of: world.url("/shapes")).isRetryable)
+            #expect(world.api.counters.requests == requests)
+            await server.stop()
+            await impostor.stop()
+        }
+    }
+
+    /// The app as it starts with the configuration it shipped with.
+    private func restarted(_ world: World, _ shipped: InitialConfiguration) throws -> App {
+        let state = world.folder.file("shipped")
+        let service = try ApproovService(
+            configuration: ApproovConfiguration(shipped), stateDirectory: state,
+            attester: InstallationAttester(stateDirectory: state, executable: world.executable))
+        let session = try ApproovSession(
+            service: service, trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: world.root.pem)),
+            bindHeader: World.bindingHeader)
+        return App(service: service, session: session)
+    }
+
+    @Test("pins that change under two hundred requests in flight let these end and no other one begin")
+    func changeInFlight() async throws {
+        try await World.with { world in
+            let gate = Shared((arrived: 0, isOpen: false))
+            let server = try await world.server(key: world.keys[0]) { _ in
+                gate.change { $0.arrived += 1 }
+                while !gate.value.isOpen { try await Task.sleep(for: .milliseconds(5)) }
+                return TestResponse(text: "old")
+            }
+            let app = try await world.app()
+            let url = try world.url("/", port: server.port)
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<200 { group.addTask { try await app.get(url) } }
+                while gate.value.arrived < 200 { try await Task.sleep(for: .milliseconds(5)) }
+                try await world.authority.store.setPins(world.keys.suffix(2).map(\.pin.description), forHost: World.apiHost)
+                #expect(try await app.service.refreshConfiguration())
+                // The connections of the old policy are open and idle streams could be had on them: nothing new may use them.
+                #expect(try await app.failure(of: url).refusal?.reason == .pinMismatch)
+                gate.change { $0.isOpen = true }
+                for try await answer in group { #expect(answer.text == "old") }
+            }
+            #expect(try await app.failure(of: url).refusal?.reason == .pinMismatch)
+            #expect(server.counters.requests == 200)
+            await server.stop()
+        }
+    }
+
+    @Test("while pins change, every request is wholly under the old ones or wholly under the new ones")
+    func changeUnderLoad() async throws {
+        try await World.with { world in
+            let server = try await world.server(key: world.keys[0]) { _ in TestResponse(text: "old") }
+            let app = try await world.app()
+            let url = try world.url("/", port: server.port)
+            #expect(try await app.get(url).status == 200)
+            let outcomes = try await withThrowingTaskGroup(of: [Bool].self) { group in
+                for _ in 0..<10 {
+                    group.addTask {
+                        var answered: [Bool] = []
+                        for _ in 0..<20 {
+                            do {
+                                answered.append(try await app.get(url).status == 200)
+                            } catch let error as ApproovError where error.refusal?.reason == .pinMismatch {
+                                answered.append(false)
+                            }
+                        }
+                        return answered
+                    }
+                }
+                try await Task.sleep(for: .milliseconds(20))
+                try await world.authority.store.setPins(world.keys.suffix(2).map(\.pin.description), forHost: World.apiHost)
+                _ = try await app.service.refreshConfiguration()
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            // Each worker sees answers, then refusals, never an answer again; and the server saw only what was answered.
+            for answered in outcomes { #expect(answered == answered.filter { $0 } + answered.filter { !$0 }) }
+            #expect(server.counters.requests == 1 + outcomes.joined().filter { $0 }.count)
+            await server.stop()
+        }
+    }
+}
