@@ -8,25 +8,28 @@ public import Foundation
 ///
 ///     byte  0       version, 1
 ///     bytes 1...2   one bit a reason, big endian; 0 = passed
-///     bytes 3...8   the first six bytes of the device ID
-///     bytes 9...12  seconds since 1970, big endian
-///     bytes 13...15 zero: what does not end so was not made by this account
+///     bytes 3...6   the first four bytes of the device ID
+///     bytes 7...10  seconds since 1970, big endian
+///     bytes 11...15 random
 ///
-/// An app sees the code in its token and in the result, and cannot tell from it whether it passed.
+/// An app sees the code in its token and in the result, and cannot tell from it whether it passed. What does not begin with the version
+/// and reasons that there are was not made by this account.
 public struct ARC: Hashable, Sendable {
     /// Why evidence was not believed; empty when it was.
     public let reasons: Set<RejectionReason>
-    /// The first six bytes of the device ID, which an operator compares with a `did` claim.
+    /// The first four bytes of the device ID, which an operator compares with a `did` claim.
     public let deviceHint: [UInt8]
     /// When the code was made, to the second.
     public let issuedAt: Date
 
     private static let version: UInt8 = 1
     private static let size = 16
+    private static let hintSize = 4
+    private static let knownBits = RejectionReason.allCases.reduce(UInt16(0)) { $0 | $1.bit }
 
     init(reasons: Set<RejectionReason>, deviceID: some Collection<UInt8>, issuedAt: Date) {
         self.reasons = reasons
-        self.deviceHint = Array(deviceID.prefix(6))
+        self.deviceHint = Array(deviceID.prefix(Self.hintSize))
         self.issuedAt = issuedAt
     }
 
@@ -42,11 +45,12 @@ public struct ARC: Hashable, Sendable {
         guard let sealed = Base32.decode(text), sealed.count == size else { throw refusal }
         let iv = try AES._CBC.IV(ivBytes: [UInt8](repeating: 0, count: size))
         let block = try [UInt8](AES._CBC.decrypt(sealed, using: key, iv: iv, noPadding: true))
-        guard block.count == size, block[0] == version, block[13...].allSatisfy({ $0 == 0 }) else { throw refusal }
+        guard block.count == size, block[0] == version else { throw refusal }
         let bits = UInt16(block[1]) << 8 | UInt16(block[2])
-        let seconds = block[9...12].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        guard bits & ~knownBits == 0 else { throw refusal }
+        let seconds = block[7...10].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         return ARC(
-            reasons: Set(RejectionReason.allCases.filter { bits & $0.bit != 0 }), deviceID: block[3...8],
+            reasons: Set(RejectionReason.allCases.filter { bits & $0.bit != 0 }), deviceID: block[3...6],
             issuedAt: Date(timeIntervalSince1970: TimeInterval(seconds)))
     }
 
@@ -58,9 +62,10 @@ public struct ARC: Hashable, Sendable {
         let bits = reasons.reduce(UInt16(0)) { $0 | $1.bit }
         let seconds = UInt32(clamping: Int64(issuedAt.timeIntervalSince1970))
         var block = [Self.version, UInt8(bits >> 8), UInt8(bits & 0xFF)]
-        block += deviceHint + [UInt8](repeating: 0, count: 6 - deviceHint.count)
+        block += deviceHint + [UInt8](repeating: 0, count: Self.hintSize - deviceHint.count)
         block += [24, 16, 8, 0].map { UInt8(seconds >> $0 & 0xFF) }
-        block += [0, 0, 0]
+        // Without these an app that asks twice within a second, once knowing that it fails, could tell from equal codes how it did.
+        block += SystemRandom.bytes(Self.size - block.count)
         // One block, every one of them different, so CBC with a zero vector is the bare permutation that is wanted here.
         let iv = try AES._CBC.IV(ivBytes: [UInt8](repeating: 0, count: Self.size))
         return try Base32.encode(AES._CBC.encrypt(block, using: key, iv: iv, noPadding: true))
