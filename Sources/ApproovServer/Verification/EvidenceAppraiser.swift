@@ -14,7 +14,7 @@ struct EvidenceAppraiser: Sendable {
 
     /// What a new account does with environment flags.
     static let standardPolicy: [RejectionReason: EnvironmentAction] = [
-        .debugger: .reject, .debuggerUnknown: .reject, .preload: .reject, .root: .annotate,
+        .debugger: .reject, .debuggerUnknown: .reject, .preload: .reject, .preloadUnknown: .reject, .root: .annotate,
     ]
 
     let registeredMeasurements: Set<String>

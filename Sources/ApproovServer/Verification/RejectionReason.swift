@@ -8,6 +8,8 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStr
     case debuggerUnknown = "debugger-unknown"
     /// `LD_PRELOAD` puts foreign code into the process.
     case preload = "ld-preload"
+    /// The process could not tell whether `LD_PRELOAD` is set.
+    case preloadUnknown = "ld-preload-unknown"
     /// The process runs as root.
     case root
 
@@ -24,6 +26,7 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStr
         case .preload: 1 << 2
         case .root: 1 << 3
         case .debuggerUnknown: 1 << 4
+        case .preloadUnknown: 1 << 5
         }
     }
 }

@@ -85,7 +85,10 @@ import Testing
 
     @Test(
         "a debugger, LD_PRELOAD or doubt about them fail, root and unknown flags do not",
-        arguments: [("debugger", false), ("debugger-unknown", false), ("ld-preload", false), ("root", true), ("made-up", true)])
+        arguments: [
+            ("debugger", false), ("debugger-unknown", false), ("ld-preload", false), ("ld-preload-unknown", false), ("root", true),
+            ("made-up", true),
+        ])
     func environment(flag: String, passes: Bool) async throws {
         let account = try await TestAccount()
         let result = try await account.attest(account.evidence { $0.environment = [flag] })
