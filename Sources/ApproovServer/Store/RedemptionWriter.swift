@@ -52,10 +52,17 @@ actor RedemptionWriter {
         }
     }
 
-    /// Forgets the redemptions of challenges that have expired, and refuses such challenges from now on, whatever the clock says.
+    /// Forgets the redemptions of challenges that have expired, and refuses challenges as old as those from now on, whatever the clock
+    /// says.
+    ///
+    /// No later moment than that of the last one forgotten is kept: a clock that was ahead for a while must not refuse everybody until
+    /// the time it showed.
     func purge(expiredBefore moment: Int64) async throws {
         try await pool.write { database in
-            try database.execute(sql: "UPDATE account SET purgedThrough = MAX(purgedThrough, ?)", arguments: [moment])
+            let last = try Int64.fetchOne(
+                database, sql: "SELECT MAX(expiresAt) FROM redeemedChallenge WHERE expiresAt <= ?", arguments: [moment])
+            guard let last else { return }
+            try database.execute(sql: "UPDATE account SET purgedThrough = MAX(purgedThrough, ?)", arguments: [last])
             try database.execute(sql: "DELETE FROM redeemedChallenge WHERE expiresAt <= ?", arguments: [moment])
         }
     }

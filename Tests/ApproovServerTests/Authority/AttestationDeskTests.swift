@@ -306,4 +306,15 @@ import Testing
         account.clock.setDate(start)
         #expect(await problem { _ = try await account.attest(evidence) } == .challengeExpired)
     }
+
+    @Test("a clock that was an hour ahead for a while does not keep anybody out once it is right again")
+    func clockWasAhead() async throws {
+        let account = try await TestAccount()
+        _ = try await account.attest(account.evidence())
+        let start = account.clock.date
+        account.clock.advance(by: .seconds(3_600))
+        try await account.store.redemptions.purge(expiredBefore: account.store.now - 60)
+        account.clock.setDate(start.addingTimeInterval(1))
+        #expect(try await account.verify(account.attest(account.evidence()).token).claims.aud == TestAccount.host)
+    }
 }
