@@ -64,6 +64,8 @@ extension AuthorityStore {
         try await change { database in
             try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime, newKey: key)
             try database.execute(sql: "UPDATE account SET configurationKey = ?", arguments: [key.rawRepresentation])
+            // An app that begins with the new key cannot verify the old one's signature, so it is given a version without it.
+            try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime)
         }
     }
 

@@ -42,7 +42,10 @@ enum ConfigurationIssue {
         guard let account = try Row.fetchOne(database, sql: "SELECT name, epoch, configurationKey FROM account") else {
             throw ServerError(code: .storeDamaged, message: "the store has no account; restore it from a backup")
         }
-        let newest = try Int64.fetchOne(database, sql: "SELECT MAX(version) FROM configuration") ?? 0
+        let row = try Row.fetchOne(database, sql: "SELECT version, issuedAt FROM configuration ORDER BY version DESC LIMIT 1")
+        let newest: Int64 = row?["version"] ?? 0
+        // Clients judge by the latest issuedAt that they accepted: after a clock that was ahead, the next version must still be good there.
+        let now = max(now, row?["issuedAt"] ?? now)
         let hosts = try AccountHost.all(in: database)
         let configuration = try DynamicConfiguration(
             account: account["name"], epoch: account["epoch"], version: newest + 1, issuedAt: now, expiresAt: now + lifetime,

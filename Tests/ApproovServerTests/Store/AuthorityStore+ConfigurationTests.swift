@@ -66,13 +66,37 @@ import Testing
         let list = account.store.snapshot.configurations(since: version)
         #expect(list.count == 3)
         let accepted = try state.accepting(list, now: account.clock.date)
-        #expect(accepted.accepted.version == version + 5)
+        #expect(accepted.accepted.version == version + 7)
         #expect(accepted.accepted.hosts.count == 4)
         // A client that missed the key change cannot be given the newest alone.
         #expect(throws: AttestationError.self) { try state.accepting([list[2]], now: account.clock.date) }
         // A new client starts with the newest key.
         let fresh = try await initial(account)
-        #expect(try ConfigurationState(initial: fresh).accepted.version == version + 5)
+        #expect(try ConfigurationState(initial: fresh).accepted.version == version + 7)
+    }
+
+    @Test("right after the key was replaced an initial configuration can be written, and its apps follow the next change")
+    func initialAfterKeyChange() async throws {
+        let account = try await TestAccount()
+        try await account.store.rotateConfigurationKey()
+        let state = try ConfigurationState(initial: try await initial(account))
+        try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        let list = account.store.snapshot.configurations(since: state.accepted.version)
+        #expect(try state.accepting(list, now: account.clock.date).accepted.hosts.count == 2)
+    }
+
+    @Test("a client that took a version from a clock a year ahead takes the next one too, once the clock is right again")
+    func clockWasAhead() async throws {
+        let account = try await TestAccount()
+        var state = try ConfigurationState(initial: try await initial(account))
+        let date = account.clock.date
+        account.clock.setDate(date.addingTimeInterval(365 * 86_400))
+        try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        state = try state.accepting(account.store.snapshot.configurations(since: state.accepted.version), now: date)
+        account.clock.setDate(date)
+        try await account.store.addHost("c.example.com", settings: HostSettings(pins: TestAccount.pins))
+        state = try state.accepting(account.store.snapshot.configurations(since: state.accepted.version), now: date)
+        #expect(state.accepted.hosts.count == 3)
     }
 
     @Test("nobody is handed a version that he has")
