@@ -42,7 +42,7 @@ final class ConfigurationKeeper: Sendable {
         }
         let snapshot = try ConfigurationSnapshot(begin.accepted, initial: initial, authorityAnchors: authorityAnchors)
         state = Mutex(State(configuration: begin, snapshot: snapshot))
-        if let flaw { setAside(because: flaw) }
+        if let flaw { stepOver(flaw) }
         reportDates(begin.accepted)
     }
 
@@ -95,7 +95,7 @@ final class ConfigurationKeeper: Sendable {
     /// What is in force after the candidates; stored when it was not already.
     private func follow(_ before: ConfigurationState, with candidates: [SignedConfiguration]) throws -> ConfigurationState {
         // Another process may have been here first: the higher version wins, and what it stored is not stored over.
-        let other = storedByAnotherProcess(since: before)
+        let other = try storedByAnotherProcess(since: before)
         let next: ConfigurationState
         switch Result(catching: { try accept(candidates, after: other ?? before) }) {
         case .success(let accepted): next = accepted
@@ -118,10 +118,13 @@ final class ConfigurationKeeper: Sendable {
         return try base.accepting(candidates, now: time.date) { try ConfigurationSnapshot.check($0, initial: initial) }
     }
 
-    private func storedByAnotherProcess(since before: ConfigurationState) -> ConfigurationState? {
+    private func storedByAnotherProcess(since before: ConfigurationState) throws -> ConfigurationState? {
         do {
             guard let stored = try Self.restored(from: store, initial: initial) else { return nil }
             return stored.accepted.version > before.accepted.version ? stored : nil
+        } catch let error as AttestationError where error.code == .fileUnreadable {
+            // It may be sound and newer than what would be stored over it.
+            throw StoreFailure(cause: error)
         } catch {
             setAside(because: error)
             return nil
@@ -136,6 +139,17 @@ final class ConfigurationKeeper: Sendable {
         logger.info("configuration in force", metadata: ["version": "\(version)"])
         events.send(.accepted(version: version))
         reportDates(configuration.accepted)
+    }
+
+    /// Begins without what is stored.
+    private func stepOver(_ flaw: any Error) {
+        guard let error = flaw as? AttestationError, error.code == .fileUnreadable else { return setAside(because: flaw) }
+        // A system short of descriptors or a disk's bad moment says nothing about the file, so the next start finds it in its place.
+        let reported = ApproovError(
+            .configurationError, "the stored configuration cannot be read now; it stays where it is, and the initial one serves",
+            cause: error)
+        logger.error("stored configuration not read", metadata: ["error": "\(reported)"])
+        events.send(.refused(reported))
     }
 
     private func setAside(because error: any Error) {

@@ -131,6 +131,26 @@ import Testing
         }
     }
 
+    @Test("a stored configuration that cannot be read for a moment stays in its place, at a start and while running")
+    func unreadable() async throws {
+        let store = MemoryStore()
+        let running = try keeper(store)
+        _ = await running.offer([try version(7)])
+        store.readFailure.value = AttestationError(.fileUnreadable, "too many open files")
+        #expect(await running.offer([try version(8)]) == false)
+        #expect(running.current.configuration.version == 7)
+        let started = try keeper(store)
+        #expect(started.current.configuration.version == 1)
+        guard case .refused = await firstEvent(of: started) else {
+            Issue.record("no event")
+            return
+        }
+        #expect(store.setAsideCount == 0)
+        store.readFailure.value = nil
+        #expect(try keeper(store).current.configuration.version == 7)
+        #expect(await running.offer([try version(8)]))
+    }
+
     @Test("a stored configuration cut at any length is set aside and the initial one serves")
     func truncated() async throws {
         let store = MemoryStore()

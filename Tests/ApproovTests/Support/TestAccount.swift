@@ -73,6 +73,7 @@ final class TemporaryFolder: Sendable {
 final class MemoryStore: ConfigurationStore {
     private let state: MutexBox<(bytes: [UInt8]?, stored: Int, setAside: Int)>
     let failure = MutexBox<(any Error)?>(nil)
+    let readFailure = MutexBox<(any Error)?>(nil)
 
     init(_ bytes: [UInt8]? = nil) { state = MutexBox((bytes, 0, 0)) }
 
@@ -83,7 +84,10 @@ final class MemoryStore: ConfigurationStore {
     var storeCount: Int { state.value.stored }
     var setAsideCount: Int { state.value.setAside }
 
-    func read() throws -> [UInt8]? { bytes }
+    func read() throws -> [UInt8]? {
+        if let failure = readFailure.value { throw failure }
+        return bytes
+    }
 
     func store(_ bytes: [UInt8]) throws {
         if let failure = failure.value { throw failure }
