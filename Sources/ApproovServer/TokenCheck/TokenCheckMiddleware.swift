@@ -1,4 +1,5 @@
 public import ApproovTokens
+internal import CertificatePinning
 internal import HTTPTypes
 public import Hummingbird
 internal import Logging
@@ -45,15 +46,24 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     ///   - bindingHeaders: the headers that tokens are bound to, in order
     ///   - pay: whether tokens must be bound; nil for `.required` where there are binding headers and `.ignored` where there are none
     /// - Throws: `ServerError.invalidConfiguration` for a name that is none, a binding header twice or equal to the token header,
-    ///   and for `.required` or `.optional` without binding headers
+    ///   and for `.required` or `.optional` without binding headers; `.demoKeysExposed` for the demo account's secret where the audience
+    ///   is not a name of this machine
     public init(
         verifier: TokenVerifier, header: String = "Approov-Token", prefix: String = "", bindingHeaders: [String] = [],
         pay: PayPolicy? = nil
     ) throws {
+        guard Self.isAllowed(verifier) else {
+            throw ServerError(
+                code: .demoKeysExposed,
+                message: "the demo account's secret is published; give the verifier an audience such as api.demo.localhost, or an account "
+                    + "of your own")
+        }
         try self.init(verifierProvider: { verifier }, header: header, prefix: prefix, bindingHeaders: bindingHeaders, pay: pay)
     }
 
     /// Makes a check whose keys may change while it runs.
+    ///
+    /// No token passes a verifier that has the demo account's secret and an audience that is not a name of this machine.
     /// - Parameters:
     ///   - verifierProvider: is asked at every request, so it should hand out what it keeps
     ///   - header: the name of the token header
@@ -108,12 +118,24 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
             guard let values = headers.boundValues(in: request.headers) else { return nil }
             if case .required = pay { rule = .required(values) } else { rule = .optional(values) }
         }
+        let verifier = verifier()
+        guard Self.isAllowed(verifier) else {
+            context.logger.error("token refused: the demo account's secret is published and serves loopback names only")
+            return nil
+        }
         do {
-            return try verifier().verify(token, binding: rule)
+            return try verifier.verify(token, binding: rule)
         } catch {
             // The code says which check failed, for the operator; the caller is told nothing, and no log has the token.
             context.logger.debug("token refused", metadata: ["code": "\(error.code)"])
             return nil
         }
+    }
+
+    /// Anybody can sign with the demo account's secret, so it must open nothing but what is for this machine.
+    private static func isAllowed(_ verifier: TokenVerifier) -> Bool {
+        guard verifier.usesDemoKeys else { return true }
+        guard let audience = verifier.audience, let host = try? CanonicalHost(audience) else { return false }
+        return host.isLoopback
     }
 }

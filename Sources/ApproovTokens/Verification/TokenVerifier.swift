@@ -18,8 +18,12 @@ public struct TokenVerifier: Sendable {
         let usualHeaders: [[UInt8]]
     }
 
+    /// Whether one of the keys is the demo account's secret, which is published: whoever answers others than this machine must not
+    /// accept it.
+    package let usesDemoKeys: Bool
+    /// What `aud` must be; nil: not checked.
+    package let audience: String?
     private let entries: [Entry]
-    private let audience: String?
     private let issuer: String?
     private let maximumLifetime: Int64
     private let clockSkew: Int64
@@ -49,6 +53,7 @@ public struct TokenVerifier: Sendable {
             throw TokenError(.duplicateKey, "two keys have the same name: give every key its own kid")
         }
         entries = keys.map { Entry(key: $0, usualHeaders: TokenHeader.usualSpellings(algorithm: $0.algorithm, kid: $0.kid)) }
+        usesDemoKeys = keys.contains { $0.algorithm == .hs256 && DemoKeys.isDemo(accountSecret: $0.material) }
         self.audience = audience
         self.issuer = issuer
         self.maximumLifetime = Int64(max(1, maximumLifetime))

@@ -178,4 +178,23 @@ import Testing
             }
         }
     }
+
+    @Test("the demo account's published secret opens nothing but what is for this machine")
+    func demoSecret() async throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../Sources/ApproovCLI/Resources/demo-only-account-secret.txt").standardized
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let demo = try AccountSecret(base64: String(text.split(whereSeparator: \.isNewline).last ?? ""))
+        for audience in ["api.example.com", nil] {
+            let verifier = try TokenVerifier(keys: [.hs256(demo)], audience: audience, time: clock)
+            await refuses(.demoKeysExposed) { _ = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifier: verifier) }
+            let check = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifierProvider: { verifier })
+            let now = Int64(clock.date.timeIntervalSince1970)
+            let claims = TokenClaims(exp: now + 300, iat: now, did: "AAECAwQFBgcICQoLDA0ODw==", aud: audience)
+            let token = try TokenSigner(key: .hs256(demo)).sign(claims)
+            #expect(try await status([("Approov-Token", token)], check: check) == 401)
+        }
+        let local = try TokenVerifier(keys: [.hs256(demo)], audience: "api.demo.localhost", time: clock)
+        _ = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifier: local)
+    }
 }
