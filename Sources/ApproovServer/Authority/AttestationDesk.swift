@@ -31,7 +31,7 @@ struct AttestationDesk: Sendable {
         let evidence = verified.evidence
         let snapshot = store.snapshot
         guard let audience = audience.value else { throw Problem.notReady }
-        guard AudienceName(evidence.aud) == audience else { throw Problem.wrongAudience }
+        guard evidence.aud == audience.url || AudienceName(evidence.aud) == audience else { throw Problem.wrongAudience }
         guard evidence.account == snapshot.account else { throw Problem.wrongAccount }
         guard let host = try? CanonicalHost(evidence.host), let entry = snapshot.hostMap.value(for: host), entry.settings.attested else {
             throw Problem.unknownHost

@@ -3,8 +3,10 @@ internal import Foundation
 internal import Synchronization
 
 /// An authority's URL in the one spelling that is compared: canonical host, explicit port, no trailing slash.
-struct AudienceName: Hashable, Sendable {
-    let text: String
+struct AudienceName: Equatable, Sendable {
+    /// As it was given.
+    let url: String
+    private let canonical: String
 
     /// Nil for what is no http or https URL.
     init?(_ url: String) {
@@ -14,7 +16,12 @@ struct AudienceName: Hashable, Sendable {
         else { return nil }
         let port = components.port ?? (scheme == "https" ? 443 : 80)
         let path = components.path.hasSuffix("/") ? String(components.path.dropLast()) : components.path
-        text = "\(scheme)://\(host.urlText):\(port)\(path)"
+        self.url = url
+        canonical = "\(scheme)://\(host.urlText):\(port)\(path)"
+    }
+
+    static func == (left: AudienceName, right: AudienceName) -> Bool {
+        left.canonical == right.canonical
     }
 }
 

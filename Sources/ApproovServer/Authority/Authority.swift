@@ -48,7 +48,8 @@ public struct Authority: Service {
     public func run() async throws {
         let listener = try await AuthorityListener(configuration, store: store)
         try AuthorityRules.check(pins: listener.pins, configuration)
-        let table = ConnectionTable(idleTimeout: configuration.limits.idleTimeout)
+        let table = ConnectionTable(
+            idleTimeout: configuration.limits.idleTimeout, requestTimeout: configuration.limits.requestTimeout)
         let audience = PublicAudience()
         let desk = AttestationDesk(
             store: store, time: time, tokenLifetime: Int64(configuration.tokenLifetime), audience: audience, metrics: AuthorityMetrics())

@@ -51,14 +51,13 @@ struct AuthorityListener: Sendable {
 
     /// The protocols: HTTP/1.1 and HTTP/2 over TLS, or HTTP/1.1 in the clear.
     func builder(limits: AuthorityConfiguration.Limits, table: ConnectionTable) -> HTTPServerBuilder {
-        let gate = RequestGate(table: table, timeout: TimeAmount(limits.requestTimeout))
         let stream = HTTP1Channel.Configuration(
             additionalChannelHandlers: [EndStreamInstaller()],
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes, maxHeaderFieldCount: limits.headerFields))
         let tls = tls
         return HTTPServerBuilder { responder in
-            let responder = gate.wrap(responder)
+            let responder = table.accounting(responder)
             guard let tls else {
                 return GuardedChannel(base: HTTP1Channel(responder: responder, configuration: stream), table: table)
             }

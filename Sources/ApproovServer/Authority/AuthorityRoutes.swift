@@ -62,7 +62,8 @@ struct AuthorityRoutes: Sendable {
 
     /// The type without its parameters, which have no meaning here.
     private static func mediaType(of request: Request) -> String {
-        let text = request.headers[.contentType]?.prefix { $0 != ";" } ?? ""
-        return text.trimmingPrefix { $0 == " " }.lowercased().split(separator: " ").first.map(String.init) ?? ""
+        guard let value = request.headers[.contentType] else { return "" }
+        if value == Evidence.mediaType { return value }
+        return value.prefix { $0 != ";" }.trimmingPrefix { $0 == " " }.lowercased().split(separator: " ").first.map(String.init) ?? ""
     }
 }

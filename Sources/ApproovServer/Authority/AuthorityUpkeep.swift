@@ -19,7 +19,7 @@ struct AuthorityUpkeep: Sendable {
         var lastPurge = ContinuousClock.now
         var failing: Set<String> = []
         while !Task.isCancelled {
-            table.closeIdle()
+            table.closeOverdue()
             await attempt("the store's changes cannot be taken up; what was in force stays", &failing) {
                 if try await store.refresh() { logger.info("administrative change taken up") }
             }
@@ -50,7 +50,7 @@ struct AuthorityUpkeep: Sendable {
         while ContinuousClock.now < end, !Task.isCancelled, table.count > 0 {
             // Long enough for a client to see the GOAWAY, or its answer, before the connection ends.
             try? await Task.sleep(for: min(Self.interval, drain), clock: .continuous)
-            table.closeIdle(for: .milliseconds(200))
+            table.closeOverdue(idleFor: .milliseconds(200))
         }
         while table.count > 0, !Task.isCancelled {
             table.closeAll()

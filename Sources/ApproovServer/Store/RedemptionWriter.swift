@@ -73,7 +73,7 @@ actor RedemptionWriter {
             waiting = []
             do {
                 let outcomes = try await pool.write { database in
-                    let purged = try Int64.fetchOne(database, sql: "SELECT purgedThrough FROM account") ?? 0
+                    let purged = try Int64.fetchOne(database.cachedStatement(sql: "SELECT purgedThrough FROM account")) ?? 0
                     let insert = try database.cachedStatement(
                         sql: "INSERT OR IGNORE INTO redeemedChallenge (nonce, expiresAt) VALUES (?, ?)")
                     return try batch.map { attempt -> RedemptionOutcome in
