@@ -5,6 +5,8 @@ extension CurlEasyHandle {
     func setFixedOptions() throws(TransportError) {
         // No signals: name look-up timeouts must not use SIGALRM in a threaded program.
         try set(CURLOPT_NOSIGNAL, 1)
+        // A request that ends while its host's name is looked up leaves the look-up behind: waiting for it would stop all others.
+        try set(CURLOPT_QUICK_EXIT, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)

@@ -14,6 +14,8 @@ final class CurlEasyHandle: @unchecked Sendable {
     private var shape: CurlRequestShape?
     /// Whether HTTP/2 is not even offered.
     private var isHTTP1Only = false
+    /// Whether more than the fixed options may be set: also after a shape that libcurl took only in part.
+    private var isShaped = false
 
     init() throws(TransportError) {
         guard let pointer = curl_easy_init() else {
@@ -29,12 +31,13 @@ final class CurlEasyHandle: @unchecked Sendable {
     /// option of an earlier request can linger.
     func take(shape wanted: CurlRequestShape) throws(TransportError) {
         guard shape != wanted else { return }
-        if shape != nil {
-            shape = nil
+        shape = nil
+        if isShaped {
             isHTTP1Only = false
             curl_easy_reset(pointer)
             try setFixedOptions()
         }
+        isShaped = true
         try wanted.apply(to: self)
         shape = wanted
     }

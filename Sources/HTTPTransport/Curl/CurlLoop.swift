@@ -106,7 +106,10 @@ final class CurlLoop {
     private func unpause(_ transfer: CurlTransfer) {
         guard transfer.activeIndex >= 0 else { return }
         transfer.lastActivity = now
-        curl_easy_pause(transfer.easy.pointer, CURLPAUSE_CONT)
+        // libcurl hands over what waited, and when that is refused it tells us and goes on as if it had been taken. Between two
+        // connections there is nothing to unpause.
+        let code = curl_easy_pause(transfer.easy.pointer, CURLPAUSE_CONT)
+        guard code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT else { return remove(transfer).finish(code) }
     }
 
     private func cancel(_ transfer: CurlTransfer) {
@@ -192,8 +195,9 @@ final class CurlLoop {
         var index = 0
         while index < active.count {
             let transfer = active[index]
-            let limit = transfer.idleLimit
-            if now - transfer.lastActivity >= limit, !transfer.isPaused {
+            // Kept up to date, because the message that ends a pause comes a moment after the pause has ended.
+            if transfer.isPaused { transfer.lastActivity = now }
+            if now - transfer.lastActivity >= transfer.idleLimit {
                 remove(transfer).fail(TransportError(.idleTimeout, "nothing moved on the connection for \(transfer.options.idleTimeout)"))
                 continue
             }

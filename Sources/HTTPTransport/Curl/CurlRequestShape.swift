@@ -89,6 +89,9 @@ struct CurlRequestShape: Equatable {
             try easy.set(CURLOPT_COPYPOSTFIELDS, "")
         case .none:
             break
+        case .small where method == .head, .streamed where method == .head:
+            // libcurl would wait for content in the response, too.
+            throw TransportError(.unsupported, "a HEAD request has no content (RFC 9110 section 9.3.2); take the body off it")
         case .small:
             try easy.set(CURLOPT_POST, 1)
         case .streamed(let length):

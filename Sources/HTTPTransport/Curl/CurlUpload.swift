@@ -18,6 +18,7 @@ final class CurlUpload: Sendable {
         var offset = 0
         var waiting: [UInt8] = []
         var waitingOffset = 0
+        var isWanted = false
         var isProducerDone = false
         var isEnded = false
         var isPaused = false
@@ -65,6 +66,9 @@ final class CurlUpload: Sendable {
 
     var failure: (any Error)? { state.withLock { $0.failure } }
 
+    /// Bytes of a streamed body that are in memory.
+    var held: Int { state.withLock { $0.waiting.count } }
+
     /// Bytes handed to libcurl so far.
     var sent: Int { state.withLock { $0.offset } }
 
@@ -104,11 +108,15 @@ final class CurlUpload: Sendable {
     private func readStream(into buffer: UnsafeMutableRawBufferPointer) -> Read {
         let (read, room) = state.withLock { state -> (Read, CheckedContinuation<Void, any Error>?) in
             if state.failure != nil { return (.fail, nil) }
+            let isFirst = !state.isWanted
+            state.isWanted = true
             let count = min(buffer.count, state.waiting.count - state.waitingOffset)
             guard count > 0 else {
                 if state.isProducerDone { return (Self.endOfStream(&state, length), nil) }
                 state.isPaused = true
-                return (.pause, nil)
+                guard isFirst else { return (.pause, nil) }
+                defer { state.room = nil }
+                return (.pause, state.room)
             }
             state.waiting.withUnsafeBytes {
                 buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[state.waitingOffset..<state.waitingOffset + count]))
@@ -150,6 +158,8 @@ final class CurlUpload: Sendable {
         guard case .stream(let stream) = source else { return }
         let task = Task {
             do {
+                // Not before the connection is there and judged: a refused request leaves its stream as it was.
+                try await self.makeRoom()
                 try await stream.write { part in
                     try await self.makeRoom()
                     if self.add(part) { unpause() }
@@ -172,7 +182,7 @@ final class CurlUpload: Sendable {
             try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Void, any Error>) in
                 let goOn = state.withLock { state -> Result<Void, any Error>? in
                     if state.isEnded { return .failure(CancellationError()) }
-                    if state.waiting.count - state.waitingOffset < Self.highWater { return .success(()) }
+                    if state.isWanted, state.waiting.count - state.waitingOffset < Self.highWater { return .success(()) }
                     state.room = waiter
                     return nil
                 }
@@ -189,6 +199,11 @@ final class CurlUpload: Sendable {
             if let length, part.count > length - state.offset - (state.waiting.count - state.waitingOffset) {
                 state.failure = TransportError(.requestBodyFailed, "the request's body is longer than the \(length) bytes declared")
             } else {
+                if state.waitingOffset >= Self.highWater {
+                    // A producer that is always ahead never lets it run empty.
+                    state.waiting.removeFirst(state.waitingOffset)
+                    state.waitingOffset = 0
+                }
                 if state.waiting.isEmpty { state.waiting = part } else { state.waiting += part }
             }
             defer { state.isPaused = false }

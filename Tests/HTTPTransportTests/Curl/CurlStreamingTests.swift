@@ -187,6 +187,57 @@ import Testing
         await site.stop()
     }
 
+    @Test("the cap also holds for what was decoded while the reader was behind")
+    func capAfterPause() async throws {
+        // Decoded in one go, so that libcurl holds most of it while receiving is paused.
+        let bomb = try gzip([UInt8](repeating: 0, count: 8 << 20))
+        let site = try await Site.start { _ in TestResponse(.ok, headerFields: [.contentEncoding: "gzip"], body: bomb) }
+        var request = TransportRequest(url: try site.url(), policy: try site.policy())
+        request.options.maximumBodyBytes = 2 << 20
+        let capped = request
+        let error = await transportError { try await site.transport.send(capped).body.collect(upTo: .max) }
+        #expect(error?.code == .bodyTooLarge)
+        await site.stop()
+    }
+
+    @Test("nothing that a refused request asked for lingers in the next one")
+    func nothingLingers() async throws {
+        let packed = try gzip(Array("hello".utf8))
+        let site = try await Site.start { _ in TestResponse(.ok, headerFields: [.contentEncoding: "gzip"], body: packed) }
+        var request = TransportRequest(url: try site.url(), policy: try site.policy())
+        request.options.proxy = ProxyConfiguration(kind: .http, host: try CanonicalHost("127.0.0.1"), port: 0)
+        let refused = request
+        #expect(await transportError { try await site.transport.send(refused) }?.code == .unsupported)
+        request.options.proxy = nil
+        request.headerFields[.acceptEncoding] = "gzip"
+        #expect(try await site.transport.send(request).body.collect(upTo: 1_000) == packed)
+        await site.stop()
+    }
+
+    @Test("a body that is a stream is not begun for a server that is refused")
+    func refusedStream() async throws {
+        let site = try await Site.start()
+        let isBegun = Mutex(false)
+        let parts = AsyncStream<[UInt8]> {
+            isBegun.withLock { $0 = true }
+            return nil
+        }
+        let policy = try site.policy(pins: [try Pin("sha256/" + Data(repeating: 7, count: 32).base64EncodedString())])
+        let request = TransportRequest(
+            url: try site.url(), method: .post, body: .stream(length: nil, RequestBodyStream(parts)), policy: policy)
+        #expect(await transportError { try await site.transport.send(request) }?.code == .trustRefused)
+        #expect(!isBegun.withLock { $0 })
+        await site.stop()
+    }
+
+    @Test("a HEAD request with a body is refused, not waited for")
+    func headWithBody() async throws {
+        let site = try await Site.start(versions: .http1)
+        let request = TransportRequest(url: try site.url(), method: .head, body: .bytes([1]), policy: try site.policy())
+        #expect(await transportError { try await site.transport.send(request) }?.code == .unsupported)
+        await site.stop()
+    }
+
     @Test("a broken encoding is an error, not a body")
     func brokenEncoding() async throws {
         let site = try await Site.start { _ in
