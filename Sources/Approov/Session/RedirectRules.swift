@@ -44,6 +44,8 @@ enum RedirectRules {
         if dropsBody(response.status, method) {
             next.request.httpMethod = method == .head ? "HEAD" : "GET"
             next.body = .none
+            next.request.httpBody = nil
+            next.request.httpBodyStream = nil
             next.request.removeHeaders { contentFields.contains($0.lowercased()) }
         } else if case .stream = hop.body {
             throw ApproovError(

@@ -90,7 +90,7 @@ struct RequestPerformer: Sendable {
                     continue
                 }
             }
-            if try await isRetried(outcome, of: hop, attempt: attempt) {
+            if try await isRetried(outcome, of: first, attempt: attempt) {
                 attempt += 1
                 redirects = 0
                 hop = first
@@ -105,9 +105,9 @@ struct RequestPerformer: Sendable {
     private func send(_ hop: Hop, started: Duration, _ observation: Observation) async throws -> Sent {
         var policy = try policies.current()
         try check(hop, under: policy)
-        let method = try hop.method
-        let (adapted, target, base) = try await adapt(hop)
-        var options = defaults.options(for: adapted, isSecure: hop.url.isSecure, remaining: try remaining(since: started))
+        let (adapted, base) = try await adapt(hop)
+        let method = try adapted.method
+        var options = defaults.options(for: adapted.request, isSecure: hop.url.isSecure, remaining: try remaining(since: started))
         options.maximumBodyBytes = observation.bodyLimit
         options.onUpload = observation.onUpload
         options.onDownload = observation.onDownload
@@ -117,7 +117,7 @@ struct RequestPerformer: Sendable {
             let host = policy.snapshot?.protectedHost(for: hop.url.host)
             let channel = try channel(for: host)
             var fields = base
-            if let host, let approov { _ = try await approov.authorize(&fields, of: adapted, to: host) }
+            if let host, let approov { _ = try await approov.authorize(&fields, of: adapted.request, to: host) }
             // The token's result may have brought a configuration: the request then keeps to the new one, from the token on.
             let newest = try policies.current()
             guard newest === policy else {
@@ -128,9 +128,9 @@ struct RequestPerformer: Sendable {
             do {
                 let response = try await channel.send(
                     TransportRequest(
-                        url: target, method: method, headerFields: fields, body: hop.body, policy: policy.trust, options: options))
+                        url: adapted.url, method: method, headerFields: fields, body: adapted.body, policy: policy.trust, options: options))
                 return Sent(
-                    response: response, url: adapted.url ?? URL(filePath: "/"), carriedToken: approov?.hasToken(fields) ?? false)
+                    response: response, url: adapted.request.url ?? URL(filePath: "/"), carriedToken: approov?.hasToken(fields) ?? false)
             } catch let error as TransportError where error.code == .trustRefused && host != nil && !isRechecked {
                 // Nothing was sent. The server's keys may have changed and a signed configuration may know them already.
                 isRechecked = true
@@ -155,12 +155,12 @@ struct RequestPerformer: Sendable {
     }
 
     /// Steps 0 and 1: what the session adds, and the caller's interceptors.
-    private func adapt(_ hop: Hop) async throws -> (request: URLRequest, url: TransportURL, fields: HTTPFields) {
+    private func adapt(_ hop: Hop) async throws -> (hop: Hop, fields: HTTPFields) {
         let cookie = hop.request.httpShouldHandleCookies ? hop.request.url.flatMap { defaults.cookies?.header(for: $0) } : nil
         guard !interceptors.isEmpty else {
             var fields = try HTTPFields(hop.request)
             complete(&fields, of: hop, cookie: cookie)
-            return (hop.request, hop.url, fields)
+            return (hop, fields)
         }
         var fields = try HTTPFields(hop.request)
         let own = fields
@@ -185,7 +185,13 @@ struct RequestPerformer: Sendable {
             }
             if request.url != before { url = try checked(request, was: hop.url, after: interceptor) }
         }
-        return (request, url, try HTTPFields(request))
+        var adapted = hop
+        adapted.request = request
+        adapted.url = url
+        if request.httpBody != hop.request.httpBody || request.httpBodyStream !== hop.request.httpBodyStream {
+            adapted.body = RequestBody(of: request)
+        }
+        return (adapted, try HTTPFields(request))
     }
 
     private func complete(_ fields: inout HTTPFields, of hop: Hop, cookie: String?) {
@@ -233,9 +239,10 @@ struct RequestPerformer: Sendable {
     }
 
     /// Asks the retriers, waits as they say, and tells whether to begin again.
-    private func isRetried(_ outcome: Result<Sent, any Error>, of hop: Hop, attempt: Int) async throws -> Bool {
+    private func isRetried(_ outcome: Result<Sent, any Error>, of first: Hop, attempt: Int) async throws -> Bool {
         guard !interceptors.isEmpty, attempt <= Self.maximumRetries else { return false }
-        if case .stream = hop.body { return false }
+        // Also after a redirect that dropped it: what is sent again is the first request.
+        if case .stream = first.body { return false }
         let seen: RequestOutcome
         switch outcome {
         case .success(let sent):
@@ -245,7 +252,7 @@ struct RequestPerformer: Sendable {
             seen = .failure(error)
         }
         for interceptor in interceptors {
-            switch await interceptor.retry(hop.request, after: seen, attempt: attempt) {
+            switch await interceptor.retry(first.request, after: seen, attempt: attempt) {
             case .doNotRetry: continue
             case .retry: return true
             case .retryAfter(let delay):

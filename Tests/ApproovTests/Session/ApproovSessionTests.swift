@@ -154,6 +154,28 @@ import Testing
         }
     }
 
+    @Test("an interceptor may change method and body, and what it leaves alone is sent as the caller gave it")
+    func interceptorBodies() async throws {
+        struct Wrapping: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                guard let body = request.httpBody else { return request }
+                var request = request
+                request.httpMethod = "PUT"
+                request.httpBody = Data("[".utf8) + body + Data("]".utf8)
+                return request
+            }
+        }
+        let world = try World()
+        let session = try world.session(interceptors: [Wrapping()])
+        _ = try await session.data(for: URLRequest("https://api.test/", method: "POST", body: "1"))
+        _ = try await session.upload(for: URLRequest("https://api.test/", method: "POST"), from: Data("2".utf8))
+        let sent = world.apiRequests.map { request -> String in
+            guard case .bytes(let bytes) = request.body else { return "" }
+            return "\(request.method) \(String(decoding: bytes, as: UTF8.self))"
+        }
+        #expect(sent == ["PUT [1]", "POST 2"])
+    }
+
     @Test("malformed methods, names and values are refused and never shown")
     func malformed() async throws {
         let world = try World()

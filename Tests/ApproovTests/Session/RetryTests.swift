@@ -2,6 +2,7 @@ import ApproovTesting
 import Foundation
 import FoundationNetworking
 import HTTPTransport
+import HTTPTypes
 import Testing
 
 @testable import Approov
@@ -71,6 +72,19 @@ import Testing
         request.httpBodyStream = InputStream(data: Data("x".utf8))
         _ = try await world.session(interceptors: [Retrying()]).data(for: request)
         #expect(world.apiRequests.count == 1)
+    }
+
+    @Test("nor is it sent again after a redirect that dropped it; the interceptor is asked about the request as it was made")
+    func redirectedStream() async throws {
+        let world = try World()
+        world.api.value = { request in
+            guard request.url.target == "/form" else { return TransportResponse(status: 503, url: request.url) }
+            return TransportResponse(status: 303, headerFields: [.location: "/seen"], url: request.url)
+        }
+        var request = URLRequest("https://api.test/form", method: "POST")
+        request.httpBodyStream = InputStream(data: Data("x".utf8))
+        _ = try await world.session(interceptors: [Retrying()]).data(for: request)
+        #expect(world.apiRequests.map(\.url.target) == ["/form", "/seen"])
     }
 
     @Test("without interceptors nothing is sent twice")
