@@ -17,7 +17,9 @@ struct SessionCookies: Sendable {
 
     /// The value of the Cookie header for a URL; nil without cookies.
     func header(for url: URL) -> String? {
-        guard let cookies = storage.cookies(for: url), !cookies.isEmpty else { return nil }
+        let now = Date()
+        let cookies = (storage.cookies(for: url) ?? []).filter { Self.isMeant($0, for: url, at: now) }
+        guard !cookies.isEmpty else { return nil }
         return HTTPCookie.requestHeaderFields(with: cookies)["Cookie"]
     }
 
@@ -26,7 +28,31 @@ struct SessionCookies: Sendable {
         // One by one: values of several lines joined with commas cannot be told apart again.
         for value in response.headerFields[values: .setCookie] {
             let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url)
+                .filter { !Self.isMeantForTopLevel($0) }
             if !cookies.isEmpty { storage.setCookies(cookies, for: url, mainDocumentURL: nil) }
         }
+    }
+
+    /// What RFC 6265 section 5.4 asks beside the domain; Foundation's storage on Linux looks at nothing else.
+    private static func isMeant(_ cookie: HTTPCookie, for url: URL, at now: Date) -> Bool {
+        guard !cookie.isSecure || url.scheme?.lowercased() == "https" else { return false }
+        if let end = end(of: cookie), end <= now { return false }
+        let path = url.path(percentEncoded: true)
+        guard path != cookie.path, !cookie.path.isEmpty else { return true }
+        guard path.hasPrefix(cookie.path) else { return cookie.path == "/" }
+        return cookie.path.hasSuffix("/") || path.dropFirst(cookie.path.count).hasPrefix("/")
+    }
+
+    /// When it is over; Max-Age comes before Expires (RFC 6265 section 5.3), and Foundation on Linux keeps it without heeding it.
+    private static func end(of cookie: HTTPCookie) -> Date? {
+        guard let text = cookie.properties?[.maximumAge] as? String, let age = TimeInterval(text),
+            let created = cookie.properties?[HTTPCookiePropertyKey("Created")] as? TimeInterval
+        else { return cookie.expiresDate }
+        return Date(timeIntervalSinceReferenceDate: created + age)
+    }
+
+    /// Whether its domain is a single label, such as com: every host below it would get the cookie.
+    private static func isMeantForTopLevel(_ cookie: HTTPCookie) -> Bool {
+        cookie.domain.hasPrefix(".") && !cookie.domain.dropFirst().contains(".")
     }
 }

@@ -112,6 +112,26 @@ import Testing
         #expect(world.apiRequests.last?.headerFields[.cookie] == nil)
     }
 
+    @Test("a cookie goes only where it is meant to: by scheme, by path, while it lasts, and never to a whole top level")
+    func cookieScope() async throws {
+        let world = try World()
+        let cookies = ["s=1; Secure; Path=/", "p=1; Path=/admin", "e=1; Max-Age=1; Path=/", "t=1; Domain=test; Path=/"]
+        world.api.value = { request in
+            var fields = HTTPFields()
+            if request.url.target == "/set" { for value in cookies { fields.append(HTTPField(name: .setCookie, value: value)) } }
+            return TransportResponse(status: 200, headerFields: fields, url: request.url)
+        }
+        let session = try world.session()
+        _ = try await session.data(for: URLRequest("https://else.test/set"))
+        try await Task.sleep(for: .milliseconds(1_100))
+        for url in [
+            "http://else.test/", "https://else.test/", "https://else.test/admin/users", "https://else.test/administrator",
+            "https://other.test/",
+        ] { _ = try await session.data(for: URLRequest(url)) }
+        let sent = world.apiRequests.dropFirst().map { $0.headerFields[.cookie].map { Set($0.split(separator: "; ")) } }
+        #expect(sent == [nil, ["s=1"], ["s=1", "p=1"], ["s=1"], nil])
+    }
+
     @Test("a cookie that a redirect sets is sent to where it leads")
     func redirectCookies() async throws {
         let world = try World()
