@@ -16,12 +16,12 @@ enum RedirectRules {
     ///   - response: A response with a redirect's status.
     ///   - hop: What was asked for.
     ///   - base: The URL that answered, against which the location is resolved.
-    ///   - carriedToken: Whether that request carried a token.
+    ///   - demandsTLS: Whether that request carried a token, or went to a host that is protected or evaluated.
     ///   - interceptor: What knows the names of token and binding headers.
     /// - Returns: The next hop.
     /// - Throws: ``ApproovError`` `redirectRefused`.
     static func next(
-        after response: TransportResponse, from hop: Hop, at base: URL, carriedToken: Bool, interceptor: ApproovInterceptor?
+        after response: TransportResponse, from hop: Hop, at base: URL, demandsTLS: Bool, interceptor: ApproovInterceptor?
     ) throws -> Hop? {
         guard let location = response.headerFields[.location] else { return nil }
         guard let url = URL(string: location, relativeTo: base)?.absoluteURL else {
@@ -33,9 +33,10 @@ enum RedirectRules {
         } catch {
             throw ApproovError(.redirectRefused, "\(hop.url.host) redirects to a URL that cannot be requested", cause: error)
         }
-        guard target.isSecure || !carriedToken else {
+        guard target.isSecure || !demandsTLS else {
             throw ApproovError(
-                .redirectRefused, "\(hop.url.host) redirects a request with a token to plain http at \(target.host): have it use https")
+                .redirectRefused,
+                "\(hop.url.host) redirects to plain http at \(target.host), where no pins hold: have it use https")
         }
         var next = hop
         next.request.url = url

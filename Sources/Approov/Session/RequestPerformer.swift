@@ -57,7 +57,8 @@ struct RequestPerformer: Sendable {
         let response: TransportResponse
         /// Where it was sent, which interceptors may have changed within the origin.
         let url: URL
-        let carriedToken: Bool
+        /// Whether a redirect may not lead to plain http.
+        let demandsTLS: Bool
     }
 
     /// Performs the request.
@@ -80,7 +81,7 @@ struct RequestPerformer: Sendable {
                 if hop.request.httpShouldHandleCookies { defaults.cookies?.store(from: sent.response, to: sent.url) }
                 if maximumRedirects > 0, RedirectRules.isRedirect(sent.response.status),
                     let next = try RedirectRules.next(
-                        after: sent.response, from: hop, at: sent.url, carriedToken: sent.carriedToken, interceptor: approov)
+                        after: sent.response, from: hop, at: sent.url, demandsTLS: sent.demandsTLS, interceptor: approov)
                 {
                     redirects += 1
                     guard redirects <= maximumRedirects else {
@@ -130,7 +131,8 @@ struct RequestPerformer: Sendable {
                     TransportRequest(
                         url: adapted.url, method: method, headerFields: fields, body: adapted.body, policy: policy.trust, options: options))
                 return Sent(
-                    response: response, url: adapted.request.url ?? URL(filePath: "/"), carriedToken: approov?.hasToken(fields) ?? false)
+                    response: response, url: adapted.request.url ?? URL(filePath: "/"),
+                    demandsTLS: policy.trust.hasRule(for: hop.url.host) || approov?.hasToken(fields) == true)
             } catch let error as TransportError where error.code == .trustRefused && host != nil && !isRechecked {
                 // Nothing was sent. The server's keys may have changed and a signed configuration may know them already.
                 isRechecked = true

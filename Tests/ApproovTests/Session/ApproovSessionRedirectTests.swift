@@ -101,6 +101,19 @@ import Testing
         #expect(world.apiRequests.allSatisfy { $0.url.isSecure })
     }
 
+    @Test("https to http is refused from a host with pins that gets no tokens, too")
+    func downgradeWithoutToken() async throws {
+        var pinnedOnly = HostSettings.pinned
+        pinnedOnly.attested = false
+        let world = try world(["api.test": .pinned, "pins.test": pinnedOnly])
+        let session = try world.session()
+        await #expect(throws: ApproovError(.redirectRefused, "")) {
+            try await session.data(for: URLRequest("https://pins.test/to/307?http://else.test/"))
+        }
+        #expect(world.apiRequests.count == 1)
+        #expect(world.apiRequests.allSatisfy { $0.headerFields[.approovToken] == nil })
+    }
+
     @Test("a circle ends after as many hops as allowed")
     func circle() async throws {
         let world = try world()

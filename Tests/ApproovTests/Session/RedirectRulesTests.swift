@@ -10,14 +10,14 @@ import Testing
 @Suite struct RedirectRulesTests {
     private func next(
         _ status: Int, to location: String?, from text: String = "https://a.test/one", method: String = "GET",
-        headers: [String: String] = [:], body: RequestBody = .none, carriedToken: Bool = false
+        headers: [String: String] = [:], body: RequestBody = .none, demandsTLS: Bool = false
     ) throws -> Hop? {
         let hop = try Hop(URLRequest(text, method: method, headers), body: body)
         var fields = HTTPFields()
         fields[.location] = location
         let response = TransportResponse(status: status, headerFields: fields, url: hop.url)
         return try RedirectRules.next(
-            after: response, from: hop, at: try #require(hop.request.url), carriedToken: carriedToken, interceptor: nil)
+            after: response, from: hop, at: try #require(hop.request.url), demandsTLS: demandsTLS, interceptor: nil)
     }
 
     @Test(
@@ -81,9 +81,9 @@ import Testing
         #expect(home.request.value(forHTTPHeaderField: "Authorization") == "s")
     }
 
-    @Test("a request that carried a token never goes on to plain http")
+    @Test("a request with a token, or to a host with pins or an evaluator, never goes on to plain http")
     func downgrade() {
-        #expect(throws: ApproovError(.redirectRefused, "")) { try next(302, to: "http://a.test/", carriedToken: true) }
+        #expect(throws: ApproovError(.redirectRefused, "")) { try next(302, to: "http://a.test/", demandsTLS: true) }
     }
 
     @Test("a body that is a stream is not sent twice, but may be dropped")
