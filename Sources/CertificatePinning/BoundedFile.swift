@@ -1,11 +1,17 @@
 internal import Foundation
 
 /// Files from outside: never a pipe to wait for, never more than one asked for.
-enum BoundedFile {
+package enum BoundedFile {
+    /// Whether something is at the path, whatever it is.
+    package static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
     /// The bytes of a regular file.
     ///
     /// - Throws: ``PinningError`` `unreadableFile`.
-    static func read(_ path: String, limit: Int) throws -> [UInt8] {
+    package static func read(_ path: String, limit: Int) throws -> [UInt8] {
         let quoted = "\"\(LoggableText.quoted(path, limit: 1_024))\""
         // O_NONBLOCK: opening a FIFO returns at once instead of waiting for a writer.
         let file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)

@@ -1,4 +1,5 @@
 public import Attestation
+import CertificatePinning
 public import Foundation
 
 /// The initial configuration of an app: its account, its authority, and pins for the time before the first fetch.
