@@ -114,7 +114,7 @@ public final class ApproovInterceptor: RequestInterceptor {
     func isBinding(_ name: String) -> Bool { matches(name, bindingName) }
 
     /// Whether the fields carry a token.
-    func hasToken(_ fields: HTTPFields) -> Bool { fields.contains(tokenName) }
+    func hasToken(_ fields: HTTPFields) -> Bool { fields.scan(for: tokenName) }
 
     /// How a session begins to fetch tokens before they are needed.
     func prefetch(additionalFields: HTTPFields) async {

@@ -199,7 +199,7 @@ struct RequestPerformer: Sendable {
     private func complete(_ fields: inout HTTPFields, of hop: Hop, cookie: String?) {
         defaults.merge(into: &fields, hasLeftOrigin: hop.hasLeftOrigin)
         // As one field: set by name, it would be split into one for every cookie.
-        if let cookie, !fields.contains(.cookie) { fields.append(HTTPField(name: .cookie, value: cookie)) }
+        if let cookie, !fields.scan(for: .cookie) { fields.append(HTTPField(name: .cookie, value: cookie)) }
         let policy = hop.request.cachePolicy == .useProtocolCachePolicy ? defaults.cachePolicy : hop.request.cachePolicy
         switch policy {
         case .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData:

@@ -25,6 +25,7 @@ struct SessionCookies: Sendable {
 
     /// Puts the cookies of a response into the storage.
     func store(from response: TransportResponse, to url: URL) {
+        guard response.headerFields.scan(for: .setCookie) else { return }
         // One by one: values of several lines joined with commas cannot be told apart again.
         for value in response.headerFields[values: .setCookie] {
             let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url)

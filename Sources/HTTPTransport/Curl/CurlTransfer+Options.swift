@@ -35,7 +35,7 @@ extension CurlTransfer {
         }
         if request.method != .get, request.method != .head {
             // libcurl would add these on its own where there is content, or could be.
-            if request.headerFields[.contentType] == nil { try addHeader("Content-Type:") }
+            if !request.headerFields.scan(for: .contentType) { try addHeader("Content-Type:") }
             try addHeader("Expect:")
         }
         try easy.set(CURLOPT_HTTPHEADER, headers)

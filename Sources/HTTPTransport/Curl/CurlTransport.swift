@@ -94,7 +94,7 @@ public final class CurlTransport: HTTPTransport {
     private func prepare(_ request: TransportRequest) throws(TransportError) -> CurlTransfer {
         let terms = try terms(of: request)
         let upload = try CurlUpload(
-            request.body, offersDecoding: request.options.decompresses && request.headerFields[.acceptEncoding] == nil)
+            request.body, offersDecoding: request.options.decompresses && !request.headerFields.scan(for: .acceptEncoding))
         let transfer = try CurlTransfer(handles: handles, upload: upload, request: request, terms: terms)
         try transfer.configure(request, library: library)
         return transfer
