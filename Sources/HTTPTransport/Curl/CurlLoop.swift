@@ -90,7 +90,7 @@ final class CurlLoop {
         do {
             guard !transfer.isCancelled else { throw CancellationError() }
             let pool = try pool(of: transfer)
-            try transfer.easy.speak(onlyHTTP1: sparedOrigins.prefersHTTP1(transfer.origin, now: now))
+            try transfer.easy.speak(onlyHTTP1: sparedOrigins.prefersHTTP1(transfer.url.origin, now: now))
             transfer.loop = self
             transfer.lastActivity = now
             guard curl_multi_add_handle(pool.multi, transfer.easy.pointer) == CURLM_OK else {
@@ -175,7 +175,7 @@ final class CurlLoop {
     }
 
     private func end(_ transfer: CurlTransfer, _ code: CURLcode) {
-        if CurlFailure.isHTTP2Breakdown(code) { sparedOrigins.spare(transfer.origin, now: now) }
+        if CurlFailure.isHTTP2Breakdown(code) { sparedOrigins.spare(transfer.url.origin, now: now) }
         guard transfer.mayStartAnew(after: code), let pool = pools[transfer.policy.generation] else {
             return remove(transfer).finish(code)
         }

@@ -11,8 +11,11 @@ struct CurlOriginMemory {
     private var until: [String: UInt64] = [:]
 
     /// Whether HTTP/1.1 is to be spoken with an origin.
-    mutating func prefersHTTP1(_ origin: String, now: UInt64) -> Bool {
-        guard !until.isEmpty, let end = until[origin] else { return false }
+    mutating func prefersHTTP1(_ origin: @autoclosure () -> String, now: UInt64) -> Bool {
+        // Mostly there is nothing to look up, and no reason to spell the origin out.
+        guard !until.isEmpty else { return false }
+        let origin = origin()
+        guard let end = until[origin] else { return false }
         guard end > now else {
             until[origin] = nil
             return false

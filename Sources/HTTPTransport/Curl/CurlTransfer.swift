@@ -15,8 +15,7 @@ final class CurlTransfer: @unchecked Sendable {
     let terms: TrustHook.Terms?
     let options: TransferOptions
     let isIdempotent: Bool
-    /// Scheme, host and port.
-    let origin: String
+    let url: TransportURL
     /// The header lines, which libcurl borrows for as long as the transfer lives.
     var headers: UnsafeMutablePointer<curl_slist>?
 
@@ -49,7 +48,7 @@ final class CurlTransfer: @unchecked Sendable {
         policy = request.policy
         options = request.options
         isIdempotent = request.isIdempotent
-        origin = request.url.origin
+        url = request.url
     }
 
     deinit {
