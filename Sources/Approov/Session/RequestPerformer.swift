@@ -22,35 +22,13 @@ struct RequestPerformer: Sendable {
     let transport: any HTTPTransport
     let time: any TimeSource
     let maximumRedirects: Int
+    private let heads = RecentHead()
 
     /// Bounds and observers of one transfer.
     struct Observation: Sendable {
         var bodyLimit: Int?
         var onUpload: (@Sendable (TransferProgress) -> Void)?
         var onDownload: (@Sendable (TransferProgress) -> Void)?
-    }
-
-    /// A response, and the request's URL as Foundation spells it.
-    struct Performed {
-        let response: TransportResponse
-        let url: URL
-
-        /// The response's head as Foundation has it.
-        ///
-        /// - Throws: ``ApproovError`` `networkingError` when Foundation does not take it.
-        func head() throws -> HTTPURLResponse {
-            var headers: [String: String] = [:]
-            headers.reserveCapacity(response.headerFields.count)
-            for field in response.headerFields {
-                let name = field.name.rawName
-                headers[name] = headers[name].map { "\($0), \(field.value)" } ?? field.value
-            }
-            guard
-                let head = HTTPURLResponse(
-                    url: url, statusCode: response.status, httpVersion: response.version, headerFields: headers)
-            else { throw ApproovError(.networkingError, "the server's response cannot be represented") }
-            return head
-        }
     }
 
     private struct Sent {
@@ -98,7 +76,7 @@ struct RequestPerformer: Sendable {
                 continue
             }
             let sent = try outcome.get()
-            return Performed(response: sent.response, url: sent.url)
+            return Performed(response: sent.response, url: sent.url, recent: heads)
         }
     }
 
@@ -248,7 +226,7 @@ struct RequestPerformer: Sendable {
         let seen: RequestOutcome
         switch outcome {
         case .success(let sent):
-            seen = .response(try Performed(response: sent.response, url: sent.url).head())
+            seen = .response(try Performed(response: sent.response, url: sent.url, recent: heads).head())
         case .failure(let error):
             guard !(error is CancellationError) else { return false }
             seen = .failure(error)
