@@ -5,7 +5,8 @@ public struct PinningError: Error, Sendable, Equatable, CustomStringConvertible 
     /// The kind of a ``PinningError``: stable, comparable, and open to additions.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
-            case malformedPin, duplicatePin, noPins, malformedHost, malformedPattern, duplicatePattern, malformedCertificate
+            case malformedPin, duplicatePin, noPins, backupPinMissing, malformedHost, malformedPattern, duplicatePattern
+            case malformedCertificate
             case malformedKey, encryptedKey, unreadableFile, noAnchors
         }
 
@@ -19,6 +20,8 @@ public struct PinningError: Error, Sendable, Equatable, CustomStringConvertible 
         public static let duplicatePin = Code(.duplicatePin)
         /// A list of pins is empty, which must never mean that every key is accepted.
         public static let noPins = Code(.noPins)
+        /// One pin where there must be two, the second of a backup key.
+        public static let backupPinMissing = Code(.backupPinMissing)
         /// A host is neither a name nor an address in a form that everybody reads alike.
         public static let malformedHost = Code(.malformedHost)
         /// A host pattern is malformed or too wide.

@@ -27,7 +27,7 @@ struct Site {
     func policy(host: String = "localhost", pins: [Pin]? = nil) throws -> TrustPolicy {
         var rules: [(HostPattern, TrustRule)] = []
         if let pins {
-            rules.append((try HostPattern(host), TrustRule(evaluators: [try PublicKeysTrustEvaluator(pins: Set(pins))])))
+            rules.append((try HostPattern(host), TrustRule(evaluators: [try PublicKeysTrustEvaluator(withoutBackup: Set(pins))])))
         }
         return TrustPolicy(rules: try HostMap(rules), defaultAnchors: try anchors())
     }

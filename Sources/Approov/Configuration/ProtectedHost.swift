@@ -35,13 +35,17 @@ final class ProtectedHost: Sendable {
     }
 
     private static func evaluator(_ settings: HostSettings, managedRoots: Set<Pin>) throws -> any ServerTrustEvaluating {
-        // Pins are read even where they are not enforced: what is signed must make sense as a whole.
         let pins = try Set(settings.pins.map { try Pin($0) })
-        guard settings.enforce else { return DefaultTrustEvaluator() }
+        // One managed root is enough, as many servers' keys may lie below it.
         let effective = pins.isEmpty ? managedRoots : pins
-        guard !effective.isEmpty else {
-            throw ApproovError(.configurationError, "it has no pins, and there are no managed trust roots: an empty list never means all")
+        if settings.enforce {
+            guard !effective.isEmpty else {
+                throw ApproovError(
+                    .configurationError, "it has no pins, and there are no managed trust roots: an empty list never means all")
+            }
+            return try pins.isEmpty ? PublicKeysTrustEvaluator(withoutBackup: effective) : PublicKeysTrustEvaluator(pins: effective)
         }
-        return try PublicKeysTrustEvaluator(pins: effective)
+        return effective.isEmpty
+            ? DefaultTrustEvaluator() : ReportOnlyTrustEvaluator(try PublicKeysTrustEvaluator(withoutBackup: effective))
     }
 }

@@ -105,7 +105,7 @@ struct CallCommand: AsyncParsableCommand {
         let anchors = try caCert.map { try TrustAnchors(pem: Files.text(at: $0, what: "the roots")) }
         var evaluators: [String: any ServerTrustEvaluating] = [:]
         if !pins.isEmpty {
-            evaluators[try TransportURL(url).host.name] = try PublicKeysTrustEvaluator(pins: Pin.list(pins))
+            evaluators[try TransportURL(url).host.name] = try PublicKeysTrustEvaluator(withoutBackup: Pin.list(pins))
         }
         let trust = ApproovTrustManager(allHostsMustBeEvaluated: allHostsEvaluated, evaluators: evaluators, anchors: anchors)
         return try ApproovSession(

@@ -61,7 +61,7 @@ struct PinCommand: AsyncParsableCommand {
         let certificates = try Certificate.all(inPEM: Files.text(at: chain, what: "the chain"))
         let anchors = try TrustAnchors(pem: Files.text(at: roots, what: "the roots"))
         let evaluators: [any ServerTrustEvaluating] =
-            pins.isEmpty ? [DefaultTrustEvaluator()] : [try PublicKeysTrustEvaluator(pins: Pin.list(pins))]
+            pins.isEmpty ? [DefaultTrustEvaluator()] : [try PublicKeysTrustEvaluator(withoutBackup: Pin.list(pins))]
         let result = ChainValidator.evaluate(
             chain: certificates, host: host, rule: TrustRule(evaluators: evaluators), defaultAnchors: anchors,
             time: time.flatMap(Self.date) ?? Date())

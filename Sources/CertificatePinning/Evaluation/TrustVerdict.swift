@@ -6,4 +6,6 @@ public enum TrustVerdict: Sendable {
     case refused(TrustRefusal)
     /// The evaluator must know more: the handshake ends, the look-ups run, and the connection is tried once more.
     case needs([TrustLookup])
+    /// The server would be refused, but the rule is only reported: the handshake goes on, and the ``TrustRule/observer`` is told.
+    case reported(TrustRefusal)
 }

@@ -1,5 +1,4 @@
 public import Logging
-internal import Synchronization
 
 /// DANGER: trusts every server, whoever answers.
 ///
@@ -8,17 +7,7 @@ internal import Synchronization
 /// As the only evaluator of a rule it switches path validation and the host name check off as well; beside others it does nothing.
 /// It says so in the log, once for every host.
 public struct DisabledTrustEvaluator: ServerTrustEvaluating {
-    /// Which hosts the log has been told of; shared by the copies of the evaluator.
-    private final class Announced: Sendable {
-        private static let limit = 256
-        private let hosts = Mutex<Set<String>>([])
-
-        func isNew(_ host: String) -> Bool {
-            hosts.withLock { $0.count < Self.limit && $0.insert(host).inserted }
-        }
-    }
-
-    private let announced = Announced()
+    private let announced = AnnouncedHosts()
     private let logger: Logger
 
     /// Makes the evaluator with a logger of its own, "approov.trust".

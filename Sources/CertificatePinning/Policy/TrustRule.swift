@@ -8,13 +8,20 @@ public struct TrustRule: Sendable {
     ///
     /// False only when the evaluators are exactly one ``DisabledTrustEvaluator``.
     public let validatesPath: Bool
+    /// Is told of every server that the rule refuses, and of those that a ``ReportOnlyTrustEvaluator`` would refuse.
+    ///
+    /// Called inside the TLS handshake: it must return at once, without I/O.
+    public let observer: (@Sendable (TrustViolation) -> Void)?
 
     /// Makes a rule.
     ///
     /// Without an evaluator it is path validation alone.
-    public init(evaluators: [any ServerTrustEvaluating], anchors: TrustAnchors? = nil) {
+    public init(
+        evaluators: [any ServerTrustEvaluating], anchors: TrustAnchors? = nil, observer: (@Sendable (TrustViolation) -> Void)? = nil
+    ) {
         self.evaluators = evaluators
         self.anchors = anchors
+        self.observer = observer
         validatesPath = !(evaluators.count == 1 && evaluators[0] is DisabledTrustEvaluator)
     }
 }

@@ -45,15 +45,16 @@ public enum ChainValidator {
     ///   - defaultAnchors: The roots, unless the rule has its own.
     ///   - time: The time for which the path is validated; nil: now.
     ///   - lookupResults: What look-ups brought.
+    ///   - port: The port that is asked for, for the rule's observer.
     /// - Returns: The validated path, or why the server is refused.
     public static func evaluate(
         handshake context: OpaquePointer, host: CanonicalHost, rule: TrustRule, defaultAnchors: TrustAnchors, time: Date?,
-        lookupResults: [TrustLookup: TrustLookupResult] = [:]
+        lookupResults: [TrustLookup: TrustLookupResult] = [:], port: Int? = nil
     ) -> Result<ServerTrust, TrustRefusal> {
         let presented = PresentedPath(
             leaf: X509_STORE_CTX_get0_cert(context), certificates: X509_STORE_CTX_get0_untrusted(context))
         let check = PathCheck(presented: presented, host: host, anchors: rule.anchors ?? defaultAnchors, time: time ?? Date())
-        let result = judge(check, rule: rule, lookupResults: lookupResults)
+        let result = judge(check, rule: rule, lookupResults: lookupResults, port: port)
         switch result {
         case .success: X509_STORE_CTX_set_error(context, X509_V_OK)
         case .failure(let refusal): X509_STORE_CTX_set_error(context, refusal.openSSLError)
@@ -62,12 +63,20 @@ public enum ChainValidator {
     }
 
     private static func judge(
-        _ check: PathCheck, rule: TrustRule, lookupResults: [TrustLookup: TrustLookupResult]
+        _ check: PathCheck, rule: TrustRule, lookupResults: [TrustLookup: TrustLookupResult], port: Int? = nil
     ) -> Result<ServerTrust, TrustRefusal> {
+        /// Tells the rule's observer; a server may send as many certificates as fit into 100 kB, and ten say enough.
+        func tell(of refusal: TrustRefusal, chain: [Certificate], isPathValidated: Bool = rule.validatesPath, isEnforced: Bool = true) {
+            rule.observer?(
+                TrustViolation(
+                    refusal: refusal, certificates: Array(chain.prefix(10)), host: check.host, port: port, time: check.time,
+                    isPathValidated: isPathValidated, isEnforced: isEnforced))
+        }
         let chain: [Certificate]
         do throws(TrustRefusal) {
             chain = rule.validatesPath ? try check.validatedPath() : check.presented.all()
         } catch {
+            tell(of: error, chain: rule.observer == nil ? [] : check.presented.all(), isPathValidated: false)
             return .failure(error)
         }
         let trust = ServerTrust(
@@ -75,7 +84,10 @@ public enum ChainValidator {
         for evaluator in rule.evaluators {
             switch evaluator.evaluate(trust, forHost: check.host.name) {
             case .trusted: continue
-            case .refused(let refusal): return .failure(refusal)
+            case .reported(let refusal): tell(of: refusal, chain: chain, isEnforced: false)
+            case .refused(let refusal):
+                tell(of: refusal, chain: chain)
+                return .failure(refusal)
             case .needs(let lookups):
                 return .failure(
                     TrustRefusal(

@@ -109,7 +109,8 @@ public final class CurlTransport: HTTPTransport {
             throw TransportError(.trustRefused, "\(host) may not be called under the policy in force", cause: error)
         }
         if request.url.isSecure {
-            return TrustHook.Terms(host: host, rule: rule, defaultAnchors: policy.defaultAnchors, generation: policy.generation)
+            return TrustHook.Terms(
+                host: host, port: request.url.port, rule: rule, defaultAnchors: policy.defaultAnchors, generation: policy.generation)
         }
         guard !policy.hasRule(for: host) else {
             throw TransportError(.trustRefused, "\(host) is evaluated or protected, so it is never called over http; use https")

@@ -10,6 +10,7 @@ final class TrustHook: Sendable {
     /// What the connection is judged by.
     struct Terms: Sendable {
         let host: CanonicalHost
+        let port: Int
         let rule: TrustRule
         let defaultAnchors: TrustAnchors
         let generation: UInt64
@@ -70,7 +71,8 @@ final class TrustHook: Sendable {
 
     private func judge(_ storeContext: OpaquePointer) -> Bool {
         let verdict = ChainValidator.evaluate(
-            handshake: storeContext, host: terms.host, rule: terms.rule, defaultAnchors: terms.defaultAnchors, time: nil)
+            handshake: storeContext, host: terms.host, rule: terms.rule, defaultAnchors: terms.defaultAnchors, time: nil,
+            port: terms.port)
         return state.withLock { outcome in
             switch verdict {
             case .success:

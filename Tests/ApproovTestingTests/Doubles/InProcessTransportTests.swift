@@ -14,7 +14,7 @@ struct InProcessTransportTests {
     }
 
     private func request(pinnedTo pin: Pin) throws -> TransportRequest {
-        let rule = TrustRule(evaluators: [try PublicKeysTrustEvaluator(pins: [pin])])
+        let rule = TrustRule(evaluators: [try PublicKeysTrustEvaluator(withoutBackup: [pin])])
         let anchors = try TrustAnchors(pem: root.pem)
         let policy = TrustPolicy(rules: try HostMap([(try HostPattern("api.test"), rule)]), defaultAnchors: anchors)
         return TransportRequest(url: try TransportURL("https://api.test/path"), policy: policy)

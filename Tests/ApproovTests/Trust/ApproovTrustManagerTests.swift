@@ -40,6 +40,7 @@ import Testing
             case is PublicKeysTrustEvaluator: "pins"
             case is DefaultTrustEvaluator: "path"
             case is DisabledTrustEvaluator: "none"
+            case is ReportOnlyTrustEvaluator: "reported"
             default: "?"
             }
         }
@@ -67,20 +68,26 @@ import Testing
             ["api.test.org": DisabledTrustEvaluator(), "**.test.com": DisabledTrustEvaluator()],
             hosts: ["api.test.org": .pinned, "x.test.com": .pinned.with { $0.enforce = false }])
         #expect(try names(policy, "api.test.org") == ["pins"])
-        #expect(try names(policy, "x.test.com") == ["path"])
+        #expect(try names(policy, "x.test.com") == ["reported"])
         #expect(try policy.rule(for: CanonicalHost("x.test.com")).validatesPath)
         #expect(try names(policy, "y.test.com") == ["none"])
         #expect(try policy.rule(for: CanonicalHost("y.test.com")).validatesPath == false)
         #expect(try policy.rule(for: CanonicalHost("else.test")).validatesPath)
     }
 
-    @Test("an empty pin list means the managed roots; a signed enforce: false means path validation alone")
+    @Test("an empty pin list means the managed roots; a signed enforce: false means that pins are only reported, one or many")
     func emptyPins() throws {
         let policy = try policy(
-            hosts: ["managed.test": HostSettings(pins: []), "open.test": HostSettings(pins: [], enforce: false)],
+            hosts: [
+                "managed.test": HostSettings(pins: []), "open.test": HostSettings(pins: [], enforce: false),
+                "one.test": HostSettings(pins: [TestAccount.pinB], enforce: false),
+            ],
             managedTrustRoots: [TestAccount.pinA])
         #expect(try names(policy, "managed.test") == ["pins"])
-        #expect(try names(policy, "open.test") == ["path"])
+        #expect(try names(policy, "open.test") == ["reported"])
+        #expect(try names(policy, "one.test") == ["reported"])
+        let unpinned = try self.policy(hosts: ["bare.test": HostSettings(pins: [], enforce: false)])
+        #expect(try names(unpinned, "bare.test") == ["path"])
         #expect(throws: (any Error).self) {
             try ProtectedHost(name: "api.test", settings: HostSettings(pins: []), managedRoots: [])
         }

@@ -1,28 +1,7 @@
 import ApproovTesting
 import CertificatePinning
 import Logging
-import Synchronization
 import Testing
-
-/// Keeps what is logged.
-private struct RecordingLogHandler: LogHandler {
-    final class Record: Sendable {
-        let lines = Mutex<[(level: Logger.Level, text: String)]>([])
-    }
-
-    let record: Record
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        record.lines.withLock { $0.append((event.level, "\(event.message) \(event.metadata ?? [:])")) }
-    }
-}
 
 @Suite("DisabledTrustEvaluator")
 struct DisabledTrustEvaluatorTests {
@@ -41,7 +20,7 @@ struct DisabledTrustEvaluatorTests {
             let trust = try judge([stranger], host: host, rule: rule, anchors: anchors).get()
             #expect(!trust.isPathValidated)
         }
-        let lines = record.lines.withLock { $0 }
+        let lines = record.lines
         #expect(lines.count == 2)
         #expect(lines.allSatisfy { $0.level == .error && $0.text.contains("TRUST IS DISABLED") })
         #expect(lines[0].text.contains("a.test") && lines[1].text.contains("b.test"))
@@ -55,7 +34,7 @@ struct DisabledTrustEvaluatorTests {
         #expect(try judge([stranger], host: "a.test", rule: rule, anchors: TrustAnchors(root)).reason == .selfSigned)
         let good = try TestPKI.leaf(hosts: ["a.test"], issuer: root)
         #expect(try judge([good], host: "a.test", rule: rule, anchors: TrustAnchors(root)).isTrusted)
-        #expect(record.lines.withLock { $0.map(\.level) } == [.warning])
+        #expect(record.lines.map(\.level) == [.warning])
     }
 
     @Test("what it remembers of hosts is bounded")
@@ -64,6 +43,6 @@ struct DisabledTrustEvaluatorTests {
         let anchors = try TrustAnchors(TestPKI.root())
         let stranger = try TestPKI.leaf(hosts: ["else.test"], issuer: nil)
         for number in 0..<1_000 { _ = try judge([stranger], host: "h\(number).test", rule: rule, anchors: anchors) }
-        #expect(record.lines.withLock(\.count) == 256)
+        #expect(record.lines.count == 256)
     }
 }

@@ -1,5 +1,7 @@
 import ApproovTesting
 import CertificatePinning
+import Foundation
+import Logging
 import Testing
 
 @Suite("PublicKeysTrustEvaluator")
@@ -19,6 +21,40 @@ struct PublicKeysTrustEvaluatorTests {
     @Test("an empty set of pins is refused, for it must not mean every key")
     func empty() {
         expectPinningError(.noPins) { try PublicKeysTrustEvaluator(pins: []) }
+    }
+
+    @Test("one pin is refused, for its key may be lost; saying so loudly takes it")
+    func backup() throws {
+        expectPinningError(.backupPinMissing) { try PublicKeysTrustEvaluator(pins: [Pin(leaf.key)]) }
+        expectPinningError(.noPins) { try PublicKeysTrustEvaluator(withoutBackup: []) }
+        let evaluator = try PublicKeysTrustEvaluator(withoutBackup: [Pin(leaf.key)])
+        #expect(try judge(leaf.chain(), rule: TrustRule(evaluators: [evaluator]), anchors: anchors).isTrusted)
+    }
+
+    @Test("after their date pins refuse nobody whose path is valid, which the log is told once for every host, as an error")
+    func expiry() throws {
+        let record = RecordingLogHandler.Record()
+        let logger = Logger(label: "test", factory: { _ in RecordingLogHandler(record: record) })
+        let end = Date().addingTimeInterval(86_400)
+        let pins = try PublicKeysTrustEvaluator(pins: [Pin(TestKey()), Pin(TestKey())], validUntil: end, logger: logger)
+        let rule = TrustRule(evaluators: [pins])
+        #expect(try judge(leaf.chain(), rule: rule, anchors: anchors, time: end.addingTimeInterval(-1)).reason == .pinMismatch)
+        #expect(record.lines.isEmpty)
+        for _ in 0..<3 { #expect(try judge(leaf.chain(), rule: rule, anchors: anchors, time: end).isTrusted) }
+        let lines = record.lines
+        #expect(lines.count == 1)
+        #expect(lines.first.map { $0.level == .error && $0.text.contains("PINS HAVE EXPIRED") && $0.text.contains("api.test") } == true)
+        let stranger = try TestPKI.leaf(hosts: ["api.test"], issuer: nil)
+        #expect(try judge([stranger], rule: rule, anchors: anchors, time: end).reason == .selfSigned)
+    }
+
+    @Test("pins that match are no news after their date")
+    func expiryUnnoticed() throws {
+        let record = RecordingLogHandler.Record()
+        let logger = Logger(label: "test", factory: { _ in RecordingLogHandler(record: record) })
+        let evaluator = try PublicKeysTrustEvaluator(pins: [Pin(leaf.key), Pin(TestKey())], validUntil: .distantPast, logger: logger)
+        #expect(try judge(leaf.chain(), rule: TrustRule(evaluators: [evaluator]), anchors: anchors).isTrusted)
+        #expect(record.lines.isEmpty)
     }
 
     @Test("the key of the server, of the intermediate or of the root may be pinned")

@@ -23,7 +23,7 @@ extension TrustAnchors {
 
 extension TrustRule {
     static func pinned(_ pins: Pin..., anchors: TrustAnchors? = nil) throws -> TrustRule {
-        try TrustRule(evaluators: [PublicKeysTrustEvaluator(pins: Set(pins))], anchors: anchors)
+        try TrustRule(evaluators: [PublicKeysTrustEvaluator(withoutBackup: Set(pins))], anchors: anchors)
     }
 
     static let pathValidation = TrustRule(evaluators: [])

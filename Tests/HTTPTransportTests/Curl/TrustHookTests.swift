@@ -34,7 +34,7 @@ import Testing
     func untrusted() async throws {
         let site = try await Site.start()
         let other = try TestPKI.root("Other Root")
-        let rule = TrustRule(evaluators: [try PublicKeysTrustEvaluator(pins: [site.leaf.pin])])
+        let rule = TrustRule(evaluators: [try PublicKeysTrustEvaluator(withoutBackup: [site.leaf.pin])])
         let policy = TrustPolicy(
             rules: try HostMap([(try HostPattern("localhost"), rule)]), defaultAnchors: try TrustAnchors(pem: other.pem))
         #expect(await transportError { try await site.get(policy: policy) }?.refusal != nil)
@@ -93,7 +93,7 @@ import Testing
         let site = try await Site.start()
         let rules = [
             (try HostPattern("a.site.localhost"), TrustRule(evaluators: [DisabledTrustEvaluator()])),
-            (try HostPattern("b.site.localhost"), TrustRule(evaluators: [try PublicKeysTrustEvaluator(pins: [Pin(spki: [1])])])),
+            (try HostPattern("b.site.localhost"), TrustRule(evaluators: [try PublicKeysTrustEvaluator(withoutBackup: [Pin(spki: [1])])])),
         ]
         let policy = TrustPolicy(
             rules: try HostMap(rules), defaultAnchors: try TrustAnchors(pem: TestPKI.root("Unrelated").pem))

@@ -1,0 +1,26 @@
+/// Asks another evaluator and reports what it refuses, but refuses nothing: path validation still decides.
+///
+/// For trying pins out before they are enforced. What is refused goes to the ``TrustRule/observer``: with an `ApproovTrustManager`
+/// into its violations and reports.
+///
+///     "payments.example.com": ReportOnlyTrustEvaluator(try PublicKeysTrustEvaluator(pins: pins))
+public struct ReportOnlyTrustEvaluator: ServerTrustEvaluating {
+    private let evaluator: any ServerTrustEvaluating
+
+    /// Makes the evaluator.
+    ///
+    /// - Parameter evaluator: What is asked, and not obeyed. A ``DisabledTrustEvaluator`` disables nothing in here.
+    public init(_ evaluator: any ServerTrustEvaluating) {
+        self.evaluator = evaluator
+    }
+
+    /// Trusts, and says what the other evaluator would have refused.
+    ///
+    /// Look-ups are not waited for: they would cost a connection that is not to be refused. What needs them is trusted unreported.
+    public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
+        switch evaluator.evaluate(trust, forHost: host) {
+        case .trusted, .needs: .trusted
+        case .refused(let refusal), .reported(let refusal): .reported(refusal)
+        }
+    }
+}
