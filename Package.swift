@@ -45,6 +45,7 @@ let package = Package(
         .library(name: "Attestation", targets: ["Attestation"]),
         .library(name: "CertificatePinning", targets: ["CertificatePinning"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
+        .library(name: "OHTTP", targets: ["OHTTP"]),
         .executable(name: "approov", targets: ["ApproovCLI"]),
     ],
     dependencies: [
@@ -76,6 +77,7 @@ let package = Package(
             name: "HTTPTransport",
             dependencies: ["CertificatePinning", "CLibCurl", "COpenSSL", deque, httpTypes],
             swiftSettings: settings),
+        .target(name: "OHTTP", dependencies: [crypto, httpTypes], swiftSettings: settings),
         .target(name: "Attestation", dependencies: ["CJansson", crypto, logging], swiftSettings: settings),
         .target(
             name: "ApproovTokens",
@@ -129,6 +131,7 @@ let package = Package(
             name: "HTTPTransportTests",
             dependencies: ["ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPTransport", httpTypes, nioCore, nioSSL],
             swiftSettings: settings),
+        .testTarget(name: "OHTTPTests", dependencies: ["OHTTP", crypto, httpTypes], swiftSettings: settings),
         .testTarget(
             name: "AttestationTests",
             dependencies: ["ApproovTesting", "Attestation", crypto],

@@ -1,0 +1,40 @@
+public import HTTPTypes
+
+/// Fields that are about one connection and mean nothing beyond it (RFC 9110 section 7.6.1).
+///
+/// The encoders leave them out. The decoders keep them, as RFC 9292 section 3.6 asks: whoever forwards a decoded message removes them.
+public enum ConnectionFields {
+    /// The fields without those about a connection: Connection, what it names, Keep-Alive, Proxy-Connection, TE other than `trailers`,
+    /// Transfer-Encoding and Upgrade.
+    ///
+    /// - Parameter fields: the fields of a decoded message.
+    /// - Returns: the others, in order.
+    public static func removed(from fields: HTTPFields) -> HTTPFields {
+        let named = named(in: fields)
+        var kept = HTTPFields()
+        for field in fields where !isAboutConnection(field, named: named) { kept.append(field) }
+        return kept
+    }
+
+    /// The names, in lower case, that the Connection field lists.
+    static func named(in fields: HTTPFields) -> [String] {
+        guard fields.contains(.connection) else { return [] }
+        return fields[values: .connection].joined(separator: ",").lowercased().split(separator: ",").map {
+            String($0.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" })
+        }
+    }
+
+    @inline(__always)
+    static func isAboutConnection(_ field: HTTPField, named: [String]) -> Bool {
+        let name = field.name.canonicalName
+        switch name.utf8.count {
+        case 2: if name == "te", field.value.lowercased() != "trailers" { return true }
+        case 7: if name == "upgrade" { return true }
+        case 10: if name == "connection" || name == "keep-alive" { return true }
+        case 16: if name == "proxy-connection" { return true }
+        case 17: if name == "transfer-encoding" { return true }
+        default: break
+        }
+        return !named.isEmpty && named.contains(name)
+    }
+}

@@ -1,0 +1,79 @@
+import HTTPTypes
+
+/// The control data of requests and responses (RFC 9292 sections 3.4 and 3.5).
+enum ControlData {
+    /// The request that the control data at `offset` describes, without fields; nil when there are too few bytes.
+    static func request(_ bytes: Span<UInt8>, at offset: inout Int, limits: BinaryHTTPLimits) throws(OHTTPError) -> HTTPRequest? {
+        var end = offset
+        var room = max(limits.controlDataBytes, 0)
+        guard let method = try part(bytes, at: &end, room: &room), let scheme = try part(bytes, at: &end, room: &room),
+            let authority = try part(bytes, at: &end, room: &room), let path = try part(bytes, at: &end, room: &room)
+        else { return nil }
+        offset = end
+        guard let method = HTTPRequest.Method(String(ascii: bytes.extracting(method))) else {
+            throw OHTTPError(.malformedMessage, "the method is not a token (RFC 9110 section 9.1)")
+        }
+        guard isVisible(bytes.extracting(scheme)), isVisible(bytes.extracting(authority)), isVisible(bytes.extracting(path)) else {
+            throw OHTTPError(.malformedMessage, "scheme, authority or path has a byte that is not visible ASCII")
+        }
+        return HTTPRequest(
+            method: method, scheme: text(bytes, scheme), authority: text(bytes, authority), path: text(bytes, path))
+    }
+
+    /// Scheme and path are there, or the method is CONNECT and they are not (RFC 9113 sections 8.3.1 and 8.5, RFC 8441 section 4).
+    static func check(_ request: HTTPRequest, _ code: OHTTPError.Code) throws(OHTTPError) {
+        if request.method == .connect, request.extendedConnectProtocol == nil {
+            guard request.scheme == nil, request.path == nil, request.authority != nil else {
+                throw OHTTPError(code, "a CONNECT request has an authority, and neither scheme nor path (RFC 9113 section 8.5)")
+            }
+        } else {
+            guard request.scheme?.isEmpty == false, request.path?.isEmpty == false else {
+                throw OHTTPError(code, "a request has a scheme and a path; the path of a URL without one is / (RFC 9113 section 8.3.1)")
+            }
+        }
+    }
+
+    /// Appends the control data of a request.
+    static func append(_ request: HTTPRequest, to bytes: inout [UInt8]) throws(OHTTPError) {
+        try check(request, .unencodable)
+        for value in [request.method.rawValue, request.scheme ?? "", request.authority ?? "", request.path ?? ""] {
+            guard value.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+                throw OHTTPError(.unencodable, "scheme, authority and path are visible ASCII; percent-encode other characters")
+            }
+            VariableLengthInteger.append(value.utf8.count, to: &bytes)
+            bytes.append(contentsOf: value.utf8)
+        }
+    }
+
+    /// Appends the status of a final or informational response.
+    static func append(_ response: HTTPResponse, isFinal: Bool, to bytes: inout [UInt8]) throws(OHTTPError) {
+        let code = response.status.code
+        guard (isFinal ? 200...599 : 100...199).contains(code) else {
+            throw OHTTPError(
+                .unencodable, "a final response has a status of 200 to 599 and an informational one of 100 to 199, not \(code)")
+        }
+        VariableLengthInteger.append(code, to: &bytes)
+    }
+
+    private static func part(_ bytes: Span<UInt8>, at offset: inout Int, room: inout Int) throws(OHTTPError) -> Range<Int>? {
+        guard let length = VariableLengthInteger.read(bytes, at: &offset) else { return nil }
+        guard length <= UInt64(room) else {
+            throw OHTTPError(.limitExceeded, "method, scheme, authority and path are larger than the limit controlDataBytes")
+        }
+        room -= Int(length)
+        let range = offset..<offset + Int(length)
+        guard range.upperBound <= bytes.count else { return nil }
+        offset = range.upperBound
+        return range
+    }
+
+    /// What has no bytes was not there (RFC 9292 section 3.4).
+    private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String? {
+        range.isEmpty ? nil : String(ascii: bytes.extracting(range))
+    }
+
+    private static func isVisible(_ bytes: Span<UInt8>) -> Bool {
+        for index in bytes.indices where !(0x21...0x7e).contains(bytes[index]) { return false }
+        return true
+    }
+}

@@ -1,0 +1,106 @@
+import HTTPTypes
+
+/// Field lines as they are read, and the rules that each must follow (RFC 9292 section 3.6).
+struct FieldSection {
+    /// Where a field section stands; pseudo-fields and their meaning depend on it.
+    enum Place { case request, response, trailers }
+
+    private(set) var fields: [HTTPField] = []
+    /// The pseudo-field `:protocol` (RFC 8441), the only one that a request may have beside its control data.
+    private(set) var extendedConnectProtocol: String?
+    /// Bytes of the lines read so far.
+    private(set) var byteCount = 0
+    let place: Place
+
+    init(_ place: Place) {
+        self.place = place
+    }
+
+    /// The fields as swift-http-types keeps them.
+    func httpFields() -> HTTPFields {
+        var result = HTTPFields()
+        guard !fields.isEmpty else { return result }
+        result.reserveCapacity(fields.count)
+        result.replaceSubrange(0..<0, with: fields)
+        return result
+    }
+
+    /// What reading a line came to.
+    enum Line: Equatable {
+        case incomplete
+        /// A name of no bytes, which ends an indeterminate-length section.
+        case terminator(end: Int)
+        case field(end: Int)
+    }
+
+    /// Takes in the line at `start`, if all of it is there before `end`.
+    ///
+    /// Its lengths are held against the limits before they are believed, so that waiting for the rest of a line is bounded.
+    mutating func readLine(
+        _ bytes: Span<UInt8>, from start: Int, to end: Int, limits: BinaryHTTPLimits
+    ) throws(OHTTPError) -> Line {
+        let bytes = bytes.extracting(..<end)
+        let room = UInt64(max(limits.fieldSectionBytes - byteCount, 0))
+        var offset = start
+        guard let nameLength = VariableLengthInteger.read(bytes, at: &offset) else { return .incomplete }
+        guard nameLength > 0 else { return .terminator(end: offset) }
+        guard nameLength <= room else { throw Self.tooLarge }
+        let name = offset..<offset + Int(nameLength)
+        guard name.upperBound < end else { return .incomplete }
+        offset = name.upperBound
+        guard let valueLength = VariableLengthInteger.read(bytes, at: &offset) else { return .incomplete }
+        guard valueLength <= room else { throw Self.tooLarge }
+        let value = offset..<offset + Int(valueLength)
+        guard value.upperBound <= end else { return .incomplete }
+        byteCount += value.upperBound - start
+        guard byteCount <= limits.fieldSectionBytes else { throw Self.tooLarge }
+        guard fields.count < limits.acceptedFields else {
+            throw OHTTPError(.limitExceeded, "a field section has more fields than the limit fieldCount")
+        }
+        try append(name: bytes.extracting(name), value: bytes.extracting(value))
+        return .field(end: value.upperBound)
+    }
+
+    private mutating func append(name: Span<UInt8>, value: Span<UInt8>) throws(OHTTPError) {
+        guard Self.isValid(value: value) else {
+            throw OHTTPError(
+                .malformedMessage, "a field value with NUL, CR or LF in it, or white space at its ends (RFC 9113 section 8.2.1)")
+        }
+        guard name[0] != UInt8(ascii: ":") else { return try appendPseudoField(name: name, value: value) }
+        guard let fieldName = HTTPField.Name(String(ascii: name)) else {
+            throw OHTTPError(.malformedMessage, "a field name has a byte that no field name may have (RFC 9110 section 5.1)")
+        }
+        fields.append(value.withUnsafeBufferPointer { HTTPField(name: fieldName, lenientValue: $0) })
+    }
+
+    private mutating func appendPseudoField(name: Span<UInt8>, value: Span<UInt8>) throws(OHTTPError) {
+        guard place == .request, String(ascii: name) == ":protocol", extendedConnectProtocol == nil, fields.isEmpty else {
+            throw OHTTPError(
+                .malformedMessage, "a pseudo-field other than one :protocol in front of a request's fields (RFC 9292 section 3.6)")
+        }
+        extendedConnectProtocol = String(ascii: value)
+    }
+
+    static var tooLarge: OHTTPError {
+        OHTTPError(.limitExceeded, "a field section is larger than the limit fieldSectionBytes")
+    }
+
+    /// RFC 9113 section 8.2.1; other control characters and bytes above 0x7f are kept as they are.
+    private static func isValid(value: Span<UInt8>) -> Bool {
+        guard !value.isEmpty else { return true }
+        for index in value.indices {
+            switch value[index] {
+            case 0x00, 0x0a, 0x0d: return false
+            default: continue
+            }
+        }
+        return !isWhitespace(value[0]) && !isWhitespace(value[value.count - 1])
+    }
+}
+
+extension String {
+    /// Bytes that are ASCII in every valid message; others become something that no rule accepts.
+    init(ascii bytes: Span<UInt8>) {
+        self = bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,273 @@
+import Foundation
+import HTTPTypes
+
+/// Reads a Binary HTTP message from bytes that come in any split: what the public parsers and the whole-message initialisers run on.
+///
+/// It holds the bytes of the part that is not complete yet, which the limits bound, and never content.
+struct MessageParser {
+    enum Kind { case request, response }
+
+    /// What the message says, in this order; `body` any number of times, `trailers` only when there are any.
+    enum Part {
+        case requestHead(HTTPRequest)
+        case informational(HTTPResponse)
+        case responseHead(HTTPResponse)
+        case body(Data)
+        case trailers(HTTPFields)
+        case end
+    }
+
+    private enum State {
+        case framing
+        case requestControl
+        case responseControl
+        case requestFields(HTTPRequest)
+        case responseFields(HTTPResponse)
+        case contentLength
+        case content(remaining: Int)
+        case trailers
+        case padding
+        case ended
+        case failed(OHTTPError)
+    }
+
+    /// What one step came to.
+    private enum Step {
+        case part(Part)
+        case again
+        case needsBytes
+    }
+
+    private let kind: Kind
+    private let limits: BinaryHTTPLimits
+    private var buffer: Data
+    /// Into `buffer`, counted from its start, which in a slice is not index 0.
+    private var offset = 0
+    private var isAtEnd: Bool
+    private var state = State.framing
+    private var isKnownLength = true
+    /// The section of an indeterminate-length message that has begun and not ended.
+    private var openSection: FieldSection?
+    private var informationalResponses = 0
+    private var bodyBytes = 0
+
+    /// A parser; with `isWhole`, `bytes` are the whole message.
+    init(_ kind: Kind, limits: BinaryHTTPLimits, bytes: Data = Data(), isWhole: Bool = false) {
+        self.kind = kind
+        self.limits = limits
+        buffer = bytes
+        isAtEnd = isWhole
+    }
+
+    mutating func append(_ bytes: Data) throws(OHTTPError) {
+        guard !isAtEnd else { throw OHTTPError(.finished, "bytes were added to a message that was said to be complete") }
+        if offset == buffer.count {
+            buffer = bytes
+        } else if offset == 0 {
+            buffer.append(bytes)
+        } else {
+            var joined = Data(capacity: buffer.count - offset + bytes.count)
+            joined.append(buffer.dropFirst(offset))
+            joined.append(bytes)
+            buffer = joined
+        }
+        offset = 0
+    }
+
+    mutating func finish() {
+        isAtEnd = true
+    }
+
+    /// The next part, or nil when more bytes are needed.
+    mutating func next() throws(OHTTPError) -> Part? {
+        do {
+            while true {
+                switch try step() {
+                case .part(let part): return part
+                case .again: continue
+                case .needsBytes: return nil
+                }
+            }
+        } catch {
+            state = .failed(error)
+            throw error
+        }
+    }
+
+    private mutating func step() throws(OHTTPError) -> Step {
+        switch state {
+        case .framing: try readFraming()
+        case .requestControl: try readRequestControl()
+        case .responseControl: try readStatus()
+        case .requestFields(let head): try readFields(of: head)
+        case .responseFields(let head): try readFields(of: head)
+        case .contentLength: try readContentLength()
+        case .content(let remaining): try readContent(remaining: remaining)
+        case .trailers: try readTrailers()
+        case .padding: try readPadding()
+        case .ended: .part(.end)
+        case .failed(let error): throw error
+        }
+    }
+
+    // MARK: Head
+
+    private mutating func readFraming() throws(OHTTPError) -> Step {
+        guard let indicator = VariableLengthInteger.read(buffer.span, at: &offset) else { return try needBytes() }
+        switch (kind, indicator) {
+        case (.request, 0), (.response, 1): isKnownLength = true
+        case (.request, 2), (.response, 3): isKnownLength = false
+        case (_, 0...3):
+            throw OHTTPError(
+                .malformedMessage, kind == .request ? "a response where a request belongs" : "a request where a response belongs")
+        default: throw OHTTPError(.malformedMessage, "a framing indicator that is not 0, 1, 2 or 3 (RFC 9292 section 3.3)")
+        }
+        state = kind == .request ? .requestControl : .responseControl
+        return .again
+    }
+
+    private mutating func readRequestControl() throws(OHTTPError) -> Step {
+        guard let head = try ControlData.request(buffer.span, at: &offset, limits: limits) else { return try needBytes() }
+        state = .requestFields(head)
+        return .again
+    }
+
+    private mutating func readStatus() throws(OHTTPError) -> Step {
+        guard let status = VariableLengthInteger.read(buffer.span, at: &offset) else { return try needBytes() }
+        guard (100...599).contains(status) else {
+            throw OHTTPError(.malformedMessage, "a status that is not 100 to 599 (RFC 9292 section 3.5)")
+        }
+        state = .responseFields(HTTPResponse(status: .init(code: Int(status))))
+        return .again
+    }
+
+    private mutating func readFields(of request: HTTPRequest) throws(OHTTPError) -> Step {
+        guard let section = try readSection(.request, mayBeAbsent: true) else { return .needsBytes }
+        var head = request
+        head.headerFields = section.httpFields()
+        if let name = section.extendedConnectProtocol { head.extendedConnectProtocol = name }
+        try ControlData.check(head, .malformedMessage)
+        state = .contentLength
+        return .part(.requestHead(head))
+    }
+
+    private mutating func readFields(of response: HTTPResponse) throws(OHTTPError) -> Step {
+        let isInformational = response.status.kind == .informational
+        guard let section = try readSection(.response, mayBeAbsent: !isInformational) else { return .needsBytes }
+        var head = response
+        head.headerFields = section.httpFields()
+        guard isInformational else {
+            state = .contentLength
+            return .part(.responseHead(head))
+        }
+        informationalResponses += 1
+        guard informationalResponses <= limits.informationalResponses else {
+            throw OHTTPError(.limitExceeded, "more informational responses than the limit informationalResponses")
+        }
+        state = .responseControl
+        return .part(.informational(head))
+    }
+
+    // MARK: Content
+
+    private mutating func readContentLength() throws(OHTTPError) -> Step {
+        if isAtEnd, offset == buffer.count {
+            // The content and the trailers were left out. In an indeterminate-length message only when no content came before.
+            guard isKnownLength || bodyBytes == 0 else { return try needBytes() }
+            state = .ended
+            return .again
+        }
+        guard let length = VariableLengthInteger.read(buffer.span, at: &offset) else { return try needBytes() }
+        guard length <= UInt64(max(limits.bodyBytes - bodyBytes, 0)) else {
+            throw OHTTPError(.limitExceeded, "the content is larger than the limit bodyBytes")
+        }
+        bodyBytes += Int(length)
+        state = length == 0 ? .trailers : .content(remaining: Int(length))
+        return .again
+    }
+
+    private mutating func readContent(remaining: Int) throws(OHTTPError) -> Step {
+        let count = min(remaining, buffer.count - offset)
+        guard count > 0 else { return try needBytes() }
+        let start = buffer.startIndex + offset
+        offset += count
+        if remaining > count {
+            state = .content(remaining: remaining - count)
+        } else {
+            state = isKnownLength ? .trailers : .contentLength
+        }
+        return .part(.body(buffer[start..<start + count]))
+    }
+
+    private mutating func readTrailers() throws(OHTTPError) -> Step {
+        guard let section = try readSection(.trailers, mayBeAbsent: true) else { return .needsBytes }
+        state = .padding
+        return section.fields.isEmpty ? .again : .part(.trailers(section.httpFields()))
+    }
+
+    private mutating func readPadding() throws(OHTTPError) -> Step {
+        let padding = buffer.span.extracting(offset...)
+        var bits: UInt8 = 0
+        for index in padding.indices { bits |= padding[index] }
+        guard bits == 0 else {
+            throw OHTTPError(.malformedMessage, "a byte behind the message that is not zero (RFC 9292 section 3.8)")
+        }
+        offset = buffer.count
+        guard isAtEnd else { return .needsBytes }
+        state = .ended
+        return .again
+    }
+
+    // MARK: Field sections
+
+    /// A field section, or nil when more bytes are needed.
+    private mutating func readSection(_ place: FieldSection.Place, mayBeAbsent: Bool) throws(OHTTPError) -> FieldSection? {
+        if isAtEnd, mayBeAbsent, offset == buffer.count, openSection == nil { return FieldSection(place) }
+        return isKnownLength ? try readKnownSection(place) : try readIndeterminateSection(place)
+    }
+
+    private mutating func readKnownSection(_ place: FieldSection.Place) throws(OHTTPError) -> FieldSection? {
+        var start = offset
+        guard let length = VariableLengthInteger.read(buffer.span, at: &start) else { return try lacksBytes() }
+        guard length <= UInt64(max(limits.fieldSectionBytes, 0)) else { throw FieldSection.tooLarge }
+        let end = start + Int(length)
+        guard end <= buffer.count else { return try lacksBytes() }
+        var section = FieldSection(place)
+        while start < end {
+            guard case .field(let next) = try section.readLine(buffer.span, from: start, to: end, limits: limits) else {
+                throw OHTTPError(.malformedMessage, "a field section whose length does not fit the fields in it")
+            }
+            start = next
+        }
+        offset = end
+        return section
+    }
+
+    private mutating func readIndeterminateSection(_ place: FieldSection.Place) throws(OHTTPError) -> FieldSection? {
+        var section = openSection.take() ?? FieldSection(place)
+        while true {
+            switch try section.readLine(buffer.span, from: offset, to: buffer.count, limits: limits) {
+            case .field(let end):
+                offset = end
+            case .terminator(let end):
+                offset = end
+                return section
+            case .incomplete:
+                openSection = section
+                return try lacksBytes()
+            }
+        }
+    }
+
+    // MARK: Waiting
+
+    private func needBytes() throws(OHTTPError) -> Step {
+        guard isAtEnd else { return .needsBytes }
+        throw OHTTPError(.truncatedMessage, "the message ends inside of a part (RFC 9292 section 3.8)")
+    }
+
+    private func lacksBytes() throws(OHTTPError) -> FieldSection? {
+        _ = try needBytes()
+        return nil
+    }
+}

@@ -1,0 +1,107 @@
+import Crypto
+public import Foundation
+
+extension KeyConfiguration {
+    /// Seals a request for the gateway (RFC 9458 section 4.3), with a fresh HPKE context each time.
+    ///
+    /// - Parameters:
+    ///   - request: a Binary HTTP message.
+    ///   - suite: one of `suites`; the first when nil.
+    /// - Returns: the message to send as `message/ohttp-req`, and what opens its response.
+    /// - Throws: `unsupportedKeyConfiguration` when `suite` is not one of the configuration's, `encapsulationFailed`.
+    public func encapsulate(_ request: some DataProtocol, suite: SymmetricSuite? = nil) throws(OHTTPError) -> EncapsulatedRequest {
+        let header = try header(suite)
+        let sender = try sender(header, .whole)
+        return try EncapsulatedRequest(request, header: header, sender: sender)
+    }
+
+    func header(_ suite: SymmetricSuite?) throws(OHTTPError) -> MessageHeader {
+        guard let chosen = suite ?? suites.first, suites.contains(chosen) else {
+            throw OHTTPError(.unsupportedKeyConfiguration, "the gateway's key configuration does not name this suite; take one of `suites`")
+        }
+        return MessageHeader(keyID: id, kem: kem, suite: chosen)
+    }
+
+    func sender(_ header: MessageHeader, _ variant: Variant) throws(OHTTPError) -> HPKE.Sender {
+        do {
+            return try key.sender(header.ciphersuite, info: header.info(variant))
+        } catch {
+            throw .encapsulationFailed(error)
+        }
+    }
+}
+
+/// A sealed request and what opens its response.
+///
+/// Take `message`, send it, and call `response.open`, which uses up the whole.
+@frozen public struct EncapsulatedRequest: ~Copyable, Sendable {
+    /// The content of the request to the relay, `message/ohttp-req`.
+    public let message: [UInt8]
+    /// Opens the response, once.
+    public let response: ResponseOpener
+
+    init(_ request: some DataProtocol, header: MessageHeader, sender: HPKE.Sender) throws(OHTTPError) {
+        let sealed = try Self.seal(request, header: header, sender: sender)
+        message = sealed.message
+        response = ResponseOpener(secret: sealed.secret)
+    }
+
+    private static func seal(
+        _ request: some DataProtocol, header: MessageHeader, sender: HPKE.Sender
+    ) throws(OHTTPError) -> (message: [UInt8], secret: ResponseSecret) {
+        var sender = sender
+        do {
+            let ciphertext = try sender.seal(request)
+            let secret = try ResponseSecret(sender, suite: header.suite, variant: .whole)
+            return (concatenated(header.bytes, sender.encapsulatedKey, ciphertext), secret)
+        } catch {
+            throw .encapsulationFailed(error)
+        }
+    }
+}
+
+/// Opens the response to one request, once.
+public struct ResponseOpener: ~Copyable, Sendable {
+    let secret: ResponseSecret
+
+    init(secret: ResponseSecret) {
+        self.secret = secret
+    }
+
+    /// Opens the response (RFC 9458 section 4.4).
+    ///
+    /// Whether it succeeds or not, the keys are gone afterwards.
+    ///
+    /// - Parameter response: the content of a `message/ohttp-res` response.
+    /// - Returns: a Binary HTTP message.
+    /// - Throws: `responseRejected` when it was changed, cut short, or answers another request.
+    public consuming func open(_ response: some DataProtocol) throws(OHTTPError) -> Data {
+        guard response.count >= secret.nonceSize + SymmetricSuite.AEAD.tagSize else { throw .responseRejected(nil) }
+        let key = secret.key(responseNonce: response.prefix(secret.nonceSize))
+        do {
+            return try key.open(response.dropFirst(secret.nonceSize))
+        } catch {
+            throw .responseRejected(error)
+        }
+    }
+}
+
+extension OHTTPError {
+    static func encapsulationFailed(_ cause: any Error) -> OHTTPError {
+        OHTTPError(.encapsulationFailed, "the message could not be sealed", cause: cause)
+    }
+
+    static func responseRejected(_ cause: (any Error)?) -> OHTTPError {
+        OHTTPError(.responseRejected, "the response was changed or cut short on its way, or answers another request", cause: cause)
+    }
+}
+
+/// The parts one after the other, in memory that is written once.
+func concatenated(_ first: [UInt8], _ second: Data, _ third: Data) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: first.count + second.count + third.count) { buffer, count in
+        // The capacity is the sum of the counts, so that each part fits behind the last.
+        count = first.copyBytes(to: UnsafeMutableRawBufferPointer(buffer))
+        count += second.copyBytes(to: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...]))
+        count += third.copyBytes(to: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...]))
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+/// The published examples, which lie beside the project: ../shared/vectors, seen from its top folder, or `APPROOV_VECTORS`.
+enum Vectors {
+    static let folder =
+        ProcessInfo.processInfo.environment["APPROOV_VECTORS"].map { URL(filePath: $0) }
+        ?? URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "shared/vectors")
+
+    static let areThere = FileManager.default.fileExists(atPath: folder.path(percentEncoded: false))
+
+    static let whereTheyAre: Comment = "the examples are read from shared/vectors beside the project, and that folder is not there"
+
+    static func load(_ name: String) throws -> [String: Any] {
+        let data = try Data(contentsOf: folder.appending(path: name))
+        return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    }
+
+    /// The member `hex` of an example, decoded.
+    static func bytes(_ name: String) throws -> [String: [UInt8]] {
+        let hex = try #require(try load(name)["hex"] as? [String: Any])
+        return try hex.compactMapValues { $0 as? String }.mapValues { try #require(Hex.decode($0)) }
+    }
+}
+
+enum Hex {
+    static func decode(_ text: String) -> [UInt8]? {
+        guard text.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        var rest = text[...]
+        while !rest.isEmpty {
+            guard let byte = UInt8(rest.prefix(2), radix: 16) else { return nil }
+            bytes.append(byte)
+            rest = rest.dropFirst(2)
+        }
+        return bytes
+    }
+}
