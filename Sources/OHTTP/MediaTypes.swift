@@ -18,6 +18,7 @@ public enum OHTTPMediaType {
     /// - Parameters:
     ///   - contentType: the field's value.
     ///   - mediaType: one of the constants here.
+    /// - Returns: true when it does.
     public static func matches(_ contentType: String, _ mediaType: String) -> Bool {
         let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }
         guard let first = type.firstIndex(where: { !isWhitespace($0) }), let last = type.lastIndex(where: { !isWhitespace($0) }) else {

@@ -13,9 +13,7 @@ enum VariableLengthInteger {
         }
     }
 
-    /// Appends the shortest form.
-    ///
-    /// - Parameter value: not negative and below 2^62; a count of bytes in memory always is.
+    /// Appends the shortest form of a value that is not negative and below 2^62; a count of bytes in memory always is.
     static func append(_ value: Int, to bytes: inout [UInt8]) {
         precondition(value >= 0 && UInt64(value) <= max, "lengths are below 2^62")
         switch size(of: value) {

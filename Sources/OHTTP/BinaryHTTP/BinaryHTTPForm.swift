@@ -19,6 +19,7 @@ public enum BinaryHTTPPadding: Sendable, Hashable {
     /// The length of a message of `count` bytes with its padding.
     ///
     /// - Parameter count: bytes of the message without padding.
+    /// - Returns: `count` or more.
     public func paddedSize(of count: Int) -> Int {
         guard self == .padme, count >= 2 else { return count }
         let exponent = Int.bitWidth - 1 - count.leadingZeroBitCount

@@ -28,6 +28,8 @@ struct MessageParser {
         case trailers
         case padding
         case ended
+        /// The end was said.
+        case done
         case failed(OHTTPError)
     }
 
@@ -105,7 +107,8 @@ struct MessageParser {
         case .content(let remaining): try readContent(remaining: remaining)
         case .trailers: try readTrailers()
         case .padding: try readPadding()
-        case .ended: .part(.end)
+        case .ended: end()
+        case .done: .needsBytes
         case .failed(let error): throw error
         }
     }
@@ -216,6 +219,11 @@ struct MessageParser {
         guard isAtEnd else { return .needsBytes }
         state = .ended
         return .again
+    }
+
+    private mutating func end() -> Step {
+        state = .done
+        return .part(.end)
     }
 
     // MARK: Field sections

@@ -63,9 +63,9 @@ struct MessageWriter {
         }
     }
 
-    /// The message with zeros behind it.
-    consuming func padded(_ padding: BinaryHTTPPadding) -> [UInt8] {
-        let size = padding.paddedSize(of: bytes.count)
+    /// The message with zeros behind it; `before` counts bytes of the message that went out already.
+    consuming func padded(_ padding: BinaryHTTPPadding, before: Int = 0) -> [UInt8] {
+        let size = padding.paddedSize(of: before + bytes.count) - before
         if size > bytes.count { bytes.append(contentsOf: repeatElement(0, count: size - bytes.count)) }
         return bytes
     }

@@ -56,6 +56,7 @@ public struct KeyConfigurationList: Sendable, Hashable {
     /// The configuration to use: the first, which the gateway likes best, among those with an accepted KEM.
     ///
     /// - Parameter kems: the KEMs to accept; `[.xWing]` refuses gateways that a quantum computer could read.
+    /// - Returns: the first one that fits.
     /// - Throws: `unsupportedKeyConfiguration` when there is none.
     public func preferred(among kems: Set<KeyConfiguration.KEM> = Set(KeyConfiguration.KEM.allCases)) throws(OHTTPError) -> KeyConfiguration
     {

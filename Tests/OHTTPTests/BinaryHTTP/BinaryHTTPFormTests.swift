@@ -1,0 +1,40 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import OHTTP
+
+@Suite("Padding")
+struct BinaryHTTPFormTests {
+    /// Worked out by hand from the algorithm's definition: E = ⌊log2 L⌋, S = ⌊log2 E⌋ + 1, the last E − S bits become zero.
+    @Test(
+        "Padmé rounds up to the sizes of its definition",
+        arguments: [
+            (0, 0), (1, 1), (2, 2), (3, 3), (7, 7), (8, 8), (9, 10), (15, 16), (17, 18), (100, 104), (205, 208), (1000, 1024),
+            (1024, 1024), (1025, 1088), (16_385, 17_408), (1_000_000, 1_015_808), (Int.max, Int.max),
+        ])
+    func padme(length: Int, padded: Int) {
+        #expect(BinaryHTTPPadding.padme.paddedSize(of: length) == padded)
+        #expect(BinaryHTTPPadding.none.paddedSize(of: length) == length)
+    }
+
+    @Test("Padmé never shrinks, costs less than 12 %, and is its own next size")
+    func bounds() {
+        for length in 1..<100_000 {
+            let padded = BinaryHTTPPadding.padme.paddedSize(of: length)
+            #expect(padded >= length && Double(padded) < Double(length) * 1.12 + 1)
+            #expect(BinaryHTTPPadding.padme.paddedSize(of: padded) == padded)
+        }
+    }
+
+    @Test("messages of one size class have one length")
+    func classes() throws {
+        let sizes = try Set(
+            (0..<16).map { extra in
+                var request = BinaryHTTPRequest(head: HTTPRequest(method: .post, scheme: "https", authority: "a", path: "/"))
+                request.body = Data(count: 1030 + extra)
+                return try request.encoded(padding: .padme).count
+            })
+        #expect(sizes.count == 1)
+    }
+}

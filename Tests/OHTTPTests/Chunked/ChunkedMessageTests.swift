@@ -1,0 +1,184 @@
+import Foundation
+import Testing
+
+@testable import OHTTP
+
+/// A request in chunks on its way through client and gateway.
+struct ChunkedExchange: ~Copyable {
+    private var request: ChunkedRequestSealer?
+    private var response: ChunkedResponseOpener?
+    var gateway: ChunkedRequestOpener
+
+    init(kem: KeyConfiguration.KEM = .x25519, suite: SymmetricSuite = .aes128GCM, maximumChunkSize: Int = Chunk.size) throws {
+        let key = try GatewayKey(id: 7, kem: kem, suites: [suite])
+        let keyring = try GatewayKeyring([key])
+        let chunked = try key.configuration.chunkedRequest(maximumChunkSize: maximumChunkSize)
+        request = .some(chunked.sealer)
+        response = .some(chunked.response)
+        gateway = keyring.chunkedRequestOpener(maximumChunkSize: maximumChunkSize)
+    }
+
+    private static var over: OHTTPError { OHTTPError(.finished, "the test has used this up") }
+
+    mutating func seal(_ bytes: some DataProtocol) throws -> [UInt8] {
+        guard let sealed = try request?.seal(bytes) else { throw Self.over }
+        return sealed
+    }
+
+    mutating func finish(_ bytes: some DataProtocol = [UInt8]()) throws -> [UInt8] {
+        guard let request = request.take() else { throw Self.over }
+        return try request.finish(bytes)
+    }
+
+    /// Gives the gateway the bytes and takes out what it can open.
+    mutating func receive(_ bytes: some DataProtocol) throws -> Data {
+        gateway.append(bytes)
+        var content = Data()
+        while let part = try gateway.next() { content += part }
+        return content
+    }
+
+    /// What seals the response, after a first chunk has come.
+    mutating func answer() throws -> ChunkedResponseSealer {
+        guard let sealer = gateway.takeResponse() else { throw OHTTPError(.finished, "there is no response to seal") }
+        return sealer
+    }
+
+    /// Gives the client the bytes and takes out what it can open.
+    mutating func receiveResponse(_ bytes: some DataProtocol) throws -> Data {
+        response?.append(bytes)
+        var content = Data()
+        while let part = try response?.next() { content += part }
+        return content
+    }
+
+    /// Says to the client that the response has ended.
+    mutating func finishResponse() throws -> Data {
+        guard let response = response.take() else { throw Self.over }
+        return try response.finish()
+    }
+}
+
+@Suite("Messages in chunks")
+struct ChunkedMessageTests {
+    @Test("go both ways with every KEM", arguments: KeyConfiguration.KEM.allCases)
+    func everyKEM(kem: KeyConfiguration.KEM) throws {
+        try roundTrip(ChunkedExchange(kem: kem))
+    }
+
+    @Test("go both ways with every cipher and key derivation", arguments: SymmetricSuite.AEAD.allCases, SymmetricSuite.KDF.allCases)
+    func everySuite(aead: SymmetricSuite.AEAD, kdf: SymmetricSuite.KDF) throws {
+        try roundTrip(ChunkedExchange(suite: SymmetricSuite(kdf: kdf, aead: aead)))
+    }
+
+    private func roundTrip(_ exchange: consuming ChunkedExchange) throws {
+        var exchange = exchange
+        let question = pattern(40_000)
+        var content = try exchange.receive(try exchange.seal(question.prefix(20_000)))
+        content += try exchange.receive(try exchange.finish(question.dropFirst(20_000)))
+        content += try exchange.gateway.finish()
+        #expect(content == Data(question))
+
+        var sealer = try exchange.answer()
+        let answer = pattern(100_000, seed: 2)
+        content = try exchange.receiveResponse(try sealer.seal(answer.prefix(1)))
+        content += try exchange.receiveResponse(try sealer.seal(answer.dropFirst(1)))
+        content += try exchange.receiveResponse(try sealer.finish())
+        content += try exchange.finishResponse()
+        #expect(content == Data(answer))
+    }
+
+    @Test("a first chunk can be opened before the second is sent, and answered before the request is complete")
+    func streams() throws {
+        var exchange = try ChunkedExchange()
+        #expect(throws: OHTTPError.self) { _ = try exchange.answer() }
+        var enc = exchange.gateway.encapsulatedKey
+        #expect(enc == nil)
+        var part = try exchange.receive(try exchange.seal([1, 2, 3]))
+        #expect(part == Data([1, 2, 3]))
+        enc = exchange.gateway.encapsulatedKey
+        #expect(enc?.count == 32)
+        let keyID = exchange.gateway.keyID
+        #expect(keyID == 7)
+        var sealer = try exchange.answer()
+        #expect(throws: OHTTPError.self) { _ = try exchange.answer() }
+        part = try exchange.receiveResponse(try sealer.seal([4, 5]))
+        #expect(part == Data([4, 5]))
+        part = try exchange.receive(try exchange.seal([6]))
+        #expect(part == Data([6]))
+    }
+
+    @Test("content is cut into chunks of 16 KiB, and parts of no bytes make no chunk")
+    func chunkSize() throws {
+        var exchange = try ChunkedExchange()
+        let header = try exchange.seal([UInt8]())
+        #expect(header.count == 7 + 32)
+        let nothing = try exchange.seal([UInt8]())
+        #expect(nothing.isEmpty)
+        let two = try exchange.seal(pattern(Chunk.size + 1))
+        #expect(two.count == 4 + Chunk.size + 16 + 1 + 1 + 16)
+        let last = try exchange.finish(pattern(Chunk.size))
+        #expect(last.count == 1 + Chunk.size + 16)
+    }
+
+    @Test("come through in any split", arguments: 0..<20)
+    func splits(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        var exchange = try ChunkedExchange()
+        let question = pattern(Int.random(in: 0...50_000, using: &random), seed: UInt64(seed))
+        var wire = [UInt8]()
+        var rest = question[...]
+        while !rest.isEmpty, Bool.random(using: &random) {
+            let part = rest.prefix(Int.random(in: 1...20_000, using: &random))
+            wire += try exchange.seal(part)
+            rest = rest.dropFirst(part.count)
+        }
+        wire += try exchange.finish(rest)
+        var content = Data()
+        var left = wire[...]
+        while !left.isEmpty {
+            let part = left.prefix(Int.random(in: 1...(Bool.random(using: &random) ? 3 : 30_000), using: &random))
+            content += try exchange.receive(part)
+            left = left.dropFirst(part.count)
+        }
+        content += try exchange.gateway.finish()
+        #expect(content == Data(question))
+    }
+
+    @Test("a chunk larger than allowed is refused at its length, before its bytes come")
+    func largeChunk() throws {
+        var exchange = try ChunkedExchange(maximumChunkSize: 100)
+        var sealer = try answeredSealer(&exchange)
+        let sealed = try sealer.seal(pattern(101))
+        // The nonce and the two bytes of the length.
+        #expect(throws: OHTTPError(.limitExceeded, "")) { _ = try exchange.receiveResponse(sealed.prefix(18)) }
+    }
+
+    @Test("a final chunk larger than allowed is refused before it has ended")
+    func largeFinalChunk() throws {
+        var exchange = try ChunkedExchange(maximumChunkSize: 100)
+        let sealer = try answeredSealer(&exchange)
+        let sealed = try sealer.finish(pattern(101))
+        #expect(throws: OHTTPError(.limitExceeded, "")) { _ = try exchange.receiveResponse(sealed) }
+    }
+
+    @Test("a length of 2^62-1 is refused at once, on both sides")
+    func lyingLength() throws {
+        let huge = [UInt8](repeating: 0xff, count: 8)
+        var exchange = try ChunkedExchange()
+        _ = try exchange.receive(try exchange.seal([1]))
+        #expect(throws: OHTTPError(.decapsulationFailed, "")) { _ = try exchange.receive(huge) }
+        #expect(throws: OHTTPError(.limitExceeded, "")) { _ = try exchange.receiveResponse(pattern(16) + huge) }
+    }
+
+    @Test("a chunk that is not final and holds nothing is refused")
+    func emptyChunk() throws {
+        var exchange = try ChunkedExchange()
+        #expect(throws: OHTTPError(.malformedChunk, "")) { _ = try exchange.receiveResponse(pattern(16) + [16] + pattern(16)) }
+    }
+
+    private func answeredSealer(_ exchange: inout ChunkedExchange) throws -> ChunkedResponseSealer {
+        _ = try exchange.receive(try exchange.seal([1]))
+        return try exchange.answer()
+    }
+}
