@@ -162,10 +162,16 @@ let package = Package(
             name: "ApproovCLITests",
             dependencies: ["ApproovCLI", "ApproovTesting", "CertificatePinning", crypto, httpTypes],
             swiftSettings: settings),
+        // A process that tests kill while it writes.
+        .executableTarget(
+            name: "configuration-writer",
+            dependencies: ["Approov", "Attestation"],
+            path: "Tests/ConfigurationWriter",
+            swiftSettings: settings),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Approov", "ApproovCLI", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
+                "configuration-writer", "Approov", "ApproovCLI", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
                 "HTTPTransport", crypto, httpTypes, hummingbird, logging, nioCore, nioPosix,
             ],
             swiftSettings: settings),

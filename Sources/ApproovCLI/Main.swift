@@ -52,7 +52,7 @@ enum Main {
             print(text)
             return 0
         }
-        FileHandle.standardError.write(Data((text + "\n").utf8))
+        Console.note(text)
         return code == .validationFailure ? 2 : code.rawValue
     }
 }

@@ -33,16 +33,11 @@ final class ConfigurationKeeper: Sendable {
         self.time = time
         self.logger = logger
         authorityAnchors = try initial.trustRoots.map { try TrustAnchors(pem: $0) } ?? TrustAnchors.system()
-        var begin = try ConfigurationState(initial: initial)
-        var flaw: (any Error)?
-        do {
-            if let restored = try Self.restored(from: store, initial: initial) { begin = restored }
-        } catch {
-            flaw = error
-        }
+        let beginning = Self.beginning(with: store, initial: initial)
+        let begin = try beginning.configuration ?? ConfigurationState(initial: initial)
         let snapshot = try ConfigurationSnapshot(begin.accepted, initial: initial, authorityAnchors: authorityAnchors)
         state = Mutex(State(configuration: begin, snapshot: snapshot))
-        if let flaw { stepOver(flaw) }
+        if let flaw = beginning.flaw { report(flaw) }
         reportDates(begin.accepted)
     }
 
@@ -122,11 +117,11 @@ final class ConfigurationKeeper: Sendable {
         do {
             guard let stored = try Self.restored(from: store, initial: initial) else { return nil }
             return stored.accepted.version > before.accepted.version ? stored : nil
-        } catch let error as AttestationError where error.code == .fileUnreadable {
+        } catch  where Self.isUnreadable(error) {
             // It may be sound and newer than what would be stored over it.
             throw StoreFailure(cause: error)
         } catch {
-            setAside(because: error)
+            report(setAside: error, Result { try store.setAside() })
             return nil
         }
     }
@@ -141,26 +136,59 @@ final class ConfigurationKeeper: Sendable {
         reportDates(configuration.accepted)
     }
 
-    /// Begins without what is stored.
-    private func stepOver(_ flaw: any Error) {
-        guard let error = flaw as? AttestationError, error.code == .fileUnreadable else { return setAside(because: flaw) }
-        // A system short of descriptors or a disk's bad moment says nothing about the file, so the next start finds it in its place.
+    private struct Flaw {
+        let error: any Error
+        /// Whether the file was moved out of the way; nil when it was not to be.
+        let settingAside: Result<Void, any Error>?
+    }
+
+    /// What is stored, or why it does not serve.
+    private static func beginning(
+        with store: any ConfigurationStore, initial: InitialConfiguration
+    ) -> (configuration: ConfigurationState?, flaw: Flaw?) {
+        do {
+            return (try restored(from: store, initial: initial), nil)
+        } catch  where isUnreadable(error) {
+            return (nil, Flaw(error: error, settingAside: nil))
+        } catch {
+            do {
+                return try store.withExclusiveAccess {
+                    // Looked at again: another process may have put a sound one in its place meanwhile, which must not be moved away.
+                    do {
+                        return (try restored(from: store, initial: initial), nil)
+                    } catch  where isUnreadable(error) {
+                        return (nil, Flaw(error: error, settingAside: nil))
+                    } catch {
+                        return (nil, Flaw(error: error, settingAside: Result { try store.setAside() }))
+                    }
+                }
+            } catch let unavailable {
+                return (nil, Flaw(error: error, settingAside: .failure(unavailable)))
+            }
+        }
+    }
+
+    /// Whether the error says nothing about what is stored: a system short of descriptors, or a disk's bad moment.
+    private static func isUnreadable(_ error: any Error) -> Bool { (error as? AttestationError)?.code == .fileUnreadable }
+
+    private func report(_ flaw: Flaw) {
+        if let settingAside = flaw.settingAside { return report(setAside: flaw.error, settingAside) }
         let reported = ApproovError(
             .configurationError, "the stored configuration cannot be read now; it stays where it is, and the initial one serves",
-            cause: error)
+            cause: flaw.error)
         logger.error("stored configuration not read", metadata: ["error": "\(reported)"])
         events.send(.refused(reported))
     }
 
-    private func setAside(because error: any Error) {
-        let reported = ApproovError(.configurationError, "the stored configuration does not verify and was set aside", cause: error)
-        logger.error("stored configuration refused", metadata: ["error": "\(reported)"])
-        events.send(.setAside(reported))
-        do {
-            try store.setAside()
-        } catch {
-            logger.error("stored configuration not set aside", metadata: ["error": "\(error)"])
+    private func report(setAside error: any Error, _ settingAside: Result<Void, any Error>) {
+        let outcome: String
+        switch settingAside {
+        case .success: outcome = "was set aside"
+        case .failure(let obstacle): outcome = "could not be set aside (\(obstacle))"
         }
+        let reported = ApproovError(.configurationError, "the stored configuration does not verify and \(outcome)", cause: error)
+        logger.error("stored configuration refused", metadata: ["error": "\(reported)"])
+        if case .success = settingAside { events.send(.setAside(reported)) } else { events.send(.refused(reported)) }
     }
 
     private func reportDates(_ configuration: DynamicConfiguration) {

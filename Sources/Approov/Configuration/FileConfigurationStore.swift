@@ -32,6 +32,8 @@ public struct FileConfigurationStore: ConfigurationStore {
 
     /// Replaces the file.
     ///
+    /// Where several processes share the folder, it is called from within ``withExclusiveAccess(_:)``.
+    ///
     /// - Throws: `AttestationError` `fileWriteFailed`; what was there is still there.
     public func store(_ bytes: [UInt8]) throws {
         try PrivateFile.makeFolder(path: directory.path(percentEncoded: false))
@@ -67,6 +69,8 @@ public struct FileConfigurationStore: ConfigurationStore {
             }
             usleep(2_000)
         }
+        // Whoever was killed while it wrote left a file behind; under the lock nobody else writes.
+        file.removeLeftovers(unchangedFor: 0)
         return try body()
     }
 }

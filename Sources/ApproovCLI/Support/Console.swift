@@ -22,23 +22,36 @@ enum Console {
     /// One line on standard error.
     static func error(_ message: String) {
         let line = message.split(whereSeparator: \.isNewline).joined(separator: " ")
-        FileHandle.standardError.write(Data("approov: \(line)\n".utf8))
+        note("approov: \(line)")
     }
 
     /// A remark on standard error that is no error.
     static func note(_ message: String) {
-        FileHandle.standardError.write(Data("\(message)\n".utf8))
+        // Where that is closed or full there is nobody left to tell.
+        try? FileHandle.standardError.write(contentsOf: Data("\(message)\n".utf8))
     }
 
     /// One line on standard output, flushed at once: whoever waits for it reads a pipe.
     static func line(_ text: String) {
-        FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+        result(Data("\(text)\n".utf8))
     }
 
     /// One JSON value on one line of standard output.
     static func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        FileHandle.standardOutput.write(try encoder.encode(value) + Data("\n".utf8))
+        result(try encoder.encode(value) + Data("\n".utf8))
+    }
+
+    /// Writes to standard output, or ends the program with 1: a result that nobody can read must not look like success.
+    private static func result(_ data: Data) {
+        do {
+            try FileHandle.standardOutput.write(contentsOf: data)
+        } catch {
+            // A reader that has seen enough, as in `approov api -list | head -1`, is told nothing.
+            let isClosedPipe = ((error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError)?.code == Int(EPIPE)
+            if !isClosedPipe { Console.error("standard output cannot be written: \(error.localizedDescription)") }
+            exit(1)
+        }
     }
 }

@@ -69,6 +69,33 @@ extension AuthorityStore {
         }
     }
 
+    /// The epoch: how often the account's versions have begun anew; 1 at first.
+    public var configurationEpoch: Int64 { snapshot.epoch }
+
+    /// Begins the account's configurations anew: a higher epoch, a new key that signs them, version 1.
+    ///
+    /// For a key that was stolen, a version that ran away, or a store that came back from an old backup. Running apps take nothing up
+    /// any more, and keep the pins they have, until they are given the new initial configuration.
+    /// - Parameter epoch: the new epoch; nil for the next one. Higher than any that was in use before the backup
+    /// - Throws: `ServerError.invalidConfiguration` for an epoch that is not higher than the one in force or is beyond 2^53; `.storeUnusable`
+    public func startEpoch(_ epoch: Int64? = nil) async throws {
+        let key = P256.Signing.PrivateKey()
+        let now = now
+        let lifetime = configurationLifetime
+        try await change { database in
+            let current = try Int64.fetchOne(database, sql: "SELECT epoch FROM account") ?? 0
+            let next = epoch ?? current + 1
+            guard next > current, next < 1 << 53 else {
+                throw ServerError(
+                    code: .invalidConfiguration, message: "epoch \(next) does not follow \(current): name a higher one, below 2^53")
+            }
+            // Of the old epoch no client of the new one can use anything, key changes included.
+            try database.execute(sql: "DELETE FROM configuration")
+            try database.execute(sql: "UPDATE account SET epoch = ?, configurationKey = ?", arguments: [next, key.rawRepresentation])
+            try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime)
+        }
+    }
+
     /// Signs the next version when half of the newest one's life is over.
     /// - Returns: whether it did
     @discardableResult

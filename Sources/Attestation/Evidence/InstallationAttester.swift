@@ -79,6 +79,8 @@ enum InstallationKey {
     static func load(in folder: URL) throws(AttestationError) -> P256.Signing.PrivateKey {
         try PrivateFile.makeFolder(path: folder.path(percentEncoded: false))
         let file = PrivateFile(folder.appending(path: keyFile))
+        // A killed start must not leave a private key lying about; a minute is more than a start that goes on needs.
+        file.removeLeftovers(unchangedFor: 60)
         var stored = try read(file)
         if stored == nil { stored = try make(file) }
         guard let key = stored else { throw AttestationError(.fileMissing, "\(file.path) was removed while it was read: start again") }

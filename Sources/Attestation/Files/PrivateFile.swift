@@ -3,6 +3,9 @@ import Glibc
 
 /// A file that belongs to this process's user alone: mode 0600, replaced as a whole, never followed through a symbolic link.
 public struct PrivateFile: Sendable {
+    /// How the names of files end that are not finished yet.
+    static let temporarySuffix = ".tmp"
+
     /// Where the file is.
     public let path: String
     /// The system's calls, so that a test can make them fail.
@@ -124,7 +127,7 @@ public struct PrivateFile: Sendable {
     }
 
     private func writeTemporary(_ content: [UInt8]) throws(AttestationError) -> String {
-        let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
+        let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36))\(Self.temporarySuffix)"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw refusal(.fileWriteFailed, "cannot be written: check that its folder exists and may be written to", errno)

@@ -160,6 +160,25 @@ struct AdministrationTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path("config")))
     }
 
+    @Test("the key that signs configurations is rotated, and a new epoch begun, only when that is confirmed")
+    func configurationKey() async throws {
+        func state(_ arguments: String...) async throws -> [String: Int]? {
+            let run = try await Approov.run(["sdk"] + arguments + ["--json", "--data", data])
+            #expect(run.exitCode == 0, "\(run.errors)")
+            return try run.json() as? [String: Int]
+        }
+        let rotated = try #require(try await state("-rotateConfigKey"))
+        #expect(rotated["epoch"] == 1 && rotated["configurationVersion"] ?? 0 > 2)
+        let refused = try await approov("sdk", "-newEpoch")
+        #expect(refused.exitCode == 2 && refused.errors.contains("--yes"))
+        #expect(try await state("-newEpoch", "--yes") == ["epoch": 2, "configurationVersion": 1])
+        #expect(try await state("-newEpoch", "--epoch", "9", "--yes") == ["epoch": 9, "configurationVersion": 1])
+        let backwards = try await approov("sdk", "-newEpoch", "--epoch", "9", "--yes")
+        #expect(backwards.exitCode == 1 && backwards.errors.contains("name a higher one"))
+        #expect(try await approov("sdk").exitCode == 2)
+        #expect(try await approov("sdk", "-rotateConfigKey", "--yes").exitCode == 2)
+    }
+
     @Test("a store that cannot be made is an error that names the folder")
     func noStore() async throws {
         let file = try folder.write("", to: "file")

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite("Usage of the command line", .timeLimit(.minutes(1)))
@@ -14,6 +15,7 @@ struct UsageTests {
             ["serve", "--public-url", "http://a.test"], ["serve", "--demo", "--listen", "0.0.0.0:0"], ["secret"],
             ["secret", "-get", "hex"], ["token"], ["token", "-check", "a", "-type", "valid"], ["keyset", "-add", "ES256"],
             ["keyset", "-add", "none", "-kid", "k"], ["policy", "-setRejectionReasons", "maybe"], ["registration"], ["sdk"],
+            ["sdk", "-newEpoch"], ["sdk", "-rotateConfigKey", "-newEpoch", "--yes"], ["sdk", "-getConfig", "f", "--epoch", "2"],
         ])
     func wrongUsage(arguments: [String]) async throws {
         let run = try await Approov.run(arguments)
@@ -39,5 +41,24 @@ struct UsageTests {
         let run = try await Approov.run()
         #expect(run.exitCode == 0)
         #expect(run.output.contains("SUBCOMMANDS:"))
+    }
+
+    @Test("output that cannot be written is an error, and one that nobody reads to its end is silent; neither is a crash")
+    func outputIsGone() async throws {
+        let folder = try TemporaryFolder()
+        func run(to output: FileHandle) async throws -> (code: Int32, reason: Process.TerminationReason, errors: String) {
+            let errors = try folder.file("err")
+            let process = try Approov.start(["secret", "-get", "base64", "--data", folder.path("data")], output: output, errors: errors)
+            while process.isRunning { try await Task.sleep(for: .milliseconds(2)) }
+            return (process.terminationStatus, process.terminationReason, try folder.text("err"))
+        }
+        let full = try await run(to: try #require(FileHandle(forWritingAtPath: "/dev/full")))
+        #expect(full.code == 1 && full.reason == .exit)
+        #expect(full.errors.hasPrefix("approov: standard output cannot be written"))
+        let pipe = Pipe()
+        try pipe.fileHandleForReading.close()
+        let closed = try await run(to: pipe.fileHandleForWriting)
+        #expect(closed.code == 1 && closed.reason == .exit)
+        #expect(closed.errors.isEmpty, "\(closed.errors)")
     }
 }

@@ -1,5 +1,6 @@
 import ApproovTesting
 import Attestation
+import Crypto
 import Foundation
 import Testing
 
@@ -106,5 +107,43 @@ import Testing
         #expect(account.store.snapshot.configurations(since: version).isEmpty)
         #expect(account.store.snapshot.configurations(since: version + 100).isEmpty)
         #expect(account.store.snapshot.configurations(since: 0).count == 1)
+    }
+
+    @Test("a new epoch begins at version 1 with another key; its initial configuration takes an app over, nothing else does")
+    func newEpoch() async throws {
+        let account = try await TestAccount()
+        let old = try await initial(account)
+        try await account.store.rotateConfigurationKey()
+        let key = account.store.snapshot.configurationKey.rawRepresentation
+        try await account.store.startEpoch()
+        #expect(account.store.configurationEpoch == 2 && account.store.configurationVersion == 1)
+        #expect(account.store.snapshot.configurationKey.rawRepresentation != key)
+        #expect(account.store.hosts.map(\.name) == [TestAccount.host])
+        let list = account.store.snapshot.configurations(since: 0)
+        #expect(list.count == 1)
+        // An app of the old epoch takes nothing up and keeps what it has.
+        let before = try ConfigurationState(initial: old)
+        #expect(throws: AttestationError.self) { try before.accepting(list, now: account.clock.date) }
+        // With the new initial configuration it sets aside what it stored, even a runaway version, and follows the next change.
+        let renewed = try await initial(account)
+        #expect(renewed.epoch == 2)
+        let error = #expect(throws: AttestationError.self) {
+            try ConfigurationState(initial: renewed, restoring: old.configuration.serialized)
+        }
+        #expect(error?.code == .unknownSigner)
+        let state = try ConfigurationState(initial: renewed)
+        try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        let next = try state.accepting(account.store.snapshot.configurations(since: 1), now: account.clock.date)
+        #expect(next.accepted.version == 2 && next.accepted.epoch == 2 && next.accepted.hosts.count == 2)
+    }
+
+    @Test("an epoch only grows, and stays below 2^53", arguments: [0, 1, -1, 1 << 53, Int64.max] as [Int64])
+    func epochOnlyGrows(epoch: Int64) async throws {
+        let account = try await TestAccount()
+        let version = account.store.configurationVersion
+        await refuses(.invalidConfiguration) { try await account.store.startEpoch(epoch) }
+        #expect(account.store.configurationEpoch == 1 && account.store.configurationVersion == version)
+        try await account.store.startEpoch(41)
+        #expect(account.store.configurationEpoch == 41)
     }
 }

@@ -211,8 +211,45 @@ import Testing
         #expect(store.storeCount == 1)
     }
 
-    @Test("two processes that update one folder a thousand times: every read verifies, the highest version wins")
-    func twoProcesses() async throws {
+    /// A store into which another process puts a sound configuration just before this one gets the lock.
+    private struct RacingStore: ConfigurationStore {
+        let base: MemoryStore
+        let sound: [UInt8]?
+        var lockFailure: CocoaError?
+
+        func read() throws -> [UInt8]? { try base.read() }
+        func store(_ bytes: [UInt8]) throws { try base.store(bytes) }
+        func setAside() throws { try base.setAside() }
+        func withExclusiveAccess<Result>(_ body: () throws -> Result) throws -> Result {
+            if let lockFailure { throw lockFailure }
+            if let sound { base.bytes = sound }
+            return try body()
+        }
+    }
+
+    @Test("a stored configuration that does not verify is looked at again under the lock before it is set aside")
+    func repairedMeanwhile() async throws {
+        let good = MemoryStore()
+        _ = await (try keeper(good)).offer([try version(7)])
+        let store = MemoryStore(Array("damaged".utf8))
+        #expect(try keeper(RacingStore(base: store, sound: good.bytes)).current.configuration.version == 7)
+        #expect(store.setAsideCount == 0)
+    }
+
+    @Test("without the lock nothing is moved away: another process may be writing a sound one")
+    func lockedAtStart() async throws {
+        let store = MemoryStore(Array("damaged".utf8))
+        let keeper = try keeper(RacingStore(base: store, sound: nil, lockFailure: CocoaError(.fileLocking)))
+        #expect(keeper.current.configuration.version == 1)
+        #expect(store.setAsideCount == 0)
+        guard case .refused = await firstEvent(of: keeper) else {
+            Issue.record("no event")
+            return
+        }
+    }
+
+    @Test("two keepers that update one folder two hundred times: every read verifies, the highest version wins")
+    func twoKeepers() async throws {
         let folder = try TemporaryFolder()
         let store = FileConfigurationStore(directory: folder.url)
         let keepers = [try keeper(store), try keeper(FileConfigurationStore(directory: folder.url))]

@@ -70,6 +70,16 @@ import Testing
         #expect(throws: (any Error).self) { try store.store([1]) }
     }
 
+    @Test("what a killed writer left behind is gone after the next update")
+    func leftovers() async throws {
+        let leftover = folder.path("approov-dynamic.json.abc123.tmp")
+        #expect(FileManager.default.createFile(atPath: leftover, contents: Data("half a configurat".utf8)))
+        #expect(try service().configuration.version == 1)
+        try store.withExclusiveAccess { try store.store([1]) }
+        #expect(!FileManager.default.fileExists(atPath: leftover))
+        #expect(try store.read() == [1])
+    }
+
     @Test("one process at a time has the lock")
     func lock() async throws {
         let store = store

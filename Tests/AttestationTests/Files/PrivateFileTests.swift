@@ -234,6 +234,24 @@ import Testing
         #expect(try folder.names == ["file"])
     }
 
+    @Test("what killed writers left behind is removed, and nothing else")
+    func leftovers() throws {
+        let others = [
+            "file", "file.backup.tmp.old", "file.with-minus.tmp", "other.abc123.tmp", "file.abc123.tmp.keep", "file..tmp", "filex.abc.tmp",
+        ]
+        for name in others + ["file.abc123.tmp", "file.0.tmp"] {
+            #expect(FileManager.default.createFile(atPath: folder.path(name), contents: nil))
+        }
+        try FileManager.default.createDirectory(atPath: folder.path("file.f01der.tmp"), withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(atPath: folder.path("file.11nk.tmp"), withDestinationPath: folder.path("file"))
+        let all = try folder.names
+        file.removeLeftovers(unchangedFor: 60)
+        #expect(try folder.names == all)
+        file.removeLeftovers(unchangedFor: 0)
+        #expect(try folder.names == all.filter { $0 != "file.abc123.tmp" && $0 != "file.0.tmp" })
+        PrivateFile(path: "/proc/none/file").removeLeftovers(unchangedFor: 0)
+    }
+
     @Test("a file is set aside, in the place of an earlier one; without a file nothing happens")
     func setAside() throws {
         try file.setAside(suffix: ".refused")

@@ -1,0 +1,24 @@
+public import Foundation
+import Glibc
+
+extension PrivateFile {
+    /// Removes the temporary files that writers of this file left behind because they were killed; what cannot be removed stays.
+    ///
+    /// - Parameter age: How long nobody has written to them at least. Zero only where a lock keeps other writers away.
+    public func removeLeftovers(unchangedFor age: TimeInterval) {
+        guard let slash = path.lastIndex(of: "/") else { return }
+        let folder = String(path[...slash])
+        let prefix = path[path.index(after: slash)...] + "."
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return }
+        for name in names where name.hasPrefix(prefix) && name.hasSuffix(Self.temporarySuffix) {
+            // Just the names that are made here: approov-dynamic.json.backup.tmp is somebody else's.
+            let middle = name.dropFirst(prefix.count).dropLast(Self.temporarySuffix.count)
+            guard UInt64(middle, radix: 36) != nil else { continue }
+            var status = stat()
+            guard lstat(folder + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+                Date().timeIntervalSince1970 - TimeInterval(status.st_mtim.tv_sec) >= age
+            else { continue }
+            unlink(folder + name)
+        }
+    }
+}

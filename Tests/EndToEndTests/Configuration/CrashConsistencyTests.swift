@@ -1,0 +1,171 @@
+import Approov
+import ApproovTesting
+import Attestation
+import Foundation
+import Testing
+
+/// strace, which kills a program at a system call of one's choice, or makes the call fail.
+private enum Strace {
+    static let path = "/usr/bin/strace"
+
+    /// Whether it is installed and may trace: containers often forbid it.
+    static let works: Bool = {
+        let process = Process()
+        process.executableURL = URL(filePath: path)
+        process.arguments = ["-o", "/dev/null", "/bin/true"]
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
+    /// A system call of the writer after it said that it is ready.
+    struct Call {
+        let name: String
+        /// Which one of that name it is, counted from the program's start: what `when=` means.
+        let number: Int
+        let line: String
+    }
+
+    static let calls = "openat,write,fsync,rename,renameat,close"
+
+    /// What the writer asks of the system while it stores.
+    static func record(_ files: WriterFiles, _ command: [String]) async throws -> [Call] {
+        let trace = files.folder.file("trace").path(percentEncoded: false)
+        let run = try await ProgramRun.run([path, "-y", "-o", trace, "-e", "trace=\(calls)"] + command)
+        try #require(run.exitCode == 0, "\(run.errors)")
+        var counts: [String: Int] = [:]
+        var found: [Call] = []
+        var isReady = false
+        for line in try files.folder.text("trace").split(separator: "\n") {
+            guard let parenthesis = line.firstIndex(of: "(") else { continue }
+            let name = String(line[..<parenthesis])
+            counts[name, default: 0] += 1
+            if isReady { found.append(Call(name: name, number: counts[name, default: 0], line: String(line))) }
+            if line.contains("\"ready\\n\"") { isReady = true }
+        }
+        return found
+    }
+
+    static func inject(_ what: String, at call: Call, _ command: [String]) async throws -> ProgramRun {
+        try await ProgramRun.run(
+            [path, "-o", "/dev/null", "-e", "trace=\(calls)", "-e", "inject=\(call.name):\(what):when=\(call.number)"] + command)
+    }
+}
+
+@Suite("A configuration that is interrupted while it is stored", .serialized)
+struct CrashConsistencyTests {
+    /// Version 2 is stored, and version 3 about to be.
+    private func prepared() async throws -> (files: WriterFiles, command: [String]) {
+        let files = try WriterFiles()
+        let run = try await ProgramRun.run(
+            [ProgramRun.writer, files.state.path(percentEncoded: false), files.initialPath, files.candidates([2])])
+        #expect(run.stored == [2], "\(run.errors)")
+        return (files, [ProgramRun.writer, files.state.path(percentEncoded: false), files.initialPath, try files.candidates([3])])
+    }
+
+    /// What the next start of an app has in force, and what it had to set aside.
+    private func restarted(_ files: WriterFiles) throws -> Int64 {
+        let service = try ApproovService(
+            configuration: ApproovConfiguration(files.initial), stateDirectory: files.folder.file("installation"),
+            attester: ScriptedAttester(), store: FileConfigurationStore(directory: files.state),
+            transport: InProcessTransport(status: 500))
+        return service.configuration.version
+    }
+
+    private func putBack(_ bytes: [UInt8], in files: WriterFiles) throws {
+        for name in try files.names() { try FileManager.default.removeItem(at: files.state.appending(path: name)) }
+        try PrivateFile(path: files.dynamic).write(bytes)
+    }
+
+    @Test(
+        "killed at every open, write, fsync, rename and close it is wholly the old or wholly the new one, and the next update goes through",
+        .enabled(if: Strace.works, "strace is not installed or may not trace here: nothing was killed"))
+    func killed() async throws {
+        let (files, command) = try await prepared()
+        let old = try #require(try PrivateFile(path: files.dynamic).read(upTo: 1 << 20))
+        let calls = try await Strace.record(files, command)
+        let new = try #require(try PrivateFile(path: files.dynamic).read(upTo: 1 << 20))
+        #expect(try files.storedVersion() == 3)
+        for name in ["openat", "write", "fsync", "close"] { #expect(calls.contains { $0.name == name }, "no \(name)") }
+        let next = [ProgramRun.writer, files.state.path(percentEncoded: false), files.initialPath, try files.candidates([4])]
+        var versions: Set<Int64> = []
+        for call in calls {
+            try putBack(old, in: files)
+            let run = try await Strace.inject("signal=SIGKILL", at: call, command)
+            #expect(run.isKilled || run.exitCode == 128 + SIGKILL, "not killed at \(call.line): \(run.exitCode)")
+            #expect(run.output.hasPrefix("ready"))
+            let stored = try PrivateFile(path: files.dynamic).read(upTo: 1 << 20)
+            #expect(stored == old || stored == new, "neither old nor new after \(call.line)")
+            if !run.stored.isEmpty { #expect(stored == new) }
+            versions.insert(try restarted(files))
+            #expect(try await ProgramRun.run(next).stored == [4], "no update after \(call.line)")
+            #expect(try files.names() == ["approov-dynamic.json", "approov-dynamic.lock"], "left behind after \(call.line)")
+        }
+        #expect(versions == [2, 3])
+    }
+
+    @Test(
+        "when any of these calls fails, the file is wholly the old or wholly the new one, and the next update goes through",
+        .enabled(if: Strace.works, "strace is not installed or may not trace here: nothing was made to fail"),
+        arguments: ["ENOSPC", "EIO", "EACCES"])
+    func failing(error: String) async throws {
+        let (files, command) = try await prepared()
+        let old = try #require(try PrivateFile(path: files.dynamic).read(upTo: 1 << 20))
+        let calls = try await Strace.record(files, command)
+        let new = try #require(try PrivateFile(path: files.dynamic).read(upTo: 1 << 20))
+        var reported = 0
+        for call in calls {
+            try putBack(old, in: files)
+            let run = try await Strace.inject("error=\(error)", at: call, command)
+            #expect(!run.isKilled, "\(call.line)")
+            let stored = try PrivateFile(path: files.dynamic).read(upTo: 1 << 20)
+            #expect(stored == old || stored == new, "neither old nor new after \(call.line)")
+            // What was said to be stored is; what is not stored was said not to be.
+            if stored == old {
+                #expect(run.exitCode == 1 && !run.errors.isEmpty, "silent after \(call.line)")
+                reported += 1
+            }
+            #expect(try restarted(files) == (stored == old ? 2 : 3))
+            #expect(try await ProgramRun.run(command).exitCode == 0)
+            #expect(try files.storedVersion() == 3)
+        }
+        #expect(reported >= 4)
+    }
+
+    @Test(
+        "the bytes are on the disk before the name is, and the name before it is said to be stored",
+        .enabled(if: Strace.works, "strace is not installed or may not trace here: the order was not seen"))
+    func order() async throws {
+        let (files, command) = try await prepared()
+        let lines = try await Strace.record(files, command).map(\.line)
+        func first(_ what: String, after start: Int = 0, where matches: (String) -> Bool) throws -> Int {
+            try #require(lines.indices.first { $0 >= start && matches(lines[$0]) }, "\(what): \(lines.joined(separator: "\n"))")
+        }
+        let written = try first("write") { $0.hasPrefix("write(") && $0.contains(".tmp>") }
+        let synced = try first("fsync", after: written) { $0.hasPrefix("fsync(") && $0.contains(".tmp>") }
+        let closed = try first("close", after: synced) { $0.hasPrefix("close(") && $0.contains(".tmp>") }
+        let renamed = try first("rename", after: closed) { $0.hasPrefix("rename") && $0.contains(".tmp\"") }
+        let folder = try first("fsync of the folder", after: renamed) { $0.hasPrefix("fsync(") && $0.contains("/state>") }
+        _ = try first("said", after: folder) { $0.contains("stored 3") }
+    }
+
+    @Test("killed at fifty random moments it never goes back and always verifies")
+    func randomKills() async throws {
+        let files = try WriterFiles()
+        var highest: Int64 = 1
+        for _ in 0..<50 {
+            let run = try await ProgramRun.run(
+                [
+                    ProgramRun.writer, files.state.path(percentEncoded: false), files.initialPath,
+                    files.candidates((highest + 1)...(highest + 12), hosts: 2),
+                ], killedAfter: .milliseconds(Int.random(in: 0...50)))
+            let stored = try files.storedVersion() ?? 1
+            #expect(stored >= run.stored.last ?? highest)
+            highest = stored
+        }
+        #expect(highest > 20)
+        let temporary = try files.names().filter { $0.hasSuffix(".tmp") }
+        #expect(temporary.count <= 1, "only the last one killed can have left something behind: \(temporary)")
+    }
+}

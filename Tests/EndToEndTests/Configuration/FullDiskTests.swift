@@ -1,0 +1,89 @@
+import ApproovServer
+import Attestation
+import Foundation
+import Testing
+
+/// A file system of a megabyte in a mount namespace of its own, which goes with the command that runs in it.
+private enum SmallDisk {
+    /// Whether this user may mount one.
+    static let isAvailable: Bool = {
+        guard geteuid() == 0 else { return false }
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/unshare")
+        process.arguments = ["-m", "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "/mnt"]
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
+    /// Runs a shell script with the disk mounted at `folder`.
+    ///
+    /// In it, `fill` takes what is free, and `free` gives it back.
+    static func run(_ script: String, at folder: URL, size: String, arguments: [String]) async throws -> ProgramRun {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let path = folder.path(percentEncoded: false)
+        let prelude = """
+            set -u; D=\(path); mount -t tmpfs -o size=\(size),mode=0700 tmpfs "$D" || exit 99
+            fill() { dd if=/dev/zero of="$D/filler" bs=4k 2>/dev/null; true; }
+            free() { rm -f "$D/filler"; }
+
+            """
+        return try await ProgramRun.run(["/usr/bin/unshare", "-m", "/bin/sh", "-c", prelude + script, "sh"] + arguments)
+    }
+}
+
+@Suite("A disk that is really full")
+struct FullDiskTests {
+    @Test(
+        "keeps the old configuration as it was, says so, and takes the new one once there is room",
+        .enabled(if: SmallDisk.isAvailable, "only root may mount a small disk: no disk was filled"))
+    func configuration() async throws {
+        let files = try WriterFiles()
+        let run = try await SmallDisk.run(
+            """
+            "$1" "$D" "$2" "$3" || exit 1
+            cp "$D/approov-dynamic.json" "$5/before"
+            fill
+            "$1" "$D" "$2" "$4" && exit 2
+            cmp "$D/approov-dynamic.json" "$5/before" || exit 3
+            ls "$D" | grep -q tmp && exit 4
+            free
+            "$1" "$D" "$2" "$4" || exit 5
+            cmp -s "$D/approov-dynamic.json" "$5/before" && exit 6
+            exit 0
+            """, at: files.state, size: "64k",
+            arguments: [
+                ProgramRun.writer, files.initialPath, try files.candidates([2]), try files.candidates([3]),
+                files.folder.url.path(percentEncoded: false),
+            ])
+        #expect(run.exitCode == 0, "step \(run.exitCode): \(run.errors)")
+        #expect(run.stored == [2, 3])
+        #expect(run.errors.contains("No space left on device") && run.errors.contains("what was there is still there"), "\(run.errors)")
+    }
+
+    @Test(
+        "keeps the authority's store as it was, says so, and takes the change once there is room",
+        .enabled(if: SmallDisk.isAvailable, "only root may mount a small disk: no disk was filled"))
+    func authorityStore() async throws {
+        let folder = try TemporaryFolder()
+        let pins = [1, 2].map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }
+        let run = try await SmallDisk.run(
+            """
+            "$1" api -add one.test -pin "$2" -pin "$3" --data "$D/data" || exit 1
+            fill
+            for i in 1 2 3; do "$1" api -add two.test -pin "$2" -pin "$3" --data "$D/data" && exit 2; done
+            free
+            "$1" api -list --data "$D/data" > "$4/list" || exit 3
+            grep -q one.test "$4/list" || exit 4
+            grep -q two.test "$4/list" && exit 5
+            "$1" api -add two.test -pin "$2" -pin "$3" --data "$D/data" || exit 6
+            "$1" api -list --data "$D/data" | grep -q two.test || exit 7
+            exit 0
+            """, at: folder.file("disk"), size: "1m",
+            arguments: [ApproovProcess.executable.path(percentEncoded: false), pins[0], pins[1], folder.url.path(percentEncoded: false)])
+        #expect(run.exitCode == 0, "step \(run.exitCode): \(run.errors)")
+        let lines = run.errors.split(separator: "\n")
+        #expect(lines.count == 3 && lines.allSatisfy { $0.contains("check the disk") }, "\(lines)")
+    }
+}
