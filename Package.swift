@@ -39,6 +39,7 @@ let package = Package(
     name: "approov-swift",
     products: [
         .library(name: "Approov", targets: ["Approov"]),
+        .library(name: "ApproovRelay", targets: ["ApproovRelay"]),
         .library(name: "ApproovServer", targets: ["ApproovServer"]),
         .library(name: "ApproovTokens", targets: ["ApproovTokens"]),
         .library(name: "ApproovTesting", targets: ["ApproovTesting"]),
@@ -78,6 +79,13 @@ let package = Package(
             dependencies: ["CertificatePinning", "CLibCurl", "COpenSSL", deque, httpTypes],
             swiftSettings: settings),
         .target(name: "OHTTP", dependencies: [crypto, httpTypes], swiftSettings: settings),
+        .target(
+            name: "HTTPListener",
+            dependencies: [
+                "CertificatePinning", httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, lifecycle, logging, nioCore, nioHTTP1,
+                nioHTTP2, nioSSL,
+            ],
+            swiftSettings: settings),
         .target(name: "Attestation", dependencies: ["CJansson", crypto, logging], swiftSettings: settings),
         .target(
             name: "ApproovTokens",
@@ -92,9 +100,15 @@ let package = Package(
         .target(
             name: "ApproovServer",
             dependencies: [
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", asn1, crypto, cryptoExtras, grdb, httpTypes,
-                hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging, metrics, nioCore, nioHTTP1,
-                nioHTTP2, nioPosix, nioSSL, x509,
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPListener", "HTTPTransport", asn1, crypto, cryptoExtras, grdb,
+                httpTypes, hummingbird, lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, x509,
+            ],
+            swiftSettings: settings),
+        // Without OHTTP, and without anything that depends on it: the relay cannot read what it forwards.
+        .target(
+            name: "ApproovRelay",
+            dependencies: [
+                "CertificatePinning", "HTTPListener", "HTTPTransport", httpTypes, hummingbird, lifecycle, logging, metrics, nioCore, nioSSL,
             ],
             swiftSettings: settings),
         .target(
@@ -108,7 +122,7 @@ let package = Package(
         .executableTarget(
             name: "ApproovCLI",
             dependencies: [
-                "Approov", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
+                "Approov", "ApproovRelay", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
                 "HTTPTransport", argumentParser, crypto, httpTypes, hummingbird, lifecycle, logging, unixSignals,
             ],
             exclude: ["Resources/README.txt"],
@@ -132,6 +146,16 @@ let package = Package(
             dependencies: ["ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPTransport", httpTypes, nioCore, nioSSL],
             swiftSettings: settings),
         .testTarget(name: "OHTTPTests", dependencies: ["OHTTP", crypto, httpTypes], swiftSettings: settings),
+        .testTarget(
+            name: "HTTPListenerTests",
+            dependencies: ["HTTPListener", httpTypes, hummingbird, nioCore, nioEmbedded, nioHTTP2],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ApproovRelayTests",
+            dependencies: [
+                "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPTransport", httpTypes, lifecycle, logging,
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "AttestationTests",
             dependencies: ["ApproovTesting", "Attestation", crypto],

@@ -1,9 +1,8 @@
 public import Attestation
 internal import CertificatePinning
 public import Foundation
-internal import Hummingbird
+internal import HTTPListener
 public import Logging
-internal import NIOCore
 public import ServiceLifecycle
 
 /// The authority: hands out challenges, judges evidence, issues tokens and signed configurations.
@@ -48,8 +47,6 @@ public struct Authority: Service {
     public func run() async throws {
         let listener = try await AuthorityListener(configuration, store: store)
         try AuthorityRules.check(pins: listener.pins, configuration)
-        let table = ConnectionTable(
-            idleTimeout: configuration.limits.idleTimeout, requestTimeout: configuration.limits.requestTimeout)
         let audience = PublicAudience()
         let desk = AttestationDesk(
             store: store, time: time, tokenLifetime: Int64(configuration.tokenLifetime), audience: audience, metrics: AuthorityMetrics())
@@ -57,31 +54,25 @@ public struct Authority: Service {
             AddressRateLimiter(perMinute: $0, capacity: configuration.limits.rememberedAddresses)
         }
         let routes = AuthorityRoutes(desk: desk, limiter: limiter, limits: configuration.limits)
-        let application = Application(
-            router: routes.router(), server: listener.builder(limits: configuration.limits, table: table),
-            configuration: ApplicationConfiguration(
-                address: .hostname(configuration.host, port: configuration.port),
-                availableConnectionsDelegate: .maximum(configuration.limits.connections, logger: logger)),
-            onServerRunning: { channel in await announce(channel, listener: listener, audience: audience) }, logger: logger)
-        let upkeep = AuthorityUpkeep(
-            store: store, table: table, renewal: listener.renewal, drain: configuration.limits.drain, logger: logger)
+        let upkeep = AuthorityUpkeep(store: store, renewal: listener.renewal, logger: logger)
+        let server = HTTPListener(
+            address: ListenerAddress(host: configuration.host, port: configuration.port, tls: listener.tls),
+            limits: configuration.limits.ofListener)
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await upkeep.run() }
-            group.addTask { await upkeep.drainOnShutdown() }
             do {
-                try await application.run()
-            } catch let error as IOError {
-                throw ServerError(
-                    code: .invalidConfiguration,
-                    message: "cannot listen on \(configuration.host) port \(configuration.port); is another server running there?",
-                    cause: error)
+                try await server.run(router: routes.router(), logger: logger) { port in
+                    await announce(port: port, listener: listener, audience: audience)
+                }
+            } catch let error as HTTPListener.CannotListen {
+                throw ServerError(code: .invalidConfiguration, message: error.message, cause: error.cause)
             }
             group.cancelAll()
         }
     }
 
-    private func announce(_ channel: any Channel, listener: AuthorityListener, audience: PublicAudience) async {
-        guard let url = AuthorityRules.publicURL(configuration, port: channel.localAddress?.port ?? configuration.port) else { return }
+    private func announce(port: Int, listener: AuthorityListener, audience: PublicAudience) async {
+        guard let url = AuthorityRules.publicURL(configuration, port: port) else { return }
         audience.set(AudienceName(url.absoluteString))
         do {
             if !listener.pins.isEmpty {

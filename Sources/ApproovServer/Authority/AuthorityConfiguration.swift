@@ -1,4 +1,5 @@
 public import Foundation
+internal import HTTPListener
 
 /// How an authority is served.
 public struct AuthorityConfiguration: Sendable {
@@ -79,5 +80,14 @@ public struct AuthorityConfiguration: Sendable {
         self.tokenLifetime = tokenLifetime
         self.attestationsPerMinute = attestationsPerMinute
         self.limits = limits
+    }
+}
+
+extension AuthorityConfiguration.Limits {
+    /// Those that hold for every request.
+    var ofListener: ListenerLimits {
+        ListenerLimits(
+            headerBytes: headerBytes, headerFields: headerFields, connections: connections, idleTimeout: idleTimeout,
+            requestTimeout: requestTimeout, drain: drain)
     }
 }

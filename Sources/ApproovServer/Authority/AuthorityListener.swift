@@ -1,12 +1,9 @@
 internal import CertificatePinning
 internal import Foundation
-internal import Hummingbird
-internal import HummingbirdCore
-internal import HummingbirdHTTP2
-internal import NIOCore
+internal import HTTPListener
 internal import NIOSSL
 
-/// How the authority listens: the certificate, the protocols, and the pins that follow from them.
+/// What the authority listens with: the certificate, and the pins that follow from it.
 struct AuthorityListener: Sendable {
     /// Nil for plain http.
     let tls: TLSConfiguration?
@@ -49,36 +46,27 @@ struct AuthorityListener: Sendable {
         }
     }
 
-    /// The protocols: HTTP/1.1 and HTTP/2 over TLS, or HTTP/1.1 in the clear.
-    func builder(limits: AuthorityConfiguration.Limits, table: ConnectionTable) -> HTTPServerBuilder {
-        let stream = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [EndStreamInstaller()],
-            httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes, maxHeaderFieldCount: limits.headerFields))
-        let tls = tls
-        return HTTPServerBuilder { responder in
-            let responder = table.accounting(responder)
-            guard let tls else {
-                return GuardedChannel(base: HTTP1Channel(responder: responder, configuration: stream), table: table)
-            }
-            let channel = try HTTP2UpgradeChannel(
-                tlsConfiguration: tls, configuration: .init(idleTimeout: limits.idleTimeout, streamConfiguration: stream),
-                responder: responder)
-            return GuardedChannel(base: channel, table: table)
-        }
-    }
-
     private static func tls(certificatePEM: String, keyPEM: String) throws -> TLSConfiguration {
         do {
-            let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificatePEM.utf8)).map { NIOSSLCertificateSource.certificate($0) }
-            let key = try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem)
-            var tls = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
-            tls.minimumTLSVersion = .tlsv12
-            return tls
+            return try ListenerAddress.tls(certificatePEM: certificatePEM, keyPEM: keyPEM)
         } catch {
-            throw ServerError(
-                code: .identityFailed,
-                message: "the TLS certificate or its key cannot be read; give both in PEM, the key without a passphrase", cause: error)
+            throw ServerError.unreadableIdentity(error)
         }
+    }
+}
+
+extension ServerError {
+    /// The operator's certificate or key does not parse.
+    static func unreadableIdentity(_ cause: any Error) -> ServerError {
+        ServerError(
+            code: .identityFailed,
+            message: "the TLS certificate or its key cannot be read; give both in PEM, the key without a passphrase", cause: cause)
+    }
+
+    /// Plain http where others could listen in.
+    static func insecureListener(_ host: String) -> ServerError {
+        ServerError(
+            code: .insecureListener,
+            message: "\(host) is not a loopback address, and plain http is for those alone; serve with TLS")
     }
 }

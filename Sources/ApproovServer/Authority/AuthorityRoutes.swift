@@ -1,5 +1,6 @@
 internal import ApproovTokens
 internal import Attestation
+internal import HTTPListener
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -30,7 +31,7 @@ struct AuthorityRoutes: Sendable {
     @Sendable private func attestation(_ request: Request, _ context: AuthorityRequestContext) async throws -> Response {
         let start = ContinuousClock.now
         if let seconds = limiter?.draw(for: context.remoteAddress, now: desk.time.uptime) { throw RateLimited(seconds: seconds) }
-        guard Self.mediaType(of: request) == Evidence.mediaType else { throw Problem.wrongMediaType }
+        guard MediaType.essence(of: request.headers) == Evidence.mediaType else { throw Problem.wrongMediaType }
         let body = try await body(of: request, upTo: limits.evidenceBytes)
         let result = try await desk.attest(Array(body.readableBytesView), from: context.remoteAddress?.ipAddress, logger: context.logger)
         desk.metrics.took(ContinuousClock.now - start)
@@ -58,12 +59,5 @@ struct AuthorityRoutes: Sendable {
     private func body(of request: Request, upTo limit: Int) async throws -> ByteBuffer {
         if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Problem.bodyTooLarge }
         return try await request.body.collect(upTo: limit)
-    }
-
-    /// The type without its parameters, which have no meaning here.
-    private static func mediaType(of request: Request) -> String {
-        guard let value = request.headers[.contentType] else { return "" }
-        if value == Evidence.mediaType { return value }
-        return value.prefix { $0 != ";" }.trimmingPrefix { $0 == " " }.lowercased().split(separator: " ").first.map(String.init) ?? ""
     }
 }

@@ -3,6 +3,7 @@ internal import Attestation
 internal import CertificatePinning
 internal import Crypto
 internal import Foundation
+internal import HTTPListener
 
 /// What must hold before an authority listens.
 enum AuthorityRules {
@@ -25,11 +26,7 @@ enum AuthorityRules {
             try refuse("the public URL must be https://HOST[:PORT], without query and user")
         }
         if case .none = configuration.tls {
-            guard isLoopback(configuration) else {
-                throw ServerError(
-                    code: .insecureListener,
-                    message: "\(configuration.host) is not a loopback address, and plain http is for those alone; serve with TLS")
-            }
+            guard isLoopback(configuration) else { throw ServerError.insecureListener(configuration.host) }
         } else if url.scheme?.lowercased() != "https" {
             try refuse("the public URL must begin with https://")
         }
@@ -71,6 +68,6 @@ enum AuthorityRules {
     }
 
     private static func isLoopback(_ configuration: AuthorityConfiguration) -> Bool {
-        (try? CanonicalHost(configuration.host))?.isLoopback ?? false
+        ListenerAddress.isLoopback(configuration.host)
     }
 }

@@ -1,17 +1,14 @@
 internal import Foundation
 internal import Logging
-internal import ServiceLifecycle
 
-/// What a running authority does beside answering: takes up changes, renews the configuration, forgets what is over, drains.
+/// What a running authority does beside answering: takes up changes, renews the configuration, forgets what is over.
 struct AuthorityUpkeep: Sendable {
     /// Well under the second within which a change must be taken up.
     private static let interval = Duration.milliseconds(250)
     private static let purgeInterval = Duration.seconds(60)
 
     let store: AuthorityStore
-    let table: ConnectionTable
     let renewal: RenewedCertificate?
-    let drain: Duration
     let logger: Logger
 
     /// Works until the task is cancelled.
@@ -19,7 +16,6 @@ struct AuthorityUpkeep: Sendable {
         var lastPurge = ContinuousClock.now
         var failing: Set<String> = []
         while !Task.isCancelled {
-            table.closeOverdue()
             await attempt("the store's changes cannot be taken up; what was in force stays", &failing) {
                 if try await store.refresh() { logger.info("administrative change taken up") }
             }
@@ -36,25 +32,6 @@ struct AuthorityUpkeep: Sendable {
                 }
             }
             try? await Task.sleep(for: Self.interval, clock: .continuous)
-        }
-    }
-
-    /// Once a graceful shutdown is asked for: closes connections as they fall idle, and all of them when the time is up.
-    func drainOnShutdown() async {
-        do {
-            try await gracefulShutdown()
-        } catch {
-            return
-        }
-        let end = ContinuousClock.now + drain
-        while ContinuousClock.now < end, !Task.isCancelled, table.count > 0 {
-            // Long enough for a client to see the GOAWAY, or its answer, before the connection ends.
-            try? await Task.sleep(for: min(Self.interval, drain), clock: .continuous)
-            table.closeOverdue(idleFor: .milliseconds(200))
-        }
-        while table.count > 0, !Task.isCancelled {
-            table.closeAll()
-            try? await Task.sleep(for: .milliseconds(50), clock: .continuous)
         }
     }
 

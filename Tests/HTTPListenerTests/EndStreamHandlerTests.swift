@@ -3,7 +3,7 @@ import NIOEmbedded
 import NIOHTTP2
 import Testing
 
-@testable import ApproovServer
+@testable import HTTPListener
 
 @Suite struct EndStreamHandlerTests {
     private let channel = EmbeddedChannel(handler: EndStreamHandler())

@@ -1,0 +1,96 @@
+package import Hummingbird
+internal import NIOCore
+internal import Synchronization
+
+/// A request's content, lent to a task that may outlive the handler, until the handler takes it back.
+///
+/// Hummingbird reads on where the handler stopped, to come to the next request; two readers at once end the process (NIO's sequences
+/// are for one). So whoever lends a request's content out waits, before the response's end, until nobody reads it any more.
+package final class BorrowedRequestBody: AsyncSequence, Sendable {
+    package typealias Element = [UInt8]
+
+    /// The content is longer than it may be.
+    package struct TooLong: Error {}
+
+    /// The handler took the content back.
+    package struct TakenBack: Error {}
+
+    private struct State {
+        var isReading = false
+        var isTakenBack = false
+        var waiter: CheckedContinuation<Void, Never>?
+        var remaining: Int
+    }
+
+    private let body: RequestBody
+    private let state: Mutex<State>
+
+    /// Lends a request's content out.
+    /// - Parameters:
+    ///   - body: the content, which nobody else reads
+    ///   - limit: the most bytes it may have
+    package init(_ body: RequestBody, limit: Int) {
+        self.body = body
+        state = Mutex(State(remaining: limit))
+    }
+
+    /// Starts reading, which can be done once.
+    package func makeAsyncIterator() -> Iterator { Iterator(base: body.makeAsyncIterator(), loan: self) }
+
+    /// Waits until nobody reads, and lets nobody read from then on.
+    ///
+    /// The reader must be ending: its task cancelled, or its transfer over.
+    package func takeBack() async {
+        await withCheckedContinuation { waiter in
+            let isFree = state.withLock { state in
+                state.isTakenBack = true
+                guard state.isReading else { return true }
+                state.waiter = waiter
+                return false
+            }
+            if isFree { waiter.resume() }
+        }
+    }
+
+    private func begin() throws(TakenBack) {
+        let isOurs = state.withLock { state in
+            guard !state.isTakenBack, !state.isReading else { return false }
+            state.isReading = true
+            return true
+        }
+        if !isOurs { throw TakenBack() }
+    }
+
+    /// Ends a read; false when there have been too many bytes.
+    private func end(read count: Int) -> Bool {
+        let (waiter, isWithin) = state.withLock { state in
+            state.isReading = false
+            state.remaining -= count
+            defer { state.waiter = nil }
+            return (state.waiter, state.remaining >= 0)
+        }
+        waiter?.resume()
+        return isWithin
+    }
+
+    /// Reads the parts of a content that was lent out.
+    package struct Iterator: AsyncIteratorProtocol {
+        var base: RequestBody.AsyncIterator
+        let loan: BorrowedRequestBody
+
+        /// The next part, nil at the end.
+        /// - Throws: `TooLong`, `TakenBack`, or what happened to the connection
+        package mutating func next() async throws -> [UInt8]? {
+            try loan.begin()
+            let part: ByteBuffer?
+            do {
+                part = try await base.next()
+            } catch {
+                _ = loan.end(read: 0)
+                throw error
+            }
+            guard loan.end(read: part?.readableBytes ?? 0) else { throw TooLong() }
+            return part.map { Array($0.readableBytesView) }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+/// What keeps one client from taking everything.
+package struct ListenerLimits: Sendable {
+    /// The largest head of a request, in bytes (HTTP/1.1; HTTP/2 has 16 KiB by itself).
+    package var headerBytes = 16 * 1024
+    /// The most fields in a request's head (HTTP/1.1).
+    package var headerFields = 64
+    /// The most connections at once; further ones wait in the listener's queue.
+    package var connections = 4_096
+    /// How long a connection may be without a request that is being answered.
+    package var idleTimeout: Duration
+    /// How long a request may take from its head to its answer's end.
+    package var requestTimeout: Duration
+    /// How long open requests may go on when the server is asked to stop.
+    package var drain: Duration
+
+    package init(
+        headerBytes: Int = 16 * 1024, headerFields: Int = 64, connections: Int = 4_096, idleTimeout: Duration = .seconds(30),
+        requestTimeout: Duration, drain: Duration = .seconds(10)
+    ) {
+        self.headerBytes = headerBytes
+        self.headerFields = headerFields
+        self.connections = connections
+        self.idleTimeout = idleTimeout
+        self.requestTimeout = requestTimeout
+        self.drain = drain
+    }
+
+    /// Whether every bound is above zero, as it must be.
+    package var areUsable: Bool {
+        headerBytes > 0 && headerFields > 0 && connections > 0 && idleTimeout > .zero && requestTimeout > .zero && drain >= .zero
+    }
+}
