@@ -1,0 +1,71 @@
+import ApproovRelay
+import ArgumentParser
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// `approov relay`: sees who asks, not what.
+struct RelayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "relay",
+        abstract: "Run an Oblivious HTTP relay: it sees who asks, not what.",
+        discussion: """
+            approov relay --listen 0.0.0.0:8444 --tls-cert relay.pem --tls-key relay.key \\
+                --gateway https://gateway.example.com:8445/gateway
+
+            Forwards encapsulated requests (POST /) to one gateway, each of them
+            once and without anything that tells one client from another; it
+            cannot read them. GET /health answers 200. Prints its URL on standard
+            output when it is ready. SIGTERM and SIGINT let open requests end first.
+
+            Relay and gateway must be run by different people: together they see
+            who asks what.
+            """)
+
+    @Option(name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"))
+    var listen: ListenAddress
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Where encapsulated requests go: https, or http on loopback. Without a path: /gateway.", valueName: "url"))
+    var gateway: String
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("A pin of the gateway's. Repeatable. Default: its certificate's path decides.", valueName: "sha256/…"))
+    var pin: [String] = []
+
+    @Option(
+        name: .customLong("cacert"),
+        help: ArgumentHelp("The roots to trust for the gateway, PEM. Default: the system's.", valueName: "file"))
+    var caCert: String?
+
+    @OptionGroup var tls: ServerTLSOptions
+
+    func validate() throws {
+        try tls.check(listen)
+        guard let url = try? TransportURL(gateway) else {
+            throw ValidationError("--gateway must be a URL such as https://gateway.example.com/gateway.")
+        }
+        guard url.isSecure || url.host.isLoopback else {
+            throw ValidationError("--gateway may be plain http on this machine alone; give its https URL.")
+        }
+        if !url.isSecure, !pin.isEmpty || caCert != nil { throw ValidationError("--pin and --cacert are for a gateway with https.") }
+        for text in pin where (try? Pin(text)) == nil { throw ValidationError("--pin must be sha256/ and the base64 of 32 bytes.") }
+    }
+
+    func run() async throws {
+        let logger = Logger(label: "approov.relay")
+        let relay = try Relay(
+            configuration: RelayConfiguration(
+                host: listen.host, port: listen.port, gateway: gateway, gatewayPins: pin,
+                gatewayTrustRootsPEM: try caCert.map { try Files.text(at: $0, what: "the roots") },
+                tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none),
+            logger: logger, onReady: { Console.line($0.absoluteString) })
+        try await ServiceGroup(services: [relay], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
+    }
+}

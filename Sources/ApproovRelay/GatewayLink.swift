@@ -1,0 +1,137 @@
+internal import CertificatePinning
+internal import HTTPListener
+internal import HTTPTransport
+internal import HTTPTypes
+
+/// The way to the one gateway.
+struct GatewayLink: Sendable {
+    private static let problemBytes = 64 * 1024
+
+    private let url: TransportURL
+    private let policy: TrustPolicy
+    private let limits: RelayConfiguration.Limits
+
+    /// What a gateway answered, as far as it goes back to the client.
+    enum Answer: Sendable {
+        /// An encapsulated response, on its way.
+        case encapsulated(TransportResponse, EncapsulatedMessage)
+        /// An error outside of encapsulation, with its problem details (RFC 9457) when it has some.
+        case refusal(status: Int, problem: [UInt8])
+    }
+
+    /// Why there is no answer.
+    enum Failure: Error {
+        /// The gateway cannot be reached, is not who it should be, or answers what no gateway answers.
+        case unusable(TransportError.Code?)
+        /// It takes too long.
+        case slow
+        /// The client's message is too large.
+        case requestTooLarge
+        /// The client's message ended early.
+        case requestBroken
+        /// There are too many requests at once.
+        case busy
+    }
+
+    /// Reads where the gateway is and how it is known.
+    /// - Throws: `RelayError` `malformedGateway`, `insecureGateway`, `malformedPin`
+    init(_ configuration: RelayConfiguration) throws {
+        limits = configuration.limits
+        do {
+            let text = configuration.gateway
+            let hasPath = text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: true).count > 2 || text.hasSuffix("/")
+            url = try TransportURL(hasPath || text.contains("?") ? text : text + "/gateway")
+        } catch {
+            throw RelayError(
+                code: .malformedGateway, message: "the gateway is not a URL such as https://gateway.example/gateway", cause: error)
+        }
+        guard url.isSecure || url.host.isLoopback else {
+            throw RelayError(
+                code: .insecureGateway, message: "plain http is for gateways on this machine alone; give the gateway's https URL")
+        }
+        policy = try Self.policy(configuration, host: url.host, isSecure: url.isSecure)
+    }
+
+    private static func policy(_ configuration: RelayConfiguration, host: CanonicalHost, isSecure: Bool) throws -> TrustPolicy {
+        guard isSecure else {
+            guard configuration.gatewayPins.isEmpty, configuration.gatewayTrustRootsPEM == nil else {
+                throw RelayError(code: .insecureGateway, message: "pins and roots are for a gateway with TLS; give its https URL")
+            }
+            return TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system())
+        }
+        let evaluator: any ServerTrustEvaluating
+        do {
+            // One pin will do: unlike an app's, a relay's configuration can be changed when that key is lost.
+            evaluator =
+                configuration.gatewayPins.isEmpty
+                ? DefaultTrustEvaluator() : try PublicKeysTrustEvaluator(withoutBackup: Pin.list(configuration.gatewayPins))
+        } catch {
+            throw RelayError(
+                code: .malformedPin, message: "a pin of the gateway is not sha256/ and the base64 of 32 bytes; see: approov pin -get",
+                cause: error)
+        }
+        do {
+            let anchors = try configuration.gatewayTrustRootsPEM.map { try TrustAnchors(pem: $0) } ?? .system()
+            return TrustPolicy(
+                rules: try HostMap([(HostPattern(host), TrustRule(evaluators: [evaluator]))]), defaultAnchors: anchors)
+        } catch {
+            throw RelayError(code: .malformedGateway, message: "the roots to trust for the gateway cannot be read", cause: error)
+        }
+    }
+
+    /// Forwards a message, once: neither this nor what is below it sends any part of it a second time (RFC 9458 section 6.5).
+    /// - Parameters:
+    ///   - message: how it is encapsulated
+    ///   - length: its bytes, when the client said so
+    ///   - body: its content
+    ///   - transport: what carries it
+    /// - Returns: the gateway's answer
+    /// - Throws: `Failure`
+    func forward(
+        _ message: EncapsulatedMessage, length: Int?, body: BorrowedRequestBody, over transport: any HTTPTransport
+    ) async throws(Failure) -> Answer {
+        var options = TransferOptions()
+        options.connectTimeout = limits.connectTimeout
+        options.idleTimeout = limits.gatewayIdleTimeout
+        options.totalTimeout = limits.requestTimeout
+        options.maximumHeaderBytes = limits.headerBytes
+        options.maximumBodyBytes = message.bytes(in: limits)
+        options.decompresses = false
+        options.isIdempotent = false
+        let request = TransportRequest(
+            url: url, method: .post, headerFields: [.contentType: message.requestType],
+            body: .stream(length: length, RequestBodyStream(body)), policy: policy, options: options)
+        do {
+            return try await answer(to: message, from: transport.send(request))
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private func answer(to message: EncapsulatedMessage, from response: TransportResponse) async throws -> Answer {
+        let type = MediaType.essence(of: response.headerFields)
+        switch response.status {
+        case 200 where type == message.responseType:
+            let length = response.headerFields[.contentLength].flatMap { Int($0) } ?? 0
+            guard length <= message.bytes(in: limits) else { throw Failure.unusable(.bodyTooLarge) }
+            return .encapsulated(response, message)
+        case 400...599:
+            let isProblem = type == "application/problem+json"
+            let problem = isProblem ? (try? await response.body.collect(upTo: Self.problemBytes)) : nil
+            return .refusal(status: response.status, problem: problem ?? [])
+        default:
+            // A redirect among them: there is one gateway, and it is elsewhere only once the operator says so.
+            throw Failure.unusable(nil)
+        }
+    }
+
+    private static func failure(_ error: any Error) -> Failure {
+        guard let error = error as? TransportError else { return error as? Failure ?? .requestBroken }
+        switch error.code {
+        case .connectTimeout, .idleTimeout, .totalTimeout: return .slow
+        case .tooManyRequests: return .busy
+        case .requestBodyFailed: return error.cause is BorrowedRequestBody.TooLong ? .requestTooLarge : .requestBroken
+        default: return .unusable(error.code)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+public import Foundation
+internal import HTTPListener
+public import HTTPTransport
+public import Logging
+internal import NIOSSL
+public import ServiceLifecycle
+
+/// An Oblivious HTTP relay (RFC 9458): takes encapsulated requests and forwards them to one fixed gateway, without anything that tells
+/// one client from another.
+///
+/// It sees who asks and not what. This module does not depend on the one that could decapsulate.
+///
+///     let relay = try Relay(configuration: RelayConfiguration(port: 8444, gateway: "https://gateway.example/gateway"))
+///     try await ServiceGroup(services: [relay], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+///
+/// `POST /` takes `message/ohttp-req` and `message/ohttp-chunked-req`, and `GET /health` answers 200. A request is sent to the gateway
+/// once and never again; messages stream both ways. The logger gets neither content nor addresses.
+public struct Relay: Service {
+    private let configuration: RelayConfiguration
+    private let address: ListenerAddress
+    private let link: GatewayLink
+    private let transport: any HTTPTransport
+    private let logger: Logger
+    private let onReady: @Sendable (URL) async -> Void
+
+    /// Makes a relay; it listens when it is run.
+    /// - Parameters:
+    ///   - configuration: where to listen, and the gateway
+    ///   - transport: what carries requests to the gateway; nil for libcurl
+    ///   - logger: gets failures of the gateway
+    ///   - onReady: is told the relay's URL when it listens
+    /// - Throws: `RelayError` for a configuration that cannot be served; `TransportError` when libcurl cannot be used
+    public init(
+        configuration: RelayConfiguration, transport: (any HTTPTransport)? = nil, logger: Logger = Logger(label: "approov.relay"),
+        onReady: @escaping @Sendable (URL) async -> Void = { _ in }
+    ) throws {
+        guard (0...65_535).contains(configuration.port), configuration.limits.areUsable else {
+            throw RelayError(code: .invalidConfiguration, message: "the port must be 0 to 65535, and every limit above zero")
+        }
+        self.configuration = configuration
+        address = try Self.address(configuration)
+        link = try GatewayLink(configuration)
+        var bounds = CurlTransportConfiguration()
+        bounds.maximumRequests = configuration.limits.requests
+        // With HTTP/1.1 each request that waits for a slow answer holds a connection.
+        bounds.maximumConnectionsPerHost = 256
+        self.transport = try transport ?? CurlTransport(configuration: bounds)
+        self.logger = logger
+        self.onReady = onReady
+    }
+
+    /// Serves until the task is cancelled or a graceful shutdown is asked for.
+    /// - Throws: `RelayError.cannotListen`
+    public func run() async throws {
+        let limits = configuration.limits
+        let routes = RelayRoutes(link: link, transport: transport, limits: limits, metrics: RelayMetrics(), logger: logger)
+        let listener = HTTPListener(
+            address: address,
+            limits: ListenerLimits(
+                headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
+                requestTimeout: limits.requestTimeout, drain: limits.drain))
+        do {
+            try await listener.run(router: routes.router(), logger: logger) { port in
+                if let url = URL(string: address.url(port: port)) { await onReady(url) }
+            }
+        } catch let error as HTTPListener.CannotListen {
+            throw RelayError(code: .cannotListen, message: error.message, cause: error.cause)
+        }
+    }
+
+    private static func address(_ configuration: RelayConfiguration) throws -> ListenerAddress {
+        var tls: TLSConfiguration?
+        switch configuration.tls {
+        case .none:
+            guard ListenerAddress.isLoopback(configuration.host) else {
+                throw RelayError(
+                    code: .insecureListener,
+                    message: "\(configuration.host) is not a loopback address, and plain http is for those alone; serve with TLS")
+            }
+        case .certificate(let certificatePEM, let keyPEM):
+            do {
+                tls = try ListenerAddress.tls(certificatePEM: certificatePEM, keyPEM: keyPEM)
+            } catch {
+                throw RelayError(
+                    code: .identityFailed,
+                    message: "the TLS certificate or its key cannot be read; give both in PEM, the key without a passphrase", cause: error)
+            }
+        }
+        return ListenerAddress(host: configuration.host, port: configuration.port, tls: tls)
+    }
+}
+
+extension RelayConfiguration.Limits {
+    /// Whether every bound is above zero, as it must be.
+    var areUsable: Bool {
+        let sizes = [messageBytes, chunkedMessageBytes, headerBytes, connections, requests]
+        let times = [idleTimeout, connectTimeout, gatewayIdleTimeout, requestTimeout]
+        return sizes.allSatisfy { $0 > 0 } && times.allSatisfy { $0 > .zero } && drain >= .zero
+    }
+}

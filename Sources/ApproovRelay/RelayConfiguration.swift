@@ -1,0 +1,78 @@
+/// How a relay is served, and the one gateway it forwards to.
+public struct RelayConfiguration: Sendable {
+    /// The address or name to listen on.
+    public var host: String
+    /// The port to listen on; 0 lets the system choose.
+    public var port: Int
+    /// The URL that encapsulated requests are sent to: https, or http on a loopback address.
+    ///
+    /// One without a path, such as `https://gateway.example`, means the path `/gateway`.
+    public var gateway: String
+    /// The gateway's pins, `sha256/…` each; empty: path validation alone decides.
+    public var gatewayPins: [String]
+    /// PEM of the roots to trust for the gateway instead of the system's.
+    public var gatewayTrustRootsPEM: String?
+    /// How the relay meets its clients.
+    public var tls: TLS
+    /// What keeps one client from taking everything.
+    public var limits: Limits
+
+    /// How a relay meets its clients.
+    public enum TLS: Sendable {
+        /// With a certificate that the operator brings.
+        /// - certificatePEM: the certificate and its intermediates
+        /// - keyPEM: its private key
+        case certificate(certificatePEM: String, keyPEM: String)
+        /// Plain http, on loopback addresses only.
+        case none
+    }
+
+    /// What keeps one client from taking everything.
+    public struct Limits: Sendable {
+        /// The largest message of a request or response that is encapsulated whole, in bytes.
+        public var messageBytes = 16 << 20
+        /// The largest message of a request or response that is encapsulated in chunks, in bytes.
+        public var chunkedMessageBytes = 16 << 30
+        /// The largest head of a request, in bytes (HTTP/1.1; HTTP/2 has 16 KiB by itself).
+        public var headerBytes = 16 * 1024
+        /// The most connections from clients at once; further ones wait in the listener's queue.
+        public var connections = 4_096
+        /// The most requests at once; one more is answered 503.
+        public var requests = 4_096
+        /// How long a client's connection may be without a request.
+        public var idleTimeout: Duration = .seconds(30)
+        /// How long connecting to the gateway may take, TLS included.
+        public var connectTimeout: Duration = .seconds(10)
+        /// How long no byte may come from the gateway or go to it.
+        public var gatewayIdleTimeout: Duration = .seconds(60)
+        /// How long a request may take from its head to its answer's end.
+        public var requestTimeout: Duration = .seconds(900)
+        /// How long open requests may go on when the relay is asked to stop.
+        public var drain: Duration = .seconds(10)
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// Makes a configuration.
+    /// - Parameters:
+    ///   - host: the address or name to listen on
+    ///   - port: the port to listen on; 0 lets the system choose
+    ///   - gateway: the URL that encapsulated requests are sent to
+    ///   - gatewayPins: the gateway's pins, `sha256/…` each; empty: path validation alone decides
+    ///   - gatewayTrustRootsPEM: the roots to trust for the gateway instead of the system's
+    ///   - tls: how the relay meets its clients
+    ///   - limits: what keeps one client from taking everything
+    public init(
+        host: String = "127.0.0.1", port: Int, gateway: String, gatewayPins: [String] = [], gatewayTrustRootsPEM: String? = nil,
+        tls: TLS = .none, limits: Limits = Limits()
+    ) {
+        self.host = host
+        self.port = port
+        self.gateway = gateway
+        self.gatewayPins = gatewayPins
+        self.gatewayTrustRootsPEM = gatewayTrustRootsPEM
+        self.tls = tls
+        self.limits = limits
+    }
+}

@@ -1,0 +1,123 @@
+internal import HTTPListener
+internal import HTTPTransport
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+
+/// The relay's HTTP face.
+///
+/// To the gateway goes the media type and the content, and back come the status, the media type and the content; so nothing of a client
+/// but its ciphertext reaches the gateway.
+struct RelayRoutes: Sendable {
+    let link: GatewayLink
+    let transport: any HTTPTransport
+    let limits: RelayConfiguration.Limits
+    let metrics: RelayMetrics
+    let logger: Logger
+
+    func router() -> Router<BasicRequestContext> {
+        let router = Router(context: BasicRequestContext.self)
+        router.add(middleware: PlainErrors())
+        router.post("/", use: relay)
+        router.get("/health") { _, _ in
+            Response(
+                status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: #"{"status":"ok"}"#)))
+        }
+        return router
+    }
+
+    @Sendable private func relay(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
+        guard let message = EncapsulatedMessage(requestType: MediaType.essence(of: request.headers)) else {
+            return refusal(.unsupportedMediaType)
+        }
+        let limit = message.bytes(in: limits)
+        let length = request.headers[.contentLength].flatMap { Int($0) }
+        if let length, length > limit { return refusal(.contentTooLarge) }
+        let body = BorrowedRequestBody(request.body, limit: limit)
+        do throws(GatewayLink.Failure) {
+            let answer = try await link.forward(message, length: length, body: body, over: transport)
+            switch answer {
+            case .encapsulated(let response, let message): return stream(response, message, whileReading: body)
+            case .refusal(let status, let problem):
+                await body.takeBack()
+                metrics.wasForwarded()
+                return problem.isEmpty
+                    ? .problem(HTTPResponse.Status(code: status))
+                    : Response(
+                        status: HTTPResponse.Status(code: status),
+                        headers: [.contentType: "application/problem+json", .cacheControl: "no-store"],
+                        body: ResponseBody(byteBuffer: ByteBuffer(bytes: problem)))
+            }
+        } catch {
+            await body.takeBack()
+            return answer(to: error)
+        }
+    }
+
+    private func stream(
+        _ response: TransportResponse, _ message: EncapsulatedMessage, whileReading body: BorrowedRequestBody
+    ) -> Response {
+        let length = response.headerFields[.contentLength].flatMap { Int($0) }
+        let content = ResponseBody(contentLength: length) { writer in
+            do {
+                for try await part in response.body { try await writer.write(ByteBuffer(bytes: part)) }
+            } catch {
+                // The client sees an answer that is not whole: the connection, or the stream, is broken off.
+                metrics.hasFailed()
+                throw error
+            }
+            await body.takeBack()
+            metrics.wasForwarded()
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: [.contentType: message.responseType, .cacheControl: "no-store"], body: content)
+    }
+
+    private func refusal(_ status: HTTPResponse.Status) -> Response {
+        metrics.wasRefused()
+        return .problem(status)
+    }
+
+    private func answer(to failure: GatewayLink.Failure) -> Response {
+        switch failure {
+        case .requestTooLarge: return refusal(.contentTooLarge)
+        case .requestBroken: return refusal(.badRequest)
+        case .busy: return refusal(.serviceUnavailable)
+        case .slow:
+            metrics.hasFailed()
+            logger.warning("the gateway took too long")
+            return .problem(.gatewayTimeout)
+        case .unusable(let code):
+            metrics.hasFailed()
+            logger.warning("the gateway gave no usable answer", metadata: ["error": "\(code?.description ?? "unexpectedStatus")"])
+            return .problem(.badGateway)
+        }
+    }
+}
+
+/// Says what is not there, and which method is, in the form of every other error.
+private struct PlainErrors<Context: RequestContext>: RouterMiddleware {
+    func handle(_ request: Request, context: Context, next: (Request, Context) async throws -> Response) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as HTTPError where error.status == .notFound {
+            let allowed: [String: String] = ["/": "POST", "/health": "GET"]
+            guard let method = allowed[request.uri.path] else { return .problem(.notFound) }
+            var response = Response.problem(.methodNotAllowed)
+            response.headers[.allow] = method
+            return response
+        }
+    }
+}
+
+extension Response {
+    /// An answer of the relay's own: problem details (RFC 9457 section 4.2.1) that say no more than the status does.
+    static func problem(_ status: HTTPResponse.Status) -> Response {
+        let text = #"{"status":\#(status.code),"title":"\#(status.reasonPhrase)"}"#
+        return Response(
+            status: status, headers: [.contentType: "application/problem+json", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+}

@@ -1,0 +1,192 @@
+import ApproovRelay
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import Synchronization
+import Testing
+
+/// What a relay does when its gateway misbehaves.
+@Suite(.timeLimit(.minutes(1))) struct GatewayFaultTests {
+    private static let head = "HTTP/1.1 200 OK\r\nContent-Type: message/ohttp-res\r\n"
+
+    /// The status that a client gets when the gateway does as the script says.
+    private func status(
+        limits: RelayConfiguration.Limits = .quick(), _ script: @escaping @Sendable (RawConnection) async throws -> Void
+    ) async throws -> Int {
+        let gateway = try await RawServer.start(script: script)
+        let status = Mutex(0)
+        try await RunningRelay.with(gateway: "http://127.0.0.1:\(gateway.port)/", limits: limits) { (relay) async throws in
+            let answer = try await relay.post().status
+            status.withLock { $0 = answer }
+        }
+        await gateway.stop()
+        return status.withLock { $0 }
+    }
+
+    @Test("a gateway that says nothing, or no more, is 504")
+    func slow() async throws {
+        let limits = RelayConfiguration.Limits.quick { $0.gatewayIdleTimeout = .milliseconds(300) }
+        #expect(try await status(limits: limits) { await $0.waitForClose() } == 504)
+        let drip = try await status(limits: .quick { $0.requestTimeout = .seconds(1) }) { connection in
+            _ = try await connection.receiveHead()
+            try await connection.drip([UInt8](repeating: UInt8(ascii: "H"), count: 100), pause: .milliseconds(100))
+        }
+        #expect(drip == 504 || drip == 502)
+    }
+
+    @Test("a gateway that hangs up, speaks no HTTP or answers what no gateway answers is 502")
+    func unusable() async throws {
+        let answers = [
+            "", "garbage\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi",
+            "HTTP/1.1 200 OK\r\nContent-Type: message/ohttp-chunked-res\r\nContent-Length: 2\r\n\r\nhi",
+            "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 201 Created\r\nContent-Type: message/ohttp-res\r\nContent-Length: 0\r\n\r\n",
+        ]
+        for answer in answers {
+            let status = try await status { connection in
+                _ = try await connection.receiveHead()
+                try await connection.send(answer)
+            }
+            #expect(status == 502, "\(answer)")
+        }
+        try await RunningRelay.with(gateway: "http://127.0.0.1:1/") { (relay) async throws in
+            let answer = try await relay.post()
+            #expect(answer.status == 502)
+            #expect(String(decoding: answer.body, as: UTF8.self) == #"{"status":502,"title":"Bad Gateway"}"#)
+        }
+    }
+
+    @Test("an answer that ends half-way ends half-way for the client, too")
+    func half() async throws {
+        let gateway = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send(Self.head + "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n")
+        }
+        try await RunningRelay.with(gateway: "http://127.0.0.1:\(gateway.port)/") { (relay) async throws in
+            let response = try await relay.send(.bytes([1]))
+            #expect(response.status == 200)
+            await #expect(throws: TransportError.self) { try await response.body.collect(upTo: 100) }
+        }
+        await gateway.stop()
+    }
+
+    @Test("an answer over its limit is broken off")
+    func answerTooLarge() async throws {
+        let gateway = try await TestHTTPServer.start(certificate: nil) { message in
+            let isAnnounced = try await message.body.collect() == [1]
+            return TestResponse(headerFields: [.contentType: "message/ohttp-res"], length: isAnnounced ? 120_000 : nil) { index in
+                // The first part alone is within the limit, and has left when the second comes.
+                if index == 1 { try await Task.sleep(for: .milliseconds(200)) }
+                return index < 2 ? [UInt8](repeating: 1, count: 60_000) : nil
+            }
+        }
+        try await RunningRelay.with(gateway: gateway.url, limits: .quick { $0.messageBytes = 100_000 }) { (relay) async throws in
+            #expect(try await relay.post([1]).status == 502)
+            let response = try await relay.send(.bytes([2]))
+            await #expect(throws: TransportError.self) { try await response.body.collect(upTo: 1 << 20) }
+        }
+        await gateway.stop()
+    }
+
+    @Test("a refusal passes with its problem details, when they are some and short", arguments: [400, 401, 422, 429, 500, 503])
+    func problems(status: Int) async throws {
+        let problem = #"{"type":"https://iana.org/assignments/http-problem-types#ohttp-key"}"#
+        let gateway = try await TestHTTPServer.start(certificate: nil) { message in
+            let length = try await message.body.collect().count
+            let text = length == 1 ? problem : String(repeating: "a", count: 100_000)
+            let type = length == 3 ? "text/html" : "application/problem+json"
+            return TestResponse(.init(code: status), headerFields: [.contentType: type, .retryAfter: "3"], text: text)
+        }
+        try await RunningRelay.with(gateway: gateway.url) { (relay) async throws in
+            let answer = try await relay.post([1])
+            #expect(answer.status == status)
+            #expect(answer.headers[.contentType] == "application/problem+json")
+            #expect(String(decoding: answer.body, as: UTF8.self) == problem)
+            #expect(try await relay.post([1, 2]).body.count < 100)
+            let html = try await relay.post([1, 2, 3])
+            #expect(html.status == status)
+            #expect(html.body.count < 100)
+        }
+        await gateway.stop()
+    }
+
+    @Test("a refusal that comes before the request's end reaches the client, and the relay goes on")
+    func earlyRefusal() async throws {
+        let gateway = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            await connection.waitForClose()
+        }
+        try await RunningRelay.with(gateway: "http://127.0.0.1:\(gateway.port)/") { (relay) async throws in
+            for _ in 0..<20 {
+                let (parts, source) = AsyncStream.makeStream(of: [UInt8].self)
+                source.yield([UInt8](repeating: 0, count: 1_000))
+                let response = try await relay.send(.stream(length: nil, RequestBodyStream(parts)), type: "message/ohttp-chunked-req")
+                #expect(response.status == 400)
+                source.finish()
+            }
+            #expect(try await relay.post().status == 400)
+        }
+        await gateway.stop()
+    }
+
+    @Test("a request on a kept connection that turns out dead is sent once and answered 502 (HTTP/1.1)")
+    func singleUse() async throws {
+        let requests = Count()
+        let gateway = try await RawServer.start { connection in
+            while true {
+                let head = try await connection.receiveHead()
+                guard head.contains("POST") else { return }
+                guard requests.raise() == 1 else { return try await connection.reset() }
+                try await connection.send(Self.head + "Content-Length: 2\r\n\r\nok")
+            }
+        }
+        try await RunningRelay.with(gateway: "http://127.0.0.1:\(gateway.port)/") { (relay) async throws in
+            let answers = [try await relay.post().status, try await relay.post([4, 5, 6]).status]
+            #expect(answers == [200, 502])
+        }
+        #expect(requests.value == 2)
+        await gateway.stop()
+    }
+
+    @Test("a request whose connection dies under it is sent once and answered 502 (HTTP/2)")
+    func singleUseHTTP2() async throws {
+        let certificate = try GatewayCertificate()
+        let requests = Count()
+        let servers = Mutex<TestHTTPServer?>(nil)
+        let gateway = try await TestHTTPServer.start(certificate: certificate.leaf) { message in
+            _ = try await message.body.collect()
+            if requests.raise() > 1 {
+                servers.withLock { $0?.closeConnections() }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            return TestResponse(headerFields: [.contentType: "message/ohttp-res"])
+        }
+        servers.withLock { $0 = gateway }
+        try await RunningRelay.with(gateway: gateway.url, roots: certificate.root.pem) { (relay) async throws in
+            let answers = [try await relay.post().status, try await relay.post().status]
+            #expect(answers == [200, 502])
+        }
+        #expect(requests.value == 2)
+        servers.withLock { $0 = nil }
+        await gateway.stop()
+    }
+
+    @Test("a gateway with another key, or under another root, gets no byte")
+    func trust() async throws {
+        let certificate = try GatewayCertificate()
+        let gateway = try await TestHTTPServer.start(certificate: certificate.leaf) { _ in TestResponse() }
+        let other = try GatewayCertificate()
+        try await RunningRelay.with(gateway: gateway.url, pins: [other.pin], roots: certificate.root.pem) { (relay) async throws in
+            #expect(try await relay.post().status == 502)
+        }
+        try await RunningRelay.with(gateway: gateway.url, roots: other.root.pem) { (relay) async throws in
+            #expect(try await relay.post().status == 502)
+            #expect(relay.logs.lines.contains { $0.contains("trustRefused") })
+        }
+        #expect(gateway.counters.requests == 0)
+        await gateway.stop()
+    }
+}

@@ -1,0 +1,47 @@
+import ApproovRelay
+import ApproovTesting
+import Testing
+
+@Suite struct RelayConfigurationTests {
+    private func refusal(
+        host: String = "127.0.0.1", port: Int = 0, gateway: String = "https://gateway.example/gateway", pins: [String] = [],
+        roots: String? = nil, tls: RelayConfiguration.TLS = .none, limits: RelayConfiguration.Limits = .init()
+    ) -> RelayError.Code? {
+        do {
+            _ = try Relay(
+                configuration: RelayConfiguration(
+                    host: host, port: port, gateway: gateway, gatewayPins: pins, gatewayTrustRootsPEM: roots, tls: tls, limits: limits))
+            return nil
+        } catch {
+            return (error as? RelayError)?.code
+        }
+    }
+
+    @Test("plain http to clients is for loopback addresses")
+    func listener() throws {
+        #expect(refusal(host: "0.0.0.0") == .insecureListener)
+        #expect(refusal(host: "192.0.2.1") == .insecureListener)
+        let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: TestPKI.root())
+        #expect(refusal(host: "0.0.0.0", tls: .certificate(certificatePEM: leaf.chainPEM, keyPEM: leaf.privateKeyPEM)) == nil)
+        #expect(refusal(tls: .certificate(certificatePEM: "x", keyPEM: leaf.privateKeyPEM)) == .identityFailed)
+    }
+
+    @Test("plain http to a gateway is for loopback addresses")
+    func gateway() {
+        #expect(refusal(gateway: "http://gateway.example/gateway") == .insecureGateway)
+        #expect(refusal(gateway: "http://127.0.0.1:8080/gateway") == nil)
+        #expect(refusal(gateway: "http://127.0.0.1:8080/gateway", pins: ["sha256/x"]) == .insecureGateway)
+        for text in ["", "gateway.example", "ftp://gateway.example", "https://user@gateway.example/", "https://2130706433.1/ "] {
+            #expect(refusal(gateway: text) == .malformedGateway, "\(text)")
+        }
+    }
+
+    @Test("pins, roots, ports and limits that cannot be are refused")
+    func others() {
+        #expect(refusal(pins: ["sha256/AAAA"]) == .malformedPin)
+        #expect(refusal(roots: "no PEM") == .malformedGateway)
+        #expect(refusal(port: 65_536) == .invalidConfiguration)
+        #expect(refusal(limits: .quick { $0.requests = 0 }) == .invalidConfiguration)
+        #expect(refusal(limits: .quick { $0.gatewayIdleTimeout = .zero }) == .invalidConfiguration)
+    }
+}

@@ -1,0 +1,210 @@
+import ApproovRelay
+import ApproovTesting
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import Testing
+
+/// What a relay forwards and brings back, on real sockets.
+@Suite(.timeLimit(.minutes(1))) struct RelayTests {
+    private static let types = [
+        ("message/ohttp-req", "message/ohttp-res"), ("message/ohttp-chunked-req", "message/ohttp-chunked-res"),
+    ]
+
+    @Test("a message goes to the gateway over pinned TLS with its media type, and its answer comes back", arguments: types)
+    func forwards(request: String, response: String) async throws {
+        let certificate = try GatewayCertificate()
+        let gateway = try await TestHTTPServer.start(certificate: certificate.leaf) { message in
+            #expect(message.method == .post)
+            #expect(message.target == "/gateway")
+            #expect(message.headerFields[.contentType] == request)
+            var fields: HTTPFields = [.contentType: response, .server: "secret", .setCookie: "a=b"]
+            fields[try #require(HTTPField.Name("X-Gateway"))] = "secret"
+            return TestResponse(headerFields: fields, body: Array(try await message.body.collect().reversed()))
+        }
+        try await RunningRelay.with(gateway: gateway.url, pins: [certificate.pin], roots: certificate.root.pem) { (relay) async throws in
+            let answer = try await relay.post(Array(0...255), type: request)
+            #expect(answer.status == 200)
+            #expect(answer.body == (0...255).reversed())
+            #expect(answer.headers[.contentType] == response)
+            #expect(answer.headers[.cacheControl] == "no-store")
+            let names = Set(answer.headers.map(\.name.canonicalName))
+            #expect(names.isSubset(of: ["content-type", "cache-control", "content-length", "transfer-encoding", "date"]))
+        }
+        await gateway.stop()
+    }
+
+    @Test("what reaches the gateway of two clients differs in nothing but their ciphertext")
+    func anonymity() async throws {
+        let gateway = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send(
+                "HTTP/1.1 200 OK\r\nContent-Type: message/ohttp-res\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+        }
+        try await RunningRelay.with(gateway: "http://127.0.0.1:\(gateway.port)/gateway") { (relay) async throws in
+            let start = "POST / HTTP/1.1\r\nHost: "
+            let first = try RawClient(port: relay.port)
+            first.write("\(start)a\r\nConnection: close\r\nContent-Type: message/ohttp-req\r\nContent-Length: 4\r\n\r\nAAAA")
+            #expect(await first.readToEnd().text.hasSuffix("ok"))
+            let second = try RawClient(port: relay.port)
+            second.write(
+                """
+                \(start)b:80\r\nConnection: close\r\ncontent-type: Message/OHTTP-req; client=7\r\ncontent-length: 4\r
+                Accept: text/x\r\nAccept-Language: nl\r\nUser-Agent: me\r\nCookie: id=7\r\nForwarded: for=192.0.2.7\r
+                X-Forwarded-For: 192.0.2.7\r\nVia: 1.1 me\r\nAuthorization: Basic bWU=\r\nApproov-Token: t\r\nReferer: http://me/\r
+                Date: Sat, 21 Nov 2026 00:00:00 GMT\r\nX-Id: 7\r\n\r\nBBBB
+                """)
+            #expect(await second.readToEnd().text.hasSuffix("ok"))
+            let received = String(decoding: gateway.received, as: UTF8.self)
+            let messages = received.components(separatedBy: "POST ").dropFirst()
+            #expect(messages.count == 2)
+            #expect(messages.first?.hasSuffix("\r\n\r\nAAAA") == true)
+            #expect(messages.last == messages.first?.replacingOccurrences(of: "AAAA", with: "BBBB"))
+            let lines = try #require(messages.first).components(separatedBy: "\r\n").dropFirst()
+            let names = lines.compactMap { $0.split(separator: ":").first }
+            #expect(Set(names).isSubset(of: ["Host", "Accept", "content-type", "Content-Type", "Content-Length", "AAAA"]))
+        }
+        await gateway.stop()
+    }
+
+    @Test("anything but an encapsulated request is refused, and the gateway hears nothing of it")
+    func refusals() async throws {
+        let gateway = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
+        try await RunningRelay.with(gateway: gateway.url) { (relay) async throws in
+            for type in ["text/plain", "message/ohttp-res", "application/json", "message/ohttp-req, message/ohttp-req", ""] {
+                #expect(try await relay.post(type: type).status == 415)
+            }
+            let get = try await relay.send(.none, method: .get)
+            #expect(get.status == 405)
+            #expect(get.headerFields[.allow] == "POST")
+            #expect(try await relay.send(.bytes([1]), method: .put).status == 405)
+            #expect(try await relay.send(.bytes([1]), path: "/gateway").status == 404)
+            #expect(try await relay.send(.none, path: "/health", method: .get).status == 200)
+        }
+        #expect(gateway.counters.requests == 0)
+        await gateway.stop()
+    }
+
+    @Test("a message over its limit is refused, whether it says its length or not")
+    func tooLarge() async throws {
+        let gateway = try await TestHTTPServer.start(certificate: nil) { message in
+            _ = try await message.body.collect()
+            return TestResponse(headerFields: [.contentType: "message/ohttp-res"])
+        }
+        try await RunningRelay.with(gateway: gateway.url, limits: .quick { $0.messageBytes = 100_000 }) { (relay) async throws in
+            #expect(try await relay.post([UInt8](repeating: 0, count: 100_000)).status == 200)
+            #expect(try await relay.post([UInt8](repeating: 0, count: 100_001)).status == 413)
+            let (parts, source) = AsyncStream.makeStream(of: [UInt8].self)
+            for _ in 0..<101 { source.yield([UInt8](repeating: 0, count: 1_000)) }
+            source.finish()
+            #expect(try await relay.send(.stream(length: nil, RequestBodyStream(parts))).status == 413)
+            #expect(try await relay.post().status == 200)
+        }
+        await gateway.stop()
+    }
+
+    @Test("both directions stream: an answer begins while its request goes on, and no more is taken in than goes out")
+    func streams() async throws {
+        let certificate = try GatewayCertificate()
+        let gateway = try await TestHTTPServer.start(certificate: certificate.leaf) { message in
+            let iterator = IteratorBox(message.body)
+            return TestResponse(headerFields: [.contentType: "message/ohttp-chunked-res"], length: nil) { _ in try await iterator.next() }
+        }
+        try await RunningRelay.with(gateway: gateway.url, roots: certificate.root.pem) { (relay) async throws in
+            let (parts, source) = AsyncStream.makeStream(of: [UInt8].self)
+            source.yield([1, 2, 3])
+            let response = try await relay.send(.stream(length: nil, RequestBodyStream(parts)), type: "message/ohttp-chunked-req")
+            var answer = response.body.makeAsyncIterator()
+            #expect(try await answer.next() == [1, 2, 3])
+            source.yield([4, 5])
+            #expect(try await answer.next() == [4, 5])
+            source.finish()
+            #expect(try await answer.next() == nil)
+        }
+        await gateway.stop()
+    }
+
+    @Test("an answer that nobody reads is not taken from the gateway")
+    func backPressure() async throws {
+        let sent = Count()
+        let gateway = try await TestHTTPServer.start(certificate: nil) { message in
+            _ = try await message.body.collect()
+            return TestResponse(headerFields: [.contentType: "message/ohttp-chunked-res"], length: nil) { index in
+                guard index < 1_024 else { return nil }
+                sent.raise()
+                return [UInt8](repeating: 7, count: 65_536)
+            }
+        }
+        try await RunningRelay.with(gateway: gateway.url) { (relay) async throws in
+            let response = try await relay.send(.bytes([1]), type: "message/ohttp-chunked-req")
+            try await Task.sleep(for: .milliseconds(300))
+            // 64 MiB in all; sockets and our own buffers hold a few.
+            #expect(sent.value < 512)
+            var count = 0
+            for try await part in response.body { count += part.count }
+            #expect(count == 1_024 * 65_536)
+        }
+        await gateway.stop()
+    }
+
+    @Test("one more request than the limit is told so, and the others are answered")
+    func tooMany() async throws {
+        let gateway = try await TestHTTPServer.start(certificate: nil) { message in
+            _ = try await message.body.collect()
+            try await Task.sleep(for: .milliseconds(300))
+            return TestResponse(headerFields: [.contentType: "message/ohttp-res"])
+        }
+        try await RunningRelay.with(gateway: gateway.url, limits: .quick { $0.requests = 4 }) { (relay) async throws in
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<6 { group.addTask { try await relay.post().status } }
+                return try await group.reduce(into: [Int: Int]()) { $0[$1, default: 0] += 1 }
+            }
+            #expect(statuses == [200: 4, 503: 2])
+        }
+        await gateway.stop()
+    }
+
+    @Test("no log line holds an address, a header field or content, at any level")
+    func logs() async throws {
+        let gateway = try await TestHTTPServer.start(certificate: nil) { message in
+            _ = try await message.body.collect()
+            return TestResponse(.badGateway)
+        }
+        try await RunningRelay.with(gateway: gateway.url) { (relay) async throws in
+            let client = try RawClient(port: relay.port)
+            client.write(
+                "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nUser-Agent: marker-agent\r\nContent-Type: message/ohttp-req\r\n"
+                    + "Content-Length: 14\r\n\r\nmarker-content")
+            _ = await client.readToEnd()
+            await gateway.stop()
+            #expect(try await relay.post().status == 502)
+            let text = relay.logs.lines.joined(separator: "\n")
+            #expect(text.contains("no usable answer"))
+            #expect(!text.contains("marker"))
+            #expect(!text.contains("\(client.port)"))
+        }
+    }
+}
+
+/// Lets one consumer after another advance a test's sequence.
+private actor IteratorBox {
+    private let pull: @Sendable () async throws -> [UInt8]?
+
+    init(_ body: TestRequestBody) {
+        let (stream, source) = AsyncThrowingStream.makeStream(of: [UInt8].self)
+        Task {
+            do {
+                for try await part in body { source.yield(part) }
+                source.finish()
+            } catch {
+                source.finish(throwing: error)
+            }
+        }
+        pull = {
+            var iterator = stream.makeAsyncIterator()
+            return try await iterator.next()
+        }
+    }
+
+    func next() async throws -> [UInt8]? { try await pull() }
+}

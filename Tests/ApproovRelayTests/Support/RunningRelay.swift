@@ -1,0 +1,115 @@
+import ApproovRelay
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import Logging
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+/// A relay that listens on loopback for the length of a test, and a client of its own.
+struct RunningRelay {
+    let url: String
+    let transport: CurlTransport
+    let logs: LogRecord
+
+    /// Runs a relay around a body, then shuts it down gracefully and waits for its end.
+    static func with(
+        gateway: String, pins: [String] = [], roots: String? = nil, limits: RelayConfiguration.Limits = .quick(),
+        _ body: (RunningRelay) async throws -> Void
+    ) async throws {
+        let (urls, ready) = AsyncStream.makeStream(of: URL.self)
+        let logs = LogRecord()
+        let relay = try Relay(
+            configuration: RelayConfiguration(
+                port: 0, gateway: gateway, gatewayPins: pins, gatewayTrustRootsPEM: roots, limits: limits),
+            logger: logs.logger, onReady: { ready.yield($0) })
+        let group = ServiceGroup(configuration: .init(services: [relay], logger: logs.logger))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                defer { ready.finish() }
+                try await group.run()
+            }
+            var iterator = urls.makeAsyncIterator()
+            let url = try #require(await iterator.next())
+            let transport = try CurlTransport()
+            do {
+                try await body(RunningRelay(url: url.absoluteString, transport: transport, logs: logs))
+            } catch {
+                transport.shutdown()
+                await group.triggerGracefulShutdown()
+                throw error
+            }
+            transport.shutdown()
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    var port: Int { URL(string: url)?.port ?? 0 }
+
+    /// Sends a message to the relay and returns as soon as there is an answer's head.
+    func send(
+        _ body: RequestBody, type: String = "message/ohttp-req", headers: HTTPFields = [:], path: String = "/",
+        method: HTTPRequest.Method = .post
+    ) async throws -> TransportResponse {
+        var fields = headers
+        fields[.contentType] = type
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system())
+        var options = TransferOptions()
+        options.isIdempotent = false
+        return try await transport.send(
+            TransportRequest(
+                url: try TransportURL(url + path), method: method, headerFields: fields, body: body, policy: policy, options: options))
+    }
+
+    /// Posts a message and reads the whole answer.
+    func post(
+        _ bytes: [UInt8] = [1, 2, 3], type: String = "message/ohttp-req"
+    ) async throws -> (status: Int, headers: HTTPFields, body: [UInt8]) {
+        let response = try await send(.bytes(bytes), type: type)
+        return (response.status, response.headerFields, try await response.body.collect(upTo: 64 << 20))
+    }
+}
+
+extension RelayConfiguration.Limits {
+    /// The defaults, with an end that no test waits long for.
+    static func quick(_ change: (inout Self) -> Void = { _ in }) -> Self {
+        var limits = Self()
+        limits.drain = .milliseconds(500)
+        change(&limits)
+        return limits
+    }
+}
+
+/// A certificate authority and a gateway's certificate below it.
+struct GatewayCertificate {
+    let root: TestCertificate
+    let leaf: TestCertificate
+
+    init() throws {
+        root = try TestPKI.root()
+        leaf = try TestPKI.leaf(hosts: ["localhost", "127.0.0.1"], issuer: root)
+    }
+
+    var pin: String { leaf.key.pin.description }
+}
+
+/// A number that several tasks raise.
+final class Count: Sendable {
+    private let number = Mutex(0)
+
+    var value: Int { number.withLock { $0 } }
+
+    /// Adds one.
+    /// - Returns: the number from then on
+    @discardableResult
+    func raise() -> Int {
+        number.withLock {
+            $0 += 1
+            return $0
+        }
+    }
+}
