@@ -10,7 +10,7 @@ import Testing
 
     private func validates(_ identity: ServerIdentity, host: String, at time: Date, pins: [String]) throws -> Bool {
         let rule = TrustRule(
-            evaluators: [try PublicKeysTrustEvaluator(pins: Set(pins.map { try Pin($0) }))],
+            evaluators: [try PublicKeysTrustEvaluator(withoutBackup: Set(pins.map { try Pin($0) }))],
             anchors: try TrustAnchors(pem: identity.rootPEM))
         let result = ChainValidator.evaluate(
             chain: [try Certificate(pem: identity.certificatePEM)], host: try CanonicalHost(host), rule: rule,
