@@ -94,7 +94,7 @@ let package = Package(
         .target(
             name: "Approov",
             dependencies: [
-                "Attestation", "CertificatePinning", "HTTPTransport", heap, httpTypes, logging,
+                "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", heap, httpTypes, logging,
             ],
             swiftSettings: settings),
         .target(
@@ -166,7 +166,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ApproovTests",
-            dependencies: ["Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPTransport", crypto, httpTypes, logging],
+            dependencies: [
+                "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes, logging,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovServerTests",

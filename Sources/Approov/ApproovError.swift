@@ -8,7 +8,7 @@ public struct ApproovError: Error, Sendable, Equatable, CustomStringConvertible 
         private enum Name: String, Sendable {
             case initializationError, configurationError, networkingError, permanentError, rejectionError, pinningError
             case badRequest, bindingMissing, bindingAmbiguous, interceptorError, redirectRefused, responseTooLarge, bodyFailed
-            case unsupported
+            case unsupported, obliviousError
         }
 
         private let name: Name
@@ -46,6 +46,8 @@ public struct ApproovError: Error, Sendable, Equatable, CustomStringConvertible 
         public static let bodyFailed = Code(.bodyFailed)
         /// This version cannot do what was asked.
         public static let unsupported = Code(.unsupported)
+        /// Oblivious HTTP failed: the relay or the gateway behind it refused, answered something else, or sent what cannot be opened.
+        public static let obliviousError = Code(.obliviousError)
     }
 
     /// The stable name of the failure.

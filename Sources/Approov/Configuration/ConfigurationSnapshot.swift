@@ -10,6 +10,8 @@ final class ConfigurationSnapshot: Sendable {
     /// The account's hosts by pattern.
     let protectedHosts: [ProtectedHost]
     private let hosts: HostMap<ProtectedHost>
+    /// The way to oblivious hosts.
+    let obliviousRoute: ObliviousRoute?
     /// What the authority's server must satisfy.
     let authorityPolicy: TrustPolicy
 
@@ -28,6 +30,7 @@ final class ConfigurationSnapshot: Sendable {
         self.configuration = configuration
         protectedHosts = try Self.compile(configuration, initial: initial)
         hosts = try HostMap(protectedHosts.map { ($0.pattern, $0) })
+        obliviousRoute = try Self.obliviousRoute(configuration)
         if let previous, previous.configuration.authorityPins == configuration.authorityPins {
             authorityPolicy = previous.authorityPolicy
         } else {
@@ -52,6 +55,7 @@ final class ConfigurationSnapshot: Sendable {
     /// - Throws: `PinningError` or ``ApproovError`` naming what does not parse.
     static func check(_ configuration: DynamicConfiguration, initial: InitialConfiguration) throws {
         _ = try HostMap(compile(configuration, initial: initial).map { ($0.pattern, $0) })
+        _ = try obliviousRoute(configuration)
         _ = try authorityEvaluator(configuration, initial: initial)
         _ = try authorityHost(of: initial)
         if let roots = initial.trustRoots { _ = try TrustAnchors(pem: roots) }
@@ -69,6 +73,14 @@ final class ConfigurationSnapshot: Sendable {
             } catch {
                 throw ApproovError(.configurationError, "the entry for the host \(printable(name)) cannot be used", cause: error)
             }
+        }
+    }
+
+    private static func obliviousRoute(_ configuration: DynamicConfiguration) throws -> ObliviousRoute? {
+        do {
+            return try configuration.oblivious.map { try ObliviousRoute($0) }
+        } catch {
+            throw ApproovError(.configurationError, "relay and keys for oblivious hosts cannot be used", cause: error)
         }
     }
 

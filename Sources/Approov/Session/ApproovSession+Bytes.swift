@@ -15,7 +15,7 @@ extension ApproovSession {
         }
         do {
             let performed = try await performer.perform(
-                request, body: RequestBody(of: request), observation: RequestPerformer.Observation())
+                request, body: RequestBody(of: request), observation: RequestPerformer.Observation(isStreamed: true))
             return (ApproovBytes(performed.response.body), try performed.head())
         } catch {
             throw ApproovError.wrapping(error)

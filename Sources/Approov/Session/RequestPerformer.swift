@@ -22,6 +22,9 @@ struct RequestPerformer: Sendable {
     let transport: any HTTPTransport
     let time: any TimeSource
     let maximumRedirects: Int
+    /// The way to hosts that the configuration does not name; nil: straight.
+    let ownRoute: ObliviousRoute?
+    let gatewayMemory = GatewayMemory()
     private let heads = RecentHead()
 
     /// Bounds and observers of one transfer.
@@ -29,6 +32,8 @@ struct RequestPerformer: Sendable {
         var bodyLimit: Int?
         var onUpload: (@Sendable (TransferProgress) -> Void)?
         var onDownload: (@Sendable (TransferProgress) -> Void)?
+        /// Whether the caller takes the response part by part, so that it may be of any size.
+        var isStreamed = false
     }
 
     private struct Sent {
@@ -94,7 +99,6 @@ struct RequestPerformer: Sendable {
         var isRechecked = false
         for _ in 0..<Self.maximumPolicyChanges {
             let host = policy.snapshot?.protectedHost(for: hop.url.host)
-            let channel = try channel(for: host)
             var fields = base
             if let host, let approov { _ = try await approov.authorize(&fields, of: adapted.request, to: host) }
             // The token's result may have brought a configuration: the request then keeps to the new one, from the token on.
@@ -105,21 +109,25 @@ struct RequestPerformer: Sendable {
                 continue
             }
             do {
-                let response = try await channel.send(
-                    TransportRequest(
-                        url: adapted.url, method: method, headerFields: fields, body: adapted.body, policy: policy.trust, options: options))
+                let request = TransportRequest(
+                    url: adapted.url, method: method, headerFields: fields, body: adapted.body, policy: policy.trust, options: options)
+                let response = try await send(request, to: host, under: policy, isStreamed: observation.isStreamed)
                 return Sent(
                     response: response, url: adapted.request.url ?? URL(filePath: "/"),
                     demandsTLS: policy.trust.hasRule(for: hop.url.host) || approov?.hasToken(fields) == true)
-            } catch let error as TransportError where error.code == .trustRefused && host != nil && !isRechecked {
-                // Nothing was sent. The server's keys may have changed and a signed configuration may know them already.
+            } catch let error where host != nil && !isRechecked && Self.mayBeOutdated(error) {
+                // Nobody has read the request. Keys may have changed, and a signed configuration may know them already.
                 isRechecked = true
                 await service?.recheckConfiguration()
                 try Task.checkCancellation()
                 let newest = try policies.current()
-                guard newest !== policy else { throw error }
+                guard newest !== policy, adapted.body.canBeSentAgain || (error as? TransportError)?.code == .trustRefused else {
+                    throw Self.explained(error)
+                }
                 policy = newest
                 try check(hop, under: policy)
+            } catch {
+                throw Self.explained(error)
             }
         }
         throw ApproovError(.networkingError, "the configuration changed again and again while the request was prepared; try again")
@@ -201,13 +209,42 @@ struct RequestPerformer: Sendable {
         return now
     }
 
-    /// Step 4: the way to a host.
+    /// Steps 4 and 5: straight to the host, or over the relay.
+    private func send(
+        _ request: TransportRequest, to host: ProtectedHost?, under policy: RequestPolicy, isStreamed: Bool
+    ) async throws -> TransportResponse {
+        guard let route = try route(to: host, under: policy) else { return try await transport.send(request) }
+        let channel = ObliviousChannel(
+            route: route, transport: transport, time: time, userAgent: ObliviousChannel.userAgent, memory: gatewayMemory)
+        return try await channel.send(request, isStreamed: isStreamed)
+    }
+
+    /// The relay to go over; nil: none.
     ///
-    /// - Throws: ``ApproovError`` `unsupported` for an oblivious host: sent in the open, the request would tell who is calling.
-    private func channel(for host: ProtectedHost?) throws -> any HTTPTransport {
-        guard let host, host.settings.oblivious else { return transport }
-        throw ApproovError(
-            .unsupported, "\(printable(host.name)) is to be called over Oblivious HTTP, and this version has no OHTTP channel")
+    /// - Throws: ``ApproovError`` `configurationError` for an oblivious host without one: sent in the open, the request would tell who calls.
+    private func route(to host: ProtectedHost?, under policy: RequestPolicy) throws -> ObliviousRoute? {
+        guard let host else { return ownRoute }
+        guard host.settings.oblivious else { return nil }
+        guard let route = policy.snapshot?.obliviousRoute else {
+            throw ApproovError(.configurationError, "\(printable(host.name)) is to be called over Oblivious HTTP, and there is no relay")
+        }
+        return route
+    }
+
+    /// Whether a newer configuration may help: pins that do not match, or a gateway's key that is not accepted.
+    private static func mayBeOutdated(_ error: any Error) -> Bool {
+        switch error {
+        case let error as TransportError: error.code == .trustRefused
+        case RelayExchange.Refusal.key: true
+        default: false
+        }
+    }
+
+    private static func explained(_ error: any Error) -> any Error {
+        guard case RelayExchange.Refusal.key = error else { return error }
+        return ApproovError(
+            .obliviousError,
+            "the gateway does not accept the key that the request was sealed with: publish its keys with `approov oblivious -set`")
     }
 
     private func remaining(since started: Duration) throws -> Duration {

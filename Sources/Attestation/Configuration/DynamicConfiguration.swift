@@ -6,19 +6,25 @@ public struct ObliviousSettings: Sendable, Hashable {
     public var relay: String
     /// Base64 of the gateway's key configurations, `application/ohttp-keys` (RFC 9458 section 3.2).
     public var keyConfig: String
+    /// Whether the gateway understands messages in chunks (draft-ietf-ohai-chunked-ohttp); nil: clients find out.
+    public var chunked: Bool?
 
     /// Settings for oblivious hosts.
-    public init(relay: String, keyConfig: String) {
+    public init(relay: String, keyConfig: String, chunked: Bool? = nil) {
         self.relay = relay
         self.keyConfig = keyConfig
+        self.chunked = chunked
     }
 
-    /// Reads `relay` and `keyConfig`.
+    /// Reads `relay`, `keyConfig` and `chunked`.
     ///
     /// - Throws: `AttestationError.malformedMember` for a relay that is not an https URL or keys that are not base64.
     public init(json: JSONValue) throws(AttestationError) {
         relay = try json.string("relay")
         keyConfig = try json.string("keyConfig")
+        chunked = try json.optionalMember("chunked").map { (member) throws(AttestationError) in
+            try within("chunked") { () throws(AttestationError) in try member.bool() }
+        }
         guard let url = URL(string: relay), url.scheme?.lowercased() == "https", url.host()?.isEmpty == false else {
             throw AttestationError(.malformedMember, "must be an https URL", member: "relay")
         }
@@ -27,8 +33,12 @@ public struct ObliviousSettings: Sendable, Hashable {
         }
     }
 
-    /// `relay` and `keyConfig`.
-    public var json: JSONValue { .object(["relay": .string(relay), "keyConfig": .string(keyConfig)]) }
+    /// `relay`, `keyConfig` and, when it is known, `chunked`.
+    public var json: JSONValue {
+        var members: [String: JSONValue] = ["relay": .string(relay), "keyConfig": .string(keyConfig)]
+        members["chunked"] = chunked.map(JSONValue.bool)
+        return .object(members)
+    }
 }
 
 /// What an account says about its hosts, in one version.

@@ -14,6 +14,11 @@ public enum RequestBody: Sendable {
 public struct RequestBodyStream: Sendable {
     let write: @Sendable (_ sink: @Sendable ([UInt8]) async throws -> Void) async throws -> Void
 
+    /// Wraps a function that hands the parts to a sink, in order.
+    package init(write: @escaping @Sendable (_ sink: @Sendable ([UInt8]) async throws -> Void) async throws -> Void) {
+        self.write = write
+    }
+
     /// Wraps a sequence of byte arrays.
     ///
     /// - Parameter sequence: the parts, in order. An error it throws fails the request with `requestBodyFailed`.

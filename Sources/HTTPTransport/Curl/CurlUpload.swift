@@ -234,7 +234,10 @@ final class CurlUpload: Sendable {
         producer?.cancel()
     }
 
-    private static func open(_ path: String) throws(TransportError) -> (Int32, Int) {
+    /// Opens a regular file.
+    ///
+    /// - Returns: its descriptor, to be closed by the caller, and its size in bytes.
+    static func open(_ path: String) throws(TransportError) -> (Int32, Int) {
         // Not blocking: a FIFO without a writer must not hang the caller, and is refused below.
         let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {

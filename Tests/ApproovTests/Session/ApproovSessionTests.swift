@@ -106,14 +106,6 @@ import Testing
         _ = try await session.data(for: URLRequest("https://api.test/"))
     }
 
-    @Test("an oblivious host is refused with an error that says so, and no token is fetched for it")
-    func oblivious() async throws {
-        let world = try World(hosts: ["api.test": .pinned.with { $0.oblivious = true }])
-        let session = try world.session()
-        await #expect(throws: ApproovError(.unsupported, "")) { try await session.data(for: URLRequest("https://api.test/")) }
-        #expect(world.transport.requests.isEmpty)
-    }
-
     @Test(
         "an interceptor that changes where the request goes is named in the error",
         arguments: [

@@ -21,12 +21,11 @@ struct TestAccount: Sendable {
     func configuration(
         version: Int64 = 1, hosts: [String: HostSettings] = ["api.test": .pinned], issuedAt: Int64 = 1_749_999_000,
         expiresAt: Int64 = 1_760_000_000, epoch: Int64 = 1, managedTrustRoots: [String] = [], authorityPins: [String]? = nil,
-        configKeys: [PublicJWK]? = nil
+        configKeys: [PublicJWK]? = nil, oblivious: ObliviousSettings? = nil
     ) -> DynamicConfiguration {
         DynamicConfiguration(
             account: name, epoch: epoch, version: version, issuedAt: issuedAt, expiresAt: expiresAt, hosts: hosts,
-            managedTrustRoots: managedTrustRoots, oblivious: ObliviousSettings(relay: "https://relay.test", keyConfig: "AAAA"),
-            authorityPins: authorityPins, configKeys: configKeys)
+            managedTrustRoots: managedTrustRoots, oblivious: oblivious, authorityPins: authorityPins, configKeys: configKeys)
     }
 
     func signed(_ configuration: DynamicConfiguration) throws -> SignedConfiguration {

@@ -12,6 +12,7 @@ import Logging
 final class World: Sendable {
     let account: TestAccount
     let authority = SmallAuthority()
+    let gateway: SmallGateway
     let clock = ManualClock()
     let attester: ScriptedAttester
     let store: MemoryStore
@@ -33,30 +34,38 @@ final class World: Sendable {
         self.attester = attester
         let authority = authority
         let api = api
+        let gateway = try SmallGateway()
+        self.gateway = gateway
         transport = InProcessTransport(certificates: certificates) { request in
-            request.url.host.name == "authority.test"
-                ? try await authority.respond(to: request) : try await api.value(request)
+            switch request.url.host.name {
+            case "authority.test": try await authority.respond(to: request)
+            case "relay.test": try await gateway.respond(to: request)
+            default: try await api.value(request)
+            }
         }
         service = try ApproovService(
-            configuration: try ApproovConfiguration(try account.initial(account.configuration(hosts: hosts))),
+            configuration: try ApproovConfiguration(try account.initial(account.configuration(hosts: hosts, oblivious: gateway.settings))),
             stateDirectory: FileManager.default.temporaryDirectory, attester: attester, store: store, transport: transport, clock: clock,
             limits: limits, logger: .quiet)
     }
 
-    /// The requests that reached an API.
-    var apiRequests: [TransportRequest] { transport.requests.filter { $0.url.host.name != "authority.test" } }
+    /// The requests that reached an API straight.
+    var apiRequests: [TransportRequest] { transport.requests.filter { !["authority.test", "relay.test"].contains($0.url.host.name) } }
+
+    /// The requests that reached the relay.
+    var relayRequests: [TransportRequest] { transport.requests.filter { $0.url.host.name == "relay.test" } }
 
     func session(
         configuration: URLSessionConfiguration = .ephemeral, interceptors: [any RequestInterceptor] = [], bindHeader: String? = nil,
         unboundRequests: UnboundRequests = .refused, trustManager: ApproovTrustManager? = nil, maximumRedirects: Int = 20,
-        sendsWithoutTokenWhenAuthorityIsDown: Bool = false, prefetchToken: Bool = false
+        sendsWithoutTokenWhenAuthorityIsDown: Bool = false, prefetchToken: Bool = false, obliviousRoute: ObliviousRoute? = nil
     ) throws -> ApproovSession {
         try ApproovSession(
             wrapping: URLSession(configuration: configuration), service: service,
             trustManager: trustManager ?? ApproovTrustManager(anchors: .of(account.root), logger: .quiet), interceptors: interceptors,
             bindHeader: bindHeader, unboundRequests: unboundRequests,
             sendsWithoutTokenWhenAuthorityIsDown: sendsWithoutTokenWhenAuthorityIsDown, prefetchToken: prefetchToken,
-            maximumRedirects: maximumRedirects)
+            obliviousRoute: obliviousRoute, maximumRedirects: maximumRedirects)
     }
 }
 

@@ -1,0 +1,125 @@
+import Attestation
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import OHTTP
+
+/// Sends requests inside Oblivious HTTP: Binary HTTP, sealed for the gateway, posted to the relay.
+///
+/// It sends nothing twice on its own account, with two exceptions in which the gateway says that it has not passed the request on: a
+/// date that it does not accept, and chunks that it does not understand.
+struct ObliviousChannel: Sendable {
+    /// The most bytes of a body that is not in chunks.
+    static let maximumWholeBytes = 64 << 20
+    /// What relays see of every user of this package.
+    static let userAgent = "approov"
+    /// What responses say their version is.
+    static let version = "OHTTP"
+    /// What a response's head may add to its body.
+    private static let headAllowance = 1 << 20
+
+    let route: ObliviousRoute
+    let transport: any HTTPTransport
+    let time: any TimeSource
+    let userAgent: String
+    let memory: GatewayMemory
+
+    /// Sends a request and returns the response that was inside.
+    ///
+    /// - Parameters:
+    ///   - request: The request to the host; its policy judges the relay.
+    ///   - isStreamed: Whether the caller takes the response part by part, or sends a body of any size.
+    /// - Returns: The host's response.
+    /// - Throws: ``RelayExchange/Refusal`` `key`; ``ApproovError`` `obliviousError`; what the transport throws.
+    func send(_ request: TransportRequest, isStreamed: Bool) async throws -> TransportResponse {
+        let isChunked =
+            switch route.chunking {
+            case .always: true
+            case .never: false
+            case .automatic: isStreamed && !memory.refusesChunks(behind: route.relay)
+            }
+        guard isChunked else { return try await dated(request, sendWhole) }
+        do {
+            return try await dated(request, sendChunked)
+        } catch RelayExchange.Refusal.form(let status) {
+            guard route.chunking == .automatic else {
+                throw ApproovError(
+                    .obliviousError, "the gateway behind \(route.relay.host) answered \(status) to a request in chunks: does it know them?")
+            }
+            memory.noteRefusedChunks(behind: route.relay)
+            guard request.isIdempotent, request.body.canBeSentAgain else {
+                throw ApproovError(
+                    .obliviousError,
+                    "the gateway behind \(route.relay.host) does not understand chunks and has not read the request; the next one goes "
+                        + "without them")
+            }
+            return try await dated(request, sendWhole)
+        }
+    }
+
+    /// Sends with the clock's date and, when the gateway refuses that, once more with the gateway's (RFC 9458 section 6.5.2).
+    ///
+    /// The gateway's date serves that one request and nothing else.
+    private func dated(
+        _ request: TransportRequest, _ send: (TransportRequest, Date) async throws -> TransportResponse
+    ) async throws -> TransportResponse {
+        let response = try await send(request, time.date)
+        guard response.status == 400, let type = response.headerFields[.contentType], OHTTPMediaType.matches(type, Problem.mediaType) else {
+            return response
+        }
+        let bytes = try await response.body.collect(upTo: RelayExchange.maximumProblemBytes)
+        let problem = try? JSONValue(parsing: bytes, limit: RelayExchange.maximumProblemBytes).object()
+        guard problem?["type"] == .string(OHTTPProblemType.date), request.body.canBeSentAgain, !request.headerFields.contains(.date),
+            let date = response.headerFields[.date].flatMap(HTTPDate.parse)
+        else {
+            return TransportResponse(
+                status: response.status, headerFields: response.headerFields, version: response.version, url: response.url,
+                body: ResponseBody(bytes: bytes))
+        }
+        return try await send(request, date)
+    }
+
+    private var exchange: RelayExchange { RelayExchange(transport: transport, relay: route.relay, userAgent: userAgent) }
+
+    private func sendWhole(_ request: TransportRequest, date: Date) async throws -> TransportResponse {
+        let body = try await request.body.collected(upTo: Self.maximumWholeBytes)
+        let options = request.options
+        let sealed: EncapsulatedRequest
+        do {
+            let inner = BinaryHTTPRequest(head: HTTPRequest(inside: request, date: date), body: body)
+            sealed = try route.key.encapsulate(inner.encoded(padding: .padme))
+        } catch {
+            throw ApproovError(.obliviousError, "the request cannot be sealed for the gateway", cause: error)
+        }
+        let outer = try await exchange.send(.bytes(sealed.message), isChunked: false, for: request)
+        options.onUpload?(TransferProgress(completed: body.count, total: body.count))
+        let limit = min(options.maximumBodyBytes ?? .max, Self.maximumWholeBytes)
+        let answer: [UInt8]
+        do {
+            // Padding adds an eighth at most.
+            answer = try await outer.body.collect(upTo: limit + limit / 8 + Self.headAllowance)
+        } catch let error as TransportError where error.code == .bodyTooLarge {
+            throw Self.tooLarge(limit)
+        }
+        let response: BinaryHTTPResponse
+        do {
+            let limits = BinaryHTTPLimits(fieldSectionBytes: options.maximumHeaderBytes, bodyBytes: limit)
+            response = try BinaryHTTPResponse(decoding: sealed.response.open(answer), limits: limits)
+        } catch {
+            if error.code == .limitExceeded { throw Self.tooLarge(limit) }
+            throw ApproovError(.obliviousError, "the gateway's response cannot be opened", cause: error)
+        }
+        options.onDownload?(TransferProgress(completed: response.body.count, total: response.body.count))
+        return TransportResponse(
+            status: response.head.status.code, headerFields: response.head.headerFields, version: Self.version, url: request.url,
+            body: ResponseBody(bytes: [UInt8](response.body)))
+    }
+
+    private func sendChunked(_ request: TransportRequest, date: Date) async throws -> TransportResponse {
+        throw RelayExchange.Refusal.form(status: 0)
+    }
+
+    private static func tooLarge(_ limit: Int) -> ApproovError {
+        ApproovError(.responseTooLarge, "the response is larger than \(limit) bytes: raise the limit, or stream it with bytes or download")
+    }
+}

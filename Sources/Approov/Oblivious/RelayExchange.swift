@@ -1,0 +1,68 @@
+import Attestation
+import HTTPTransport
+import HTTPTypes
+import OHTTP
+
+/// The outer request: a POST to the relay that says nothing about the caller.
+struct RelayExchange: Sendable {
+    /// The most bytes of an answer that is not encapsulated.
+    static let maximumProblemBytes = 16 << 10
+
+    let transport: any HTTPTransport
+    let relay: TransportURL
+    /// The same for everyone.
+    let userAgent: String
+
+    /// Why the gateway did not open the request, told outside of the encapsulation.
+    enum Refusal: Error {
+        /// It does not accept the key: it has not read the request, and a newer key may be accepted.
+        case key
+        /// It does not understand the form of the message: it has not read the request.
+        case form(status: Int)
+    }
+
+    /// Sends an encapsulated request.
+    ///
+    /// - Parameters:
+    ///   - body: The encapsulated request.
+    ///   - isChunked: Whether it is in chunks.
+    ///   - request: The request inside, for its timeouts, its proxy and its trust policy.
+    /// - Returns: The encapsulated response.
+    /// - Throws: ``Refusal``; ``ApproovError`` `obliviousError` for any other answer; what the transport throws.
+    func send(_ body: RequestBody, isChunked: Bool, for request: TransportRequest) async throws -> TransportResponse {
+        var options = request.options
+        // Sent again on a connection that died, a request could reach the host twice (RFC 9458 section 8.1).
+        options.isIdempotent = false
+        options.decompresses = false
+        options.maximumBodyBytes = nil
+        options.onUpload = nil
+        options.onDownload = nil
+        let fields: HTTPFields = [
+            .contentType: isChunked ? OHTTPMediaType.chunkedRequest : OHTTPMediaType.request, .userAgent: userAgent,
+        ]
+        let response = try await transport.send(
+            TransportRequest(url: relay, method: .post, headerFields: fields, body: body, policy: request.policy, options: options))
+        let type = response.headerFields[.contentType] ?? ""
+        guard (200..<300).contains(response.status) else { throw try await failure(response, type, isChunked: isChunked) }
+        guard OHTTPMediaType.matches(type, isChunked ? OHTTPMediaType.chunkedResponse : OHTTPMediaType.response) else {
+            throw ApproovError(.obliviousError, "the relay \(relay.host) answered something that is no encapsulated response")
+        }
+        return response
+    }
+
+    private func failure(_ response: TransportResponse, _ type: String, isChunked: Bool) async throws -> any Error {
+        // 401 is what a widely used gateway answers to a key that it does not know.
+        if response.status == 401 { return Refusal.key }
+        if response.status == 400, OHTTPMediaType.matches(type, Problem.mediaType) {
+            let bytes = try await response.body.collect(upTo: Self.maximumProblemBytes)
+            let problem = try? JSONValue(parsing: bytes, limit: Self.maximumProblemBytes).object()
+            if problem?["type"] == .string(OHTTPProblemType.key) { return Refusal.key }
+        }
+        // An answer outside of the encapsulation says that the gateway did not open it.
+        if isChunked, [400, 415, 422].contains(response.status) { return Refusal.form(status: response.status) }
+        let hint = [502, 503, 504].contains(response.status) ? ": one of them could not reach the next; try again later" : ""
+        return ApproovError(
+            .obliviousError,
+            "the relay \(relay.host), or the gateway behind it, answered \(response.status) instead of an encapsulated response" + hint)
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import HTTPTransport
+import Synchronization
+
+extension RequestBody {
+    /// The whole body in memory.
+    ///
+    /// - Parameter limit: The most bytes.
+    /// - Throws: ``ApproovError`` `bodyFailed` when it is larger; what reading it throws.
+    func collected(upTo limit: Int) async throws -> Data {
+        switch self {
+        case .none: return Data()
+        case .bytes(let bytes):
+            guard bytes.count <= limit else { throw Self.tooLarge(limit) }
+            return Data(bytes)
+        case .file, .stream:
+            let whole = WholeBody()
+            try await forEachPart { part in
+                guard whole.append(part, upTo: limit) else { throw Self.tooLarge(limit) }
+            }
+            return whole.data
+        }
+    }
+
+    private static func tooLarge(_ limit: Int) -> ApproovError {
+        ApproovError(.bodyFailed, "a body of more than \(limit) bytes goes over Oblivious HTTP in chunks only, to a gateway that knows them")
+    }
+}
+
+/// Gathers a body that comes in parts.
+private final class WholeBody: Sendable {
+    private let bytes = Mutex(Data())
+
+    var data: Data { bytes.withLock { $0 } }
+
+    /// Appends unless there would be too much.
+    func append(_ part: [UInt8], upTo limit: Int) -> Bool {
+        bytes.withLock { bytes in
+            guard part.count <= limit - bytes.count else { return false }
+            bytes.append(contentsOf: part)
+            return true
+        }
+    }
+}

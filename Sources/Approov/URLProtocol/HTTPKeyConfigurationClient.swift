@@ -1,0 +1,112 @@
+import Attestation
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import OHTTP
+import Synchronization
+
+/// Gets key configurations from a URL and keeps them for as long as their response says (RFC 9111): `Cache-Control`, `Age`, `Expires`.
+///
+/// Any number of callers share one fetch. A fetch that failed is not remembered: the next caller begins another. A response that says
+/// nothing about its life serves the callers that waited for it, and no later one.
+final class HTTPKeyConfigurationClient: KeyConfigurationClient {
+    /// The most bytes of a list.
+    static let maximumBytes = 64 << 10
+
+    private struct State {
+        var bytes: Data?
+        var freshUntil: Duration = .zero
+        var flight: Flight?
+        var lastID = 0
+    }
+
+    private struct Flight {
+        let id: Int
+        let task: Task<Data, any Error>
+    }
+
+    private let url: TransportURL
+    private let userAgent: String
+    private let transport: any HTTPTransport
+    private let policy: @Sendable () throws -> TrustPolicy
+    private let time: any TimeSource
+    private let state = Mutex(State())
+
+    init(
+        url: TransportURL, userAgent: String, transport: any HTTPTransport, time: any TimeSource,
+        policy: @escaping @Sendable () throws -> TrustPolicy
+    ) {
+        self.url = url
+        self.userAgent = userAgent
+        self.transport = transport
+        self.time = time
+        self.policy = policy
+    }
+
+    func fetchKeyConfiguration(invalidatingCache: Bool) async throws -> Data {
+        let now = time.uptime
+        enum Found { case bytes(Data), flight(Flight) }
+        let found = state.withLock { state -> Found in
+            if invalidatingCache {
+                // What is under way may have been answered before the keys changed: it is left to those who wait for it.
+                state.bytes = nil
+                state.flight = nil
+            }
+            if let bytes = state.bytes, now < state.freshUntil { return .bytes(bytes) }
+            if let flight = state.flight { return .flight(flight) }
+            state.lastID += 1
+            let id = state.lastID
+            // Detached: the fetch belongs to all who wait for it, so none of them can cancel it.
+            let task = Task.detached { [self] in try await self.fetch(id: id, invalidatingCache: invalidatingCache) }
+            let flight = Flight(id: id, task: task)
+            state.flight = flight
+            return .flight(flight)
+        }
+        switch found {
+        case .bytes(let bytes): return bytes
+        case .flight(let flight): return try await flight.task.value
+        }
+    }
+
+    private func fetch(id: Int, invalidatingCache: Bool) async throws -> Data {
+        let result: Result<(Data, Duration), any Error>
+        do {
+            result = .success(try await load(invalidatingCache: invalidatingCache))
+        } catch {
+            result = .failure(error)
+        }
+        let now = time.uptime
+        state.withLock { state in
+            // A newer fetch has the say.
+            guard state.flight?.id == id else { return }
+            state.flight = nil
+            if case .success(let (bytes, lifetime)) = result {
+                state.bytes = bytes
+                state.freshUntil = now + lifetime
+            }
+        }
+        return try result.get().0
+    }
+
+    private func load(invalidatingCache: Bool) async throws -> (Data, Duration) {
+        var fields: HTTPFields = [.accept: OHTTPMediaType.keys, .userAgent: userAgent]
+        if invalidatingCache { fields[.cacheControl] = "no-cache" }
+        var options = TransferOptions()
+        options.connectTimeout = .seconds(10)
+        options.idleTimeout = .seconds(10)
+        options.totalTimeout = .seconds(15)
+        options.maximumHeaderBytes = 16_384
+        options.maximumBodyBytes = Self.maximumBytes
+        let response = try await transport.send(
+            TransportRequest(url: url, headerFields: fields, policy: try policy(), options: options))
+        guard response.status == 200 else {
+            throw ApproovError(.networkingError, "\(url.host) answered \(response.status) instead of key configurations")
+        }
+        guard let type = response.headerFields[.contentType], OHTTPMediaType.matches(type, OHTTPMediaType.keys) else {
+            throw ApproovError(.networkingError, "what \(url.host) answered is not \(OHTTPMediaType.keys)")
+        }
+        let bytes = try await response.body.collect(upTo: Self.maximumBytes)
+        return (Data(bytes), FreshnessLifetime.remaining(response.headerFields, now: time.date))
+    }
+}

@@ -1,0 +1,283 @@
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+import OHTTP
+import Testing
+
+@testable import Approov
+
+@Suite("A request over Oblivious HTTP")
+struct ObliviousChannelTests {
+    private func world(limits: ApproovServiceLimits = ApproovServiceLimits()) throws -> World {
+        try World(hosts: ["api.test": .pinned.with { $0.oblivious = true }, "plain.test": .pinned], limits: limits)
+    }
+
+    @Test("the token travels inside, and the relay sees nothing of the caller")
+    func inside() async throws {
+        let world = try world()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpAdditionalHeaders = ["X-Everywhere": "1", "User-Agent": "The App"]
+        let session = try world.session(configuration: configuration, bindHeader: "Authorization")
+        let (data, response) = try await session.data(
+            for: URLRequest("https://api.test/shapes?a=1", method: "POST", ["Authorization": "Bearer abc", "Cookie": "a=b"], body: "hello"))
+        #expect(String(decoding: data, as: UTF8.self) == "/shapes?a=1")
+        #expect(response.statusCode == 200)
+        #expect(response.url?.absoluteString == "https://api.test/shapes?a=1")
+        #expect(response.value(forHTTPHeaderField: "Content-Type") == "text/plain")
+        #expect(world.apiRequests.isEmpty)
+
+        let outer = try #require(world.relayRequests.first)
+        #expect(outer.method == .post)
+        #expect(outer.headerFields.map(\.name.canonicalName).sorted() == ["content-type", "user-agent"])
+        #expect(outer.headerFields[.userAgent] == "approov")
+        #expect(!outer.isIdempotent && !outer.options.decompresses)
+
+        let inner = try #require(world.gateway.opened.value.first)
+        #expect(inner.head.method == .post && inner.head.scheme == "https" && inner.head.authority == "api.test")
+        #expect(inner.head.path == "/shapes?a=1")
+        #expect(inner.body == Data("hello".utf8))
+        let token = try #require(inner.head.headerFields[.approovToken])
+        #expect(try pay(ofToken: token) == Binding.payHash(of: "Bearer abc"))
+        #expect(inner.head.headerFields[.authorization] == "Bearer abc")
+        #expect(inner.head.headerFields[.cookie] == "a=b")
+        #expect(inner.head.headerFields[.userAgent] == "The App")
+        #expect(inner.head.headerFields[.date] == HTTPDate.format(world.clock.date))
+    }
+
+    @Test("the messages of two requests differ in everything that is sealed, and their lengths fall into one class")
+    func unlinkable() async throws {
+        let world = try world()
+        let session = try world.session()
+        for path in ["a", "bcdefg"] { _ = try await session.data(for: URLRequest("https://api.test/\(path)")) }
+        let messages = world.gateway.received.value
+        try #require(messages.count == 2)
+        #expect(messages[0].count == messages[1].count)
+        #expect(messages[0].prefix(7) == messages[1].prefix(7))
+        #expect(messages[0].dropFirst(7).prefix(32) != messages[1].dropFirst(7).prefix(32))
+    }
+
+    @Test("a host of the same account that is not oblivious is called straight")
+    func straight() async throws {
+        let world = try world()
+        _ = try await world.session().data(for: URLRequest("https://plain.test/"))
+        #expect(world.apiRequests.count == 1 && world.relayRequests.isEmpty)
+    }
+
+    @Test("tokens for oblivious hosts are asked for apart")
+    func tokensApart() async throws {
+        let world = try world()
+        let session = try world.session()
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        _ = try await session.data(for: URLRequest("https://plain.test/"))
+        #expect(world.authority.seen.value.attestations.map(\.host) == ["api.test", "plain.test"])
+    }
+
+    @Test("an oblivious host is not called over plain http, and nothing is sent")
+    func plainHTTP() async throws {
+        let world = try world()
+        await #expect(throws: ApproovError(.pinningError, "")) {
+            try await world.session().data(for: URLRequest("http://api.test/"))
+        }
+        #expect(world.transport.requests.isEmpty)
+    }
+
+    @Test("a key that the gateway does not accept brings a newer configuration, and the request is sealed anew, once", arguments: [400, 401])
+    func keyRotation(status: Int) async throws {
+        let world = try world()
+        let session = try world.session()
+        // The token is there already, so that the configuration comes from the check and from nothing else.
+        let url = try #require(URL(string: "https://api.test/x"))
+        #expect(await world.service.fetchToken(for: url).status == .success)
+        let old = world.gateway.settings
+        world.gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
+        if status == 401 {
+            world.gateway.script.change { script in
+                script.fault = { request in
+                    let message = [UInt8](try await request.body.collected(upTo: 1 << 20))
+                    return message.first == 1 ? TransportResponse(status: 401, url: request.url) : nil
+                }
+            }
+        }
+        let new = world.gateway.settings
+        #expect(new != old)
+        world.authority.script.change {
+            $0.configurations = [
+                try! world.account.signed(
+                    world.account.configuration(version: 2, hosts: ["api.test": .pinned.with { $0.oblivious = true }], oblivious: new))
+            ]
+        }
+        let (data, _) = try await session.data(from: url)
+        #expect(String(decoding: data, as: UTF8.self) == "/x")
+        #expect(world.relayRequests.count == 2)
+    }
+
+    @Test("a key that no newer configuration replaces is an error after one attempt")
+    func keyRefused() async throws {
+        let world = try world()
+        let session = try world.session()
+        world.gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
+        await #expect(throws: ApproovError(.obliviousError, "")) {
+            try await session.data(for: URLRequest("https://api.test/x"))
+        }
+        #expect(world.relayRequests.count == 1)
+        #expect(world.gateway.opened.value.isEmpty)
+    }
+
+    @Test("the gateway's date is taken for one more attempt, and for nothing else")
+    func date() async throws {
+        let world = try world()
+        let session = try world.session()
+        let gatewayDate = HTTPDate.format(world.clock.date.addingTimeInterval(3600))
+        world.gateway.script.change { script in
+            script.host = { request in
+                guard request.head.headerFields[.date] != gatewayDate else {
+                    return BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data("now".utf8))
+                }
+                let problem = JSONValue.object(["type": .string(OHTTPProblemType.date)]).serialized()
+                return BinaryHTTPResponse(
+                    head: HTTPResponse(status: .badRequest, headerFields: [.contentType: "application/problem+json", .date: gatewayDate]),
+                    body: Data(problem))
+            }
+        }
+        let (data, _) = try await session.data(for: URLRequest("https://api.test/"))
+        #expect(String(decoding: data, as: UTF8.self) == "now")
+        #expect(world.relayRequests.count == 2)
+        let messages = world.gateway.received.value
+        #expect(messages[0].dropFirst(7).prefix(32) != messages[1].dropFirst(7).prefix(32))
+        // The next request begins with the clock's date again.
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        #expect(world.gateway.opened.value[2].head.headerFields[.date] == HTTPDate.format(world.clock.date))
+    }
+
+    @Test("a date problem that stays is answered to the caller after one more attempt")
+    func dateStays() async throws {
+        let world = try world()
+        world.gateway.script.change { script in
+            script.host = { _ in
+                BinaryHTTPResponse(
+                    head: HTTPResponse(
+                        status: .badRequest,
+                        headerFields: [.contentType: "application/problem+json", .date: "Sun, 06 Nov 1994 08:49:37 GMT"]),
+                    body: Data(JSONValue.object(["type": .string(OHTTPProblemType.date)]).serialized()))
+            }
+        }
+        let (data, response) = try await world.session().data(for: URLRequest("https://api.test/"))
+        #expect(response.statusCode == 400 && !data.isEmpty)
+        #expect(world.relayRequests.count == 2)
+    }
+
+    @Test(
+        "anything but an encapsulated response is an error, and the request is sent once",
+        arguments: [
+            (200, "text/plain"), (200, "message/ohttp-chunked-res"), (204, ""), (302, "message/ohttp-res"), (400, "text/plain"),
+            (403, "message/ohttp-res"), (404, ""), (415, ""), (500, "message/ohttp-res"), (502, ""), (504, ""),
+        ])
+    func otherAnswers(status: Int, type: String) async throws {
+        let world = try world()
+        world.gateway.script.change { script in
+            script.fault = { request in .bytes([1, 2, 3], type: type, status: status, to: request) }
+        }
+        await #expect(throws: ApproovError(.obliviousError, "")) {
+            try await world.session().data(for: URLRequest("https://api.test/"))
+        }
+        #expect(world.relayRequests.count == 1)
+    }
+
+    @Test("the media type's case and parameters do not matter")
+    func mediaType() async throws {
+        let world = try world()
+        let gateway = world.gateway
+        gateway.script.change { script in
+            script.fault = { request in
+                let decapsulated = try gateway.keyring.value.decapsulate([UInt8](try await request.body.collected(upTo: 1 << 20)))
+                let answer = try BinaryHTTPResponse(head: HTTPResponse(status: .accepted)).encoded()
+                return .bytes(try decapsulated.response.seal(answer), type: "Message/OHTTP-res ; a=b", to: request)
+            }
+        }
+        let (_, response) = try await world.session().data(for: URLRequest("https://api.test/"))
+        #expect(response.statusCode == 202)
+    }
+
+    @Test("a response that was changed, cut short or made for another request is refused")
+    func tampering() async throws {
+        let world = try world()
+        let gateway = world.gateway
+        let earlier = MutexBox<[UInt8]?>(nil)
+        for step in 0..<4 {
+            gateway.script.change { script in
+                script.fault = { request in
+                    let decapsulated = try gateway.keyring.value.decapsulate([UInt8](try await request.body.collected(upTo: 1 << 20)))
+                    var sealed = try decapsulated.response.seal(BinaryHTTPResponse(head: HTTPResponse(status: .ok)).encoded())
+                    switch step {
+                    case 0: earlier.value = sealed
+                    case 1: sealed = earlier.value ?? []
+                    case 2: sealed[sealed.count - 1] ^= 1
+                    default: sealed.removeLast(20)
+                    }
+                    return .bytes(sealed, type: OHTTPMediaType.response, to: request)
+                }
+            }
+            let session = try world.session()
+            if step == 0 {
+                _ = try await session.data(for: URLRequest("https://api.test/"))
+            } else {
+                await #expect(throws: ApproovError(.obliviousError, "")) { try await session.data(for: URLRequest("https://api.test/")) }
+            }
+        }
+    }
+
+    @Test("a response larger than the caller allows is refused")
+    func tooLarge() async throws {
+        let world = try world()
+        world.gateway.script.change { script in
+            script.host = { _ in BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data(count: 1_001)) }
+        }
+        await #expect(throws: ApproovError(.responseTooLarge, "")) {
+            try await world.session().data(for: URLRequest("https://api.test/"), limit: 1_000)
+        }
+        #expect(try await world.session().data(for: URLRequest("https://api.test/"), limit: 1_001).0.count == 1_001)
+    }
+
+    @Test("a redirect begins anew: straight to a host that is not oblivious, without token and credentials")
+    func redirect() async throws {
+        let world = try world()
+        world.gateway.script.change { script in
+            script.host = { _ in
+                BinaryHTTPResponse(head: HTTPResponse(status: .found, headerFields: [.location: "https://else.test/there"]))
+            }
+        }
+        let (data, _) = try await world.session().data(for: URLRequest("https://api.test/", ["Authorization": "Bearer abc"]))
+        #expect(String(decoding: data, as: UTF8.self) == "/there")
+        let sent = try #require(world.apiRequests.first)
+        #expect(sent.headerFields[.approovToken] == nil && sent.headerFields[.authorization] == nil)
+    }
+
+    @Test("a relay whose pins do not match gets nothing")
+    func pinnedRelay() async throws {
+        let account = try TestAccount()
+        let impostor = try TestPKI.leaf(hosts: ["relay.test"], issuer: account.root)
+        let world = try World(
+            account: account, hosts: ["api.test": .pinned.with { $0.oblivious = true }, "relay.test": .pinned.with { $0.attested = false }],
+            certificates: ["relay.test": impostor])
+        let session = try world.session()
+        await #expect(throws: ApproovError(.pinningError, "")) { try await session.data(for: URLRequest("https://api.test/")) }
+        #expect(world.relayRequests.isEmpty)
+        #expect(world.transport.refusedRequests.map { $0.url.host.name } == ["relay.test"])
+    }
+
+    @Test("a session's own route is for the hosts that the configuration does not name")
+    func ownRoute() async throws {
+        let world = try World()
+        let keys = Data(world.gateway.keyring.value.configurations.encoded())
+        let route = try ObliviousRoute(relay: #require(URL(string: "https://relay.test/")), keyConfiguration: keys)
+        let session = try world.session(obliviousRoute: route)
+        _ = try await session.data(for: URLRequest("https://else.test/a"))
+        #expect(world.relayRequests.count == 1 && world.apiRequests.isEmpty)
+        _ = try await session.data(for: URLRequest("https://api.test/b"))
+        #expect(world.relayRequests.count == 1 && world.apiRequests.count == 1)
+    }
+}
