@@ -32,22 +32,18 @@ struct ObliviousChannel: Sendable {
     /// - Returns: The host's response.
     /// - Throws: ``RelayExchange/Refusal`` `key`; ``ApproovError`` `obliviousError`; what the transport throws.
     func send(_ request: TransportRequest, isStreamed: Bool) async throws -> TransportResponse {
-        let isChunked =
-            switch route.chunking {
-            case .always: true
-            case .never: false
-            case .automatic: isStreamed && !memory.refusesChunks(behind: route.relay)
-            }
-        guard isChunked else { return try await dated(request, sendWhole) }
+        guard usesChunks(for: request, isStreamed: isStreamed) else { return try await dated(request, sendWhole) }
         do {
-            return try await dated(request, sendChunked)
+            let response = try await dated(request, sendChunked)
+            memory.note(knowsChunks: true, behind: route.relay)
+            return response
         } catch RelayExchange.Refusal.form(let status) {
             guard route.chunking == .automatic else {
                 throw ApproovError(
                     .obliviousError, "the gateway behind \(route.relay.host) answered \(status) to a request in chunks: does it know them?")
             }
-            memory.noteRefusedChunks(behind: route.relay)
-            guard request.isIdempotent, request.body.canBeSentAgain else {
+            memory.note(knowsChunks: false, behind: route.relay)
+            guard Self.mayBeTriedAgain(request) else {
                 throw ApproovError(
                     .obliviousError,
                     "the gateway behind \(route.relay.host) does not understand chunks and has not read the request; the next one goes "
@@ -56,6 +52,26 @@ struct ObliviousChannel: Sendable {
             return try await dated(request, sendWhole)
         }
     }
+
+    /// Whether a request goes in chunks.
+    ///
+    /// To a gateway of which nothing is known yet only what can be sent again goes in chunks, and what may not fit into memory.
+    private func usesChunks(for request: TransportRequest, isStreamed: Bool) -> Bool {
+        switch route.chunking {
+        case .always: return true
+        case .never: return false
+        case .automatic:
+            var isLarge = false
+            switch request.body {
+            case .none, .bytes: break
+            case .file, .stream: isLarge = true
+            }
+            guard isStreamed || isLarge else { return false }
+            return memory.knowsChunks(behind: route.relay) ?? (isLarge || Self.mayBeTriedAgain(request))
+        }
+    }
+
+    private static func mayBeTriedAgain(_ request: TransportRequest) -> Bool { request.isIdempotent && request.body.canBeSentAgain }
 
     /// Sends with the clock's date and, when the gateway refuses that, once more with the gateway's (RFC 9458 section 6.5.2).
     ///
@@ -116,7 +132,21 @@ struct ObliviousChannel: Sendable {
     }
 
     private func sendChunked(_ request: TransportRequest, date: Date) async throws -> TransportResponse {
-        throw RelayExchange.Refusal.form(status: 0)
+        let body: RequestBody
+        let opener: ChunkedResponseOpener
+        do {
+            let chunked = try route.key.chunkedRequest()
+            body = try ChunkedRequestWriter(chunked.sealer).body(of: request, head: HTTPRequest(inside: request, date: date))
+            opener = chunked.response
+        } catch {
+            throw ApproovError(.obliviousError, "the request cannot be sealed for the gateway", cause: error)
+        }
+        let outer = try await exchange.send(body, isChunked: true, for: request)
+        let reader = ChunkedResponseReader(opener, body: outer.body, options: request.options)
+        let head = try await reader.head()
+        return TransportResponse(
+            status: head.status.code, headerFields: head.headerFields, version: Self.version, url: request.url,
+            body: ResponseBody(ChunkedResponseBody(reader: reader)))
     }
 
     private static func tooLarge(_ limit: Int) -> ApproovError {

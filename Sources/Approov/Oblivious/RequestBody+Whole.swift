@@ -23,7 +23,8 @@ extension RequestBody {
     }
 
     private static func tooLarge(_ limit: Int) -> ApproovError {
-        ApproovError(.bodyFailed, "a body of more than \(limit) bytes goes over Oblivious HTTP in chunks only, to a gateway that knows them")
+        ApproovError(
+            .bodyFailed, "a body of more than \(limit) bytes goes over Oblivious HTTP in chunks only, to a gateway that knows them")
     }
 }
 

@@ -36,7 +36,9 @@ enum FreshnessLifetime {
     private static func directives(_ fields: HTTPFields) -> [(name: String, value: String)] {
         fields[values: .cacheControl].flatMap { $0.split(separator: ",") }.map { member in
             let parts = member.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
-            return (parts.first?.lowercased() ?? "", parts.count > 1 ? parts[1].trimmingCharacters(in: CharacterSet(charactersIn: "\"")) : "")
+            return (
+                parts.first?.lowercased() ?? "", parts.count > 1 ? parts[1].trimmingCharacters(in: CharacterSet(charactersIn: "\"")) : ""
+            )
         }
     }
 

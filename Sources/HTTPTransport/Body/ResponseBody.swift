@@ -40,7 +40,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
 
     /// Hands out the parts in order.
-    public struct Iterator: AsyncIteratorProtocol {
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
         let source: any ResponseBodySource
 
         /// The next part, nil at the end.

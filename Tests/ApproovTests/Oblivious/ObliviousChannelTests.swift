@@ -85,7 +85,8 @@ struct ObliviousChannelTests {
         #expect(world.transport.requests.isEmpty)
     }
 
-    @Test("a key that the gateway does not accept brings a newer configuration, and the request is sealed anew, once", arguments: [400, 401])
+    @Test(
+        "a key that the gateway does not accept brings a newer configuration, and the request is sealed anew, once", arguments: [400, 401])
     func keyRotation(status: Int) async throws {
         let world = try world()
         let session = try world.session()
@@ -261,7 +262,8 @@ struct ObliviousChannelTests {
         let account = try TestAccount()
         let impostor = try TestPKI.leaf(hosts: ["relay.test"], issuer: account.root)
         let world = try World(
-            account: account, hosts: ["api.test": .pinned.with { $0.oblivious = true }, "relay.test": .pinned.with { $0.attested = false }],
+            account: account,
+            hosts: ["api.test": .pinned.with { $0.oblivious = true }, "relay.test": .pinned.with { $0.attested = false }],
             certificates: ["relay.test": impostor])
         let session = try world.session()
         await #expect(throws: ApproovError(.pinningError, "")) { try await session.data(for: URLRequest("https://api.test/")) }

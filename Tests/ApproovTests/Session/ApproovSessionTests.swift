@@ -246,7 +246,7 @@ import Testing
         world.authority.script.value.configurations = [updated]
         _ = try await session.data(for: URLRequest("https://api.test/"))
         let rule = try #require(world.apiRequests.first).policy.rule(for: try CanonicalHost("api.test"))
-        #expect(rule.evaluators.first is DefaultTrustEvaluator)
+        #expect(rule.evaluators.first is ReportOnlyTrustEvaluator)
         #expect(world.authority.seen.value.attestations.count == 1)
     }
 

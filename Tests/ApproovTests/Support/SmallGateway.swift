@@ -3,6 +3,7 @@ import Foundation
 import HTTPTransport
 import HTTPTypes
 import OHTTP
+import Synchronization
 
 @testable import Approov
 
@@ -18,6 +19,12 @@ final class SmallGateway: Sendable {
                 head: HTTPResponse(status: .ok, headerFields: [.contentType: "text/plain"]), body: Data((request.head.path ?? "").utf8))
         }
         var padding = BinaryHTTPPadding.none
+        var knowsChunks = false
+        var statusForUnknownForm = 415
+        /// What becomes of the parts of a chunked response on their way.
+        var way: @Sendable (AsyncThrowingStream<[UInt8], any Error>) -> AsyncThrowingStream<[UInt8], any Error> = { $0 }
+        /// Awaited between two parts of a chunked response.
+        var pause: @Sendable () async -> Void = {}
     }
 
     let keyring: MutexBox<GatewayKeyring>
@@ -37,8 +44,11 @@ final class SmallGateway: Sendable {
 
     func respond(to request: TransportRequest) async throws -> TransportResponse {
         if let response = try await script.value.fault?(request) { return response }
+        if request.headerFields[.contentType] == OHTTPMediaType.chunkedRequest, script.value.knowsChunks {
+            return try await respondInChunks(to: request)
+        }
         guard request.headerFields[.contentType] == OHTTPMediaType.request else {
-            return TransportResponse(status: 415, url: request.url)
+            return TransportResponse(status: script.value.statusForUnknownForm, url: request.url)
         }
         let message = [UInt8](try await request.body.collected(upTo: 1 << 20))
         received.change { $0.append(message) }
@@ -53,5 +63,59 @@ final class SmallGateway: Sendable {
         opened.change { $0.append(inner) }
         let answer = try script.value.host(inner).encoded(padding: script.value.padding)
         return .bytes(try decapsulated.response.seal(answer), type: OHTTPMediaType.response, to: request)
+    }
+
+    private func respondInChunks(to request: TransportRequest) async throws -> TransportResponse {
+        let message = [UInt8](try await request.body.collected(upTo: 256 << 20))
+        received.change { $0.append(message) }
+        var opener = keyring.value.chunkedRequestOpener()
+        opener.append(message)
+        var plain = Data()
+        while let part = try opener.next() { plain.append(part) }
+        plain.append(try opener.finish())
+        let inner = try BinaryHTTPRequest(decoding: plain)
+        opened.change { $0.append(inner) }
+        let answer = try script.value.host(inner)
+        let script = script.value
+        let sealer = opener.takeResponse()
+        let parts = AsyncThrowingStream<[UInt8], any Error>.makeStream()
+        let box = ResponseBox(sealer)
+        Task {
+            do {
+                for part in try box.parts(of: answer) {
+                    parts.continuation.yield(part)
+                    await script.pause()
+                }
+                parts.continuation.finish()
+            } catch {
+                parts.continuation.finish(throwing: error)
+            }
+        }
+        return TransportResponse(
+            status: 200, headerFields: [.contentType: OHTTPMediaType.chunkedResponse], url: request.url,
+            body: ResponseBody(script.way(parts.stream)))
+    }
+}
+
+/// Hands a sealer to the task that uses it.
+private final class ResponseBox: Sendable {
+    private let sealer: Mutex<ChunkedResponseSealer?>
+
+    init(_ sealer: consuming ChunkedResponseSealer?) { self.sealer = Mutex(sealer) }
+
+    /// The sealed response: the head, each 10,000 bytes of the body, the end.
+    func parts(of response: BinaryHTTPResponse) throws -> [[UInt8]] {
+        try sealer.withLock { sealer in
+            guard var own = sealer.take() else { return [] }
+            var encoder = BinaryHTTPResponseEncoder()
+            var parts = [try own.seal(try encoder.head(response.head))]
+            var rest = response.body
+            while !rest.isEmpty {
+                parts.append(try own.seal(try encoder.body(Data(rest.prefix(10_000)))))
+                rest = rest.dropFirst(10_000)
+            }
+            parts.append(try own.finish(try encoder.end(trailers: response.trailers)))
+            return parts
+        }
     }
 }

@@ -1,0 +1,140 @@
+import Attestation
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+import Synchronization
+
+/// What stands behind ``ApproovURLProtocol``: its configuration, and the requests that it sends.
+final class ObliviousLoader: Sendable {
+    /// The one of the process.
+    ///
+    /// URLProtocol is registered by class, and Foundation makes its instances: there is no other way to hand them anything.
+    static let shared = ObliviousLoader()
+
+    /// Everything that a request needs.
+    struct Configuration: Sendable {
+        let userAgent: String
+        let relay: TransportURL
+        let keys: any KeyConfigurationClient
+        let transport: any HTTPTransport
+        let time: any TimeSource
+        let policy: @Sendable () throws -> TrustPolicy
+        let memory = GatewayMemory()
+    }
+
+    /// What a source of keys is made with.
+    struct Parts {
+        let transport: any HTTPTransport
+        let time: any TimeSource
+        let policy: @Sendable () throws -> TrustPolicy
+    }
+
+    private struct State {
+        var configuration: Configuration?
+        var isEnabled = false
+    }
+
+    private let state = Mutex(State())
+
+    var isEnabled: Bool {
+        get { state.withLock { $0.isEnabled } }
+        set { state.withLock { $0.isEnabled = newValue } }
+    }
+
+    /// Sets the configuration.
+    ///
+    /// - Throws: ``ApproovError`` `configurationError`.
+    func configure(
+        userAgent: String, relayURL: URL, trustManager: ApproovTrustManager, transport: (any HTTPTransport)? = nil,
+        time: any TimeSource = SystemTimeSource(), keys: (Parts) throws -> any KeyConfigurationClient
+    ) throws {
+        do {
+            guard HTTPField.isValidValue(userAgent) else {
+                throw ApproovError(.configurationError, "the user agent has characters that a header may not have")
+            }
+            let source = try PolicySource(manager: trustManager, keeper: nil)
+            let parts = Parts(transport: try transport ?? CurlTransport(), time: time, policy: { try source.current().trust })
+            let configuration = Configuration(
+                userAgent: userAgent, relay: try ObliviousRoute.relay(relayURL.absoluteString), keys: try keys(parts),
+                transport: parts.transport, time: time, policy: parts.policy)
+            state.withLock { $0.configuration = configuration }
+        } catch let error as ApproovError {
+            throw error
+        } catch {
+            throw ApproovError(.configurationError, "requests cannot be sent over Oblivious HTTP", cause: error)
+        }
+    }
+
+    /// Gets the keys.
+    ///
+    /// - Throws: ``ApproovError`` `configurationError` without a configuration; what the fetch failed with.
+    func fetchKeyConfiguration() async throws {
+        _ = try await configured().keys.fetchKeyConfiguration(invalidatingCache: false)
+    }
+
+    /// Sends a request and reads the whole response.
+    ///
+    /// A key that the gateway refuses is got anew, and the request sent once more.
+    ///
+    /// - Throws: ``ApproovError``; `CancellationError`.
+    func load(_ request: URLRequest) async throws -> (HTTPURLResponse, Data) {
+        do {
+            let configuration = try configured()
+            let hop = try Hop(request, body: RequestBody(of: request))
+            var options = TransferOptions()
+            if request.timeoutInterval > 0, request.timeoutInterval < 31_536_000 {
+                options.idleTimeout = .seconds(request.timeoutInterval)
+                options.connectTimeout = min(options.connectTimeout, options.idleTimeout)
+            }
+            let outgoing = TransportRequest(
+                url: hop.url, method: try hop.method, headerFields: try HTTPFields(request), body: hop.body,
+                policy: try configuration.policy(),
+                options: options)
+            let response = try await send(outgoing, configuration)
+            let body = try await response.body.collect(upTo: ObliviousChannel.maximumWholeBytes)
+            let performed = Performed(response: response, url: request.url ?? URL(filePath: "/"), recent: RecentHead())
+            return (try performed.head(), Data(body))
+        } catch {
+            throw ApproovError.wrapping(error)
+        }
+    }
+
+    private func send(_ request: TransportRequest, _ configuration: Configuration) async throws -> TransportResponse {
+        do {
+            return try await channel(configuration, invalidatingCache: false).send(request, isStreamed: false)
+        } catch RelayExchange.Refusal.key {
+            guard request.body.canBeSentAgain else {
+                throw ApproovError(.obliviousError, "the gateway has new keys, and a body that is a stream cannot be sent again: try again")
+            }
+        }
+        do {
+            return try await channel(configuration, invalidatingCache: true).send(request, isStreamed: false)
+        } catch RelayExchange.Refusal.key {
+            throw ApproovError(.obliviousError, "the gateway does not accept the keys that it publishes")
+        }
+    }
+
+    private func channel(_ configuration: Configuration, invalidatingCache: Bool) async throws -> ObliviousChannel {
+        let keys = try await configuration.keys.fetchKeyConfiguration(invalidatingCache: invalidatingCache)
+        let route: ObliviousRoute
+        do {
+            route = try ObliviousRoute(relay: configuration.relay, keys: keys, chunking: .never)
+        } catch {
+            throw ApproovError(.obliviousError, "the gateway's key configurations cannot be used", cause: error)
+        }
+        return ObliviousChannel(
+            route: route, transport: configuration.transport, time: configuration.time, userAgent: configuration.userAgent,
+            memory: configuration.memory)
+    }
+
+    private func configured() throws -> Configuration {
+        guard let configuration = state.withLock({ $0.configuration }) else {
+            assertionFailure("ApproovURLProtocol is used before it is configured: call ApproovURLProtocol.configure first")
+            throw ApproovError(
+                .configurationError, "ApproovURLProtocol is used before it is configured: call ApproovURLProtocol.configure first")
+        }
+        return configuration
+    }
+}

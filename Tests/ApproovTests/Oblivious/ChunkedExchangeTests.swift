@@ -1,0 +1,198 @@
+import ApproovTesting
+import Attestation
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+import OHTTP
+import Testing
+
+@testable import Approov
+
+@Suite("A request over Oblivious HTTP in chunks")
+struct ChunkedExchangeTests {
+    private func world(knowsChunks: Bool = true) throws -> World {
+        let world = try World(hosts: ["api.test": .pinned.with { $0.oblivious = true }])
+        world.gateway.script.change { $0.knowsChunks = knowsChunks }
+        return world
+    }
+
+    private func contentTypes(_ world: World) -> [String?] { world.relayRequests.map { $0.headerFields[.contentType] } }
+
+    @Test("a response that is streamed comes in chunks, whole and in order")
+    func download() async throws {
+        let world = try world()
+        let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+        world.gateway.script.change { script in
+            script.host = { _ in
+                BinaryHTTPResponse(
+                    head: HTTPResponse(status: .ok, headerFields: [.eTag: "1"]), body: content, trailers: [.acceptRanges: "no"])
+            }
+        }
+        let (file, response) = try await world.session().download(for: URLRequest("https://api.test/large"))
+        defer { try? FileManager.default.removeItem(at: file) }
+        #expect(response.value(forHTTPHeaderField: "ETag") == "1")
+        #expect(try Data(contentsOf: file) == content)
+        #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest])
+    }
+
+    @Test("the first bytes are there before the host has finished")
+    func early() async throws {
+        let world = try world()
+        let gate = AsyncStream<Void>.makeStream()
+        let iterator = MutexBox(gate.stream)
+        world.gateway.script.change { script in
+            script.host = { _ in BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data(count: 25_000)) }
+            // One step for the head, one for the first part; the rest waits for the test.
+            let passed = MutexBox(0)
+            script.pause = {
+                let count = passed.change {
+                    $0 += 1
+                    return $0
+                }
+                guard count > 1 else { return }
+                for await _ in iterator.value { break }
+            }
+        }
+        let (bytes, response) = try await world.session().bytes(for: URLRequest("https://api.test/"))
+        #expect(response.statusCode == 200)
+        var chunks = bytes.chunks.makeAsyncIterator()
+        #expect(try await chunks.next()?.count == 10_000)
+        gate.continuation.finish()
+        var rest = 0
+        while let chunk = try await chunks.next() { rest += chunk.count }
+        #expect(rest == 15_000)
+    }
+
+    @Test("a file and a stream are sealed as they are sent, with progress", arguments: [true, false])
+    func upload(isFile: Bool) async throws {
+        let world = try world()
+        let folder = try TemporaryFolder()
+        let content = Data((0..<200_001).map { UInt8(truncatingIfNeeded: $0) })
+        let path = folder.path("body")
+        try content.write(to: URL(filePath: path))
+        world.gateway.script.change { script in
+            script.host = { BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data("\($0.body == content)".utf8)) }
+        }
+        let session = try world.session()
+        let data: Data
+        if isFile {
+            let progress = MutexBox<[Int]>([])
+            data = try await session.upload(for: URLRequest("https://api.test/", method: "PUT"), fromFile: URL(filePath: path)) { value in
+                progress.change { $0.append(value.completed) }
+            }.0
+            #expect(progress.value.last == content.count)
+        } else {
+            var request = URLRequest("https://api.test/", method: "POST")
+            request.httpBodyStream = InputStream(fileAtPath: path)
+            data = try await session.data(for: request).0
+        }
+        #expect(String(decoding: data, as: UTF8.self) == "true")
+        #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest])
+    }
+
+    @Test("a gateway that refuses chunks is asked once without them, and remembered", arguments: [400, 415, 422])
+    func fallback(status: Int) async throws {
+        let world = try world(knowsChunks: false)
+        world.gateway.script.change { $0.statusForUnknownForm = status }
+        let session = try world.session()
+        for _ in 0..<2 {
+            let (bytes, _) = try await session.bytes(for: URLRequest("https://api.test/a"))
+            var text: [UInt8] = []
+            for try await byte in bytes { text.append(byte) }
+            #expect(text == Array("/a".utf8))
+        }
+        #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest, OHTTPMediaType.request, OHTTPMediaType.request])
+    }
+
+    @Test("what may not be sent twice is not: it goes without chunks until the gateway is known, unless it may be large")
+    func noFallback() async throws {
+        let world = try world(knowsChunks: false)
+        let session = try world.session()
+        let folder = try TemporaryFolder()
+        try Data("x".utf8).write(to: URL(filePath: folder.path("body")))
+        let post = URLRequest("https://api.test/a", method: "POST", body: "x")
+        _ = try await session.bytes(for: post)
+        await #expect(throws: ApproovError(.obliviousError, "")) {
+            try await session.upload(for: post, fromFile: URL(filePath: folder.path("body")))
+        }
+        _ = try await session.upload(for: post, fromFile: URL(filePath: folder.path("body")))
+        #expect(contentTypes(world) == [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest, OHTTPMediaType.request])
+    }
+
+    @Test("once the gateway is known to understand chunks, every request that is streamed goes in them")
+    func learned() async throws {
+        let world = try world()
+        let session = try world.session()
+        let post = URLRequest("https://api.test/a", method: "POST", body: "x")
+        for request in [post, URLRequest("https://api.test/a"), post] { _ = try await session.bytes(for: request) }
+        #expect(contentTypes(world) == [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest, OHTTPMediaType.chunkedRequest])
+    }
+
+    @Test("requests that are in memory with their responses go whole, as every gateway understands")
+    func whole() async throws {
+        let world = try world()
+        _ = try await world.session().data(for: URLRequest("https://api.test/"))
+        #expect(contentTypes(world) == [OHTTPMediaType.request])
+    }
+
+    @Test("the configuration can say that chunks are always or never understood", arguments: [true, false])
+    func configured(isAlways: Bool) async throws {
+        let gateway = try SmallGateway()
+        var settings = gateway.settings
+        settings.chunked = isAlways
+        let route = try ObliviousRoute(settings)
+        #expect(route.chunking == (isAlways ? .always : .never))
+        gateway.script.change { $0.knowsChunks = true }
+        let transport = InProcessTransport { try await gateway.respond(to: $0) }
+        let session = try ApproovSession(service: nil, obliviousRoute: route, transport: transport)
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        _ = try await session.bytes(for: URLRequest("https://api.test/"))
+        let type = isAlways ? OHTTPMediaType.chunkedRequest : OHTTPMediaType.request
+        #expect(transport.requests.map { $0.headerFields[.contentType] } == [type, type])
+    }
+
+    @Test("a response that ends early, is cut, or has a part changed, dropped or repeated fails after what was right", arguments: 0..<5)
+    func tampering(kind: Int) async throws {
+        let world = try world()
+        world.gateway.script.change { script in
+            script.host = { _ in BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data(count: 40_000)) }
+            script.way = { parts in
+                AsyncThrowingStream { continuation in
+                    Task {
+                        var all: [[UInt8]] = []
+                        for try await part in parts { all.append(part) }
+                        switch kind {
+                        case 0: all.removeLast()
+                        case 1: all[all.count - 1].removeLast()
+                        case 2: all[3][100] ^= 1
+                        case 3: all.remove(at: 2)
+                        default: all.insert(all[2], at: 2)
+                        }
+                        for part in all { continuation.yield(part) }
+                        continuation.finish()
+                    }
+                }
+            }
+        }
+        let (bytes, _) = try await world.session().bytes(for: URLRequest("https://api.test/"))
+        await #expect(throws: ApproovError(.obliviousError, "")) {
+            for try await _ in bytes.chunks {}
+        }
+    }
+
+    @Test("a streamed response is bounded where the caller says so")
+    func bounded() async throws {
+        let world = try world()
+        world.gateway.script.change { script in
+            script.host = { _ in BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data(count: 40_000)) }
+        }
+        var settings = world.gateway.settings
+        settings.chunked = true
+        let session = try world.session(obliviousRoute: ObliviousRoute(settings))
+        await #expect(throws: ApproovError(.responseTooLarge, "")) {
+            try await session.data(for: URLRequest("https://else.test/"), limit: 39_999)
+        }
+        #expect(try await session.data(for: URLRequest("https://else.test/"), limit: 40_000).0.count == 40_000)
+    }
+}

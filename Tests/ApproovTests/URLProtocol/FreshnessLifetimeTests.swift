@@ -1,0 +1,50 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Approov
+
+@Suite("The freshness lifetime of a response")
+struct FreshnessLifetimeTests {
+    private static let now = Date(timeIntervalSince1970: 784_111_777)
+
+    private func seconds(_ fields: (HTTPField.Name, String)...) -> Int64 {
+        var list = HTTPFields()
+        for (name, value) in fields { list.append(HTTPField(name: name, value: value)) }
+        return FreshnessLifetime.remaining(list, now: Self.now).components.seconds
+    }
+
+    @Test("max-age counts, less Age, and comes before Expires")
+    func maxAge() {
+        #expect(seconds((.cacheControl, "max-age=60")) == 60)
+        #expect(seconds((.cacheControl, "Public , MAX-AGE=\"60\"")) == 60)
+        #expect(seconds((.cacheControl, "max-age=60"), (.age, "45")) == 15)
+        #expect(seconds((.cacheControl, "max-age=60"), (.age, "70")) == 0)
+        #expect(seconds((.cacheControl, "max-age=60"), (.expires, "Sun, 06 Nov 1994 09:49:37 GMT")) == 60)
+        #expect(seconds((.cacheControl, "public"), (.cacheControl, "max-age=60")) == 60)
+    }
+
+    @Test("Expires counts from the response's own date, or from now")
+    func expires() {
+        #expect(seconds((.expires, "Sun, 06 Nov 1994 08:50:37 GMT")) == 60)
+        #expect(seconds((.expires, "Sun, 06 Nov 1994 08:50:37 GMT"), (.date, "Sun, 06 Nov 1994 08:50:07 GMT")) == 30)
+        #expect(seconds((.expires, "Sun, 06 Nov 1994 08:50:37 GMT"), (.age, "50")) == 10)
+    }
+
+    @Test("what says nothing, cannot be read or must not be kept has no lifetime")
+    func none() {
+        #expect(seconds() == 0)
+        #expect(seconds((.cacheControl, "no-store, max-age=60")) == 0)
+        #expect(seconds((.cacheControl, "max-age=60, no-cache")) == 0)
+        #expect(seconds((.cacheControl, "s-maxage=60")) == 0)
+        for value in ["", "-1", "1.5", "x", "+60", "60s"] { #expect(seconds((.cacheControl, "max-age=\(value)")) == 0, "\(value)") }
+        #expect(seconds((.expires, "0")) == 0)
+        #expect(seconds((.expires, "Sun, 06 Nov 1994 08:50:37 GMT"), (.expires, "Sun, 06 Nov 1994 08:55:37 GMT")) == 0)
+        #expect(seconds((.cacheControl, "max-age=60"), (.age, "x")) == 0)
+    }
+
+    @Test("no server is believed beyond a month")
+    func longest() {
+        #expect(seconds((.cacheControl, "max-age=99999999999999999999")) == 30 * 86_400)
+    }
+}

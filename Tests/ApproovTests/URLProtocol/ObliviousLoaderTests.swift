@@ -1,0 +1,155 @@
+import ApproovTesting
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+import OHTTP
+import Testing
+
+@testable import Approov
+
+@Suite("What stands behind the URLProtocol")
+struct ObliviousLoaderTests {
+    private let gateway: SmallGateway
+    private let clock = ManualClock()
+    private let fetches = MutexBox(0)
+    /// What the key server says about the life of its keys, and whether it works.
+    private let keyServer = MutexBox<(fields: HTTPFields, status: Int)>(([.cacheControl: "max-age=60"], 200))
+
+    init() throws { gateway = try SmallGateway() }
+
+    private func loader() throws -> (ObliviousLoader, InProcessTransport) {
+        let (gateway, fetches, keyServer) = (gateway, fetches, keyServer)
+        let transport = InProcessTransport { request in
+            guard request.url.host.name == "keys.test" else { return try await gateway.respond(to: request) }
+            fetches.change { $0 += 1 }
+            var fields = keyServer.value.fields
+            fields[.contentType] = OHTTPMediaType.keys
+            try await Task.sleep(for: .milliseconds(2))
+            return TransportResponse(
+                status: keyServer.value.status, headerFields: fields, url: request.url,
+                body: ResponseBody(bytes: gateway.keyring.value.configurations.encoded()))
+        }
+        let loader = ObliviousLoader()
+        let relay = try #require(URL(string: "https://relay.test/"))
+        try loader.configure(
+            userAgent: "The Application", relayURL: relay, trustManager: ApproovTrustManager(logger: .quiet), transport: transport,
+            time: clock
+        ) { parts in
+            HTTPKeyConfigurationClient(
+                url: try TransportURL("https://keys.test/ohttp-keys"), userAgent: "The Application", transport: parts.transport,
+                time: parts.time, policy: parts.policy)
+        }
+        return (loader, transport)
+    }
+
+    @Test("a request goes over the relay with the user agent given and the caller's headers inside")
+    func request() async throws {
+        let (loader, transport) = try loader()
+        let (head, body) = try await loader.load(URLRequest("https://any.test/a?b", method: "POST", ["X-Own": "1"], body: "hi"))
+        #expect(head.statusCode == 200 && String(decoding: body, as: UTF8.self) == "/a?b")
+        #expect(transport.requests.map { $0.headerFields[.userAgent] } == ["The Application", "The Application"])
+        #expect(transport.requests.last?.headerFields.count == 2)
+        let inner = try #require(gateway.opened.value.first)
+        #expect(inner.body == Data("hi".utf8) && inner.head.authority == "any.test")
+    }
+
+    @Test("keys are fetched once while they are fresh, and by one fetch for all who wait")
+    func cached() async throws {
+        let (loader, _) = try loader()
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<100 { group.addTask { _ = try await loader.load(URLRequest("https://any.test/")) } }
+            try await group.waitForAll()
+        }
+        #expect(fetches.value == 1)
+        clock.advance(by: .seconds(59))
+        try await loader.fetchKeyConfiguration()
+        #expect(fetches.value == 1)
+        clock.advance(by: .seconds(1))
+        try await loader.fetchKeyConfiguration()
+        #expect(fetches.value == 2)
+    }
+
+    @Test("keys without a life are fetched for every request")
+    func uncached() async throws {
+        keyServer.value = ([:], 200)
+        let (loader, _) = try loader()
+        for _ in 0..<3 { _ = try await loader.load(URLRequest("https://any.test/")) }
+        #expect(fetches.value == 3)
+    }
+
+    @Test("a failed fetch is not remembered")
+    func failedFetch() async throws {
+        keyServer.value = ([.cacheControl: "max-age=60"], 500)
+        let (loader, _) = try loader()
+        await #expect(throws: ApproovError(.networkingError, "")) { try await loader.load(URLRequest("https://any.test/")) }
+        keyServer.value = ([.cacheControl: "max-age=60"], 200)
+        _ = try await loader.load(URLRequest("https://any.test/"))
+        #expect(fetches.value == 2)
+    }
+
+    @Test("a key that is refused is fetched anew past the cache, and the request sent once more")
+    func refusedKey() async throws {
+        let (loader, transport) = try loader()
+        _ = try await loader.load(URLRequest("https://any.test/"))
+        gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
+        _ = try await loader.load(URLRequest("https://any.test/"))
+        #expect(fetches.value == 2)
+        let fetched = transport.requests.filter { $0.url.host.name == "keys.test" }
+        #expect(fetched.map { $0.headerFields[.cacheControl] } == [nil, "no-cache"])
+        #expect(transport.requests.count == 5)
+    }
+
+    @Test("a gateway that refuses its own keys is an error after two attempts")
+    func alwaysRefused() async throws {
+        gateway.script.change { script in script.fault = { TransportResponse(status: 401, url: $0.url) } }
+        let (loader, transport) = try loader()
+        await #expect(throws: ApproovError(.obliviousError, "")) { try await loader.load(URLRequest("https://any.test/")) }
+        #expect(transport.requests.count == 4)
+    }
+
+    @Test("a fetch past the cache does not join one that may have been answered before")
+    func invalidation() async throws {
+        let (loader, _) = try loader()
+        async let first: Void = loader.fetchKeyConfiguration()
+        #expect(await eventually { fetches.value == 1 })
+        gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
+        try await first
+        gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 3)])
+        _ = try await loader.load(URLRequest("https://any.test/"))
+        #expect(gateway.opened.value.count == 1)
+    }
+
+    @Test(
+        "a malformed list of keys, and keys of unknown kinds alone, are errors before anything is sent",
+        arguments: [[0, 1], [0, 3, 1, 0, 0x30]])
+    func badKeys(bytes: [UInt8]) async throws {
+        struct Fixed: KeyConfigurationClient {
+            let bytes: [UInt8]
+            func fetchKeyConfiguration(invalidatingCache: Bool) async throws -> Data { Data(bytes) }
+        }
+        let transport = InProcessTransport(status: 200)
+        let loader = ObliviousLoader()
+        try loader.configure(
+            userAgent: "x", relayURL: #require(URL(string: "https://relay.test/")), trustManager: ApproovTrustManager(logger: .quiet),
+            transport: transport
+        ) { _ in Fixed(bytes: bytes) }
+        await #expect(throws: ApproovError(.obliviousError, "")) { try await loader.load(URLRequest("https://any.test/")) }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test("a relay over plain http elsewhere than on this machine, and a user agent with line breaks, are refused")
+    func badConfiguration() throws {
+        struct None: KeyConfigurationClient {
+            func fetchKeyConfiguration(invalidatingCache: Bool) async throws -> Data { Data() }
+        }
+        for (agent, relay) in [("x", "http://relay.test/"), ("x\r\ny: z", "https://relay.test/"), ("x", "file:///relay")] {
+            let url = try #require(URL(string: relay))
+            #expect(throws: ApproovError(.configurationError, "")) {
+                try ObliviousLoader().configure(userAgent: agent, relayURL: url, trustManager: ApproovTrustManager(logger: .quiet)) { _ in
+                    None()
+                }
+            }
+        }
+    }
+}
