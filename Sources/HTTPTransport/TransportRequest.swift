@@ -80,6 +80,8 @@ public struct TransferOptions: Sendable {
     ///
     /// The environment's proxy variables are never read.
     public var proxy: ProxyConfiguration?
+    /// The IPv4 or IPv6 address of this machine that the connection comes from; nil: the system chooses.
+    public var localAddress: CanonicalHost?
     /// Overrides what the method says about idempotency.
     ///
     /// A request that is not idempotent is never put on the wire twice.

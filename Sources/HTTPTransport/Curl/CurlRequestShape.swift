@@ -25,6 +25,7 @@ struct CurlRequestShape: Equatable {
     let connectMilliseconds: Int
     let totalMilliseconds: Int
     let proxy: ProxyConfiguration?
+    let localAddress: CanonicalHost?
     /// The encodings to offer and undo; nil: none.
     let contentEncodings: String?
 
@@ -42,6 +43,7 @@ struct CurlRequestShape: Equatable {
         // 0 is libcurl's "none".
         totalMilliseconds = request.options.totalTimeout?.wholeMilliseconds ?? 0
         proxy = request.options.proxy
+        localAddress = request.options.localAddress
         contentEncodings = upload.offersDecoding ? library.contentEncodings : nil
     }
 
@@ -51,8 +53,15 @@ struct CurlRequestShape: Equatable {
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds)
         try easy.set(CURLOPT_TIMEOUT_MS, totalMilliseconds)
         if let contentEncodings { try easy.set(CURLOPT_ACCEPT_ENCODING, contentEncodings) }
+        if let localAddress { try setLocalAddress(localAddress, of: easy) }
         try setProxy(of: easy)
         try setContent(of: easy)
+    }
+
+    private func setLocalAddress(_ address: CanonicalHost, of easy: CurlEasyHandle) throws(TransportError) {
+        // libcurl would look a name up, or take it for that of a network interface.
+        guard address.kind != .name else { throw TransportError(.unsupported, "a local address must be an IPv4 or IPv6 address") }
+        try easy.set(CURLOPT_INTERFACE, "host!\(address.name)")
     }
 
     private func setProxy(of easy: CurlEasyHandle) throws(TransportError) {

@@ -79,7 +79,7 @@ struct ApproovURLProtocolTests {
 
     @Test("an error of the relay reaches the caller, and so does cancellation")
     func errors() async throws {
-        try await enabled {
+        await enabled {
             gateway.script.change { script in script.fault = { TransportResponse(status: 502, url: $0.url) } }
             await #expect(throws: (any Error).self) { try await session.data(for: URLRequest("https://any.test/")) }
             gateway.script.change { script in
