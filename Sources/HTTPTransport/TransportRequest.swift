@@ -80,7 +80,8 @@ public struct TransferOptions: Sendable {
     ///
     /// The environment's proxy variables are never read.
     public var proxy: ProxyConfiguration?
-    /// The IPv4 or IPv6 address of this machine that the connection comes from; nil: the system chooses.
+    /// The IPv4 or IPv6 address of this machine that the connection comes from; nil: that of a connection that is there, or the system's
+    /// choice.
     public var localAddress: CanonicalHost?
     /// Overrides what the method says about idempotency.
     ///

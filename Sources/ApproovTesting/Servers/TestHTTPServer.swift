@@ -58,7 +58,8 @@ public final class TestHTTPServer: Sendable {
         let responder = CallbackResponder<TestServerContext> { request, context in
             let request = TestRequest(
                 method: request.method, target: request.head.path ?? "/", authority: request.head.authority,
-                headerFields: request.headers, body: TestRequestBody(base: request.body), clientPort: context.clientPort)
+                headerFields: request.headers, body: TestRequestBody(base: request.body), clientPort: context.clientPort,
+                clientAddress: context.clientAddress)
             return try await handler(request).hummingbird
         }
         return try await start(certificate: certificate, chainPEM: chainPEM, versions: versions, responder: responder)
@@ -153,10 +154,12 @@ extension TestCertificate {
 struct TestServerContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let clientPort: Int?
+    let clientAddress: String?
 
     init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
         clientPort = source.channel.remoteAddress?.port
+        clientAddress = source.channel.remoteAddress?.ipAddress
     }
 }
 

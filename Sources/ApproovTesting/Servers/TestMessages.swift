@@ -16,6 +16,8 @@ public struct TestRequest: Sendable {
     public let body: TestRequestBody
     /// The client's port: equal for two requests on the same connection.
     public let clientPort: Int?
+    /// The client's address, without its port.
+    public let clientAddress: String?
 
     /// The path without the query.
     public var path: String { String(target.prefix { $0 != "?" }) }

@@ -88,6 +88,25 @@ import Testing
         await old.stop()
     }
 
+    @Test("a request comes from the local address that it names")
+    func localAddress() async throws {
+        let site = try await Site.start { request in TestResponse(text: request.clientAddress ?? "") }
+        defer { site.transport.shutdown() }
+        let policy = try site.policy()
+        var seen: [String] = []
+        for address in [nil, "127.0.0.7", "127.0.0.8", "127.0.0.7"] {
+            var request = TransportRequest(url: try site.url(), policy: policy)
+            request.options.localAddress = try address.map { try CanonicalHost($0) }
+            let response = try await site.transport.send(request)
+            seen.append(String(decoding: try await response.body.collect(upTo: 100), as: UTF8.self))
+        }
+        #expect(seen == ["127.0.0.1", "127.0.0.7", "127.0.0.8", "127.0.0.7"])
+        var named = TransportRequest(url: try site.url(), policy: policy)
+        named.options.localAddress = try CanonicalHost("localhost")
+        #expect(await transportError { try await site.transport.send(named) }?.code == .unsupported)
+        await site.stop()
+    }
+
     @Test("a NIO server that ends the connection after 200 stream resets loses no GET")
     func streamResets() async throws {
         // No Content-Length: libcurl resets each of these streams.
