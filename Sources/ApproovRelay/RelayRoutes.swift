@@ -16,8 +16,8 @@ struct RelayRoutes: Sendable {
     let metrics: RelayMetrics
     let logger: Logger
 
-    func router() -> Router<BasicRequestContext> {
-        let router = Router(context: BasicRequestContext.self)
+    func router() -> Router<RelayRequestContext> {
+        let router = Router(context: RelayRequestContext.self)
         router.add(middleware: PlainErrors())
         router.post("/", use: relay)
         router.get("/health") { _, _ in
@@ -28,7 +28,7 @@ struct RelayRoutes: Sendable {
         return router
     }
 
-    @Sendable private func relay(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
+    @Sendable private func relay(_ request: Request, _ context: RelayRequestContext) async throws -> Response {
         guard let message = EncapsulatedMessage(requestType: MediaType.essence(of: request.headers)) else {
             return refusal(.unsupportedMediaType)
         }
@@ -39,7 +39,7 @@ struct RelayRoutes: Sendable {
         do throws(GatewayLink.Failure) {
             let answer = try await link.forward(message, length: length, body: body, over: transport)
             switch answer {
-            case .encapsulated(let response, let message): return stream(response, message, whileReading: body)
+            case .encapsulated(let response, let message): return stream(response, message, whileReading: body, from: context.remoteAddress)
             case .refusal(let status, let problem):
                 await body.takeBack()
                 metrics.wasForwarded()
@@ -57,12 +57,16 @@ struct RelayRoutes: Sendable {
     }
 
     private func stream(
-        _ response: TransportResponse, _ message: EncapsulatedMessage, whileReading body: BorrowedRequestBody
+        _ response: TransportResponse, _ message: EncapsulatedMessage, whileReading body: BorrowedRequestBody, from client: SocketAddress?
     ) -> Response {
         let length = response.headerFields[.contentLength].flatMap { Int($0) }
         let content = ResponseBody(contentLength: length) { writer in
+            var bytes = 0
             do {
-                for try await part in response.body { try await writer.write(ByteBuffer(bytes: part)) }
+                for try await part in response.body {
+                    bytes += part.count
+                    try await writer.write(ByteBuffer(bytes: part))
+                }
             } catch {
                 // The client sees an answer that is not whole: the connection, or the stream, is broken off.
                 metrics.hasFailed()
@@ -70,6 +74,10 @@ struct RelayRoutes: Sendable {
             }
             await body.takeBack()
             metrics.wasForwarded()
+            // All that a relay knows: who, and how much.
+            logger.debug(
+                "forwarded a message",
+                metadata: ["client": "\(client?.ipAddress ?? "unknown")", "type": "\(message.requestType)", "responseBytes": "\(bytes)"])
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: [.contentType: message.responseType, .cacheControl: "no-store"], body: content)

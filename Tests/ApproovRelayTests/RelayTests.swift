@@ -164,13 +164,15 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("no log line holds an address, a header field or content, at any level")
+    @Test("no log line holds a header field or content, at any level, and an address stands in debug lines alone")
     func logs() async throws {
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
-            _ = try await message.body.collect()
-            return TestResponse(.badGateway)
+            let bytes = try await message.body.collect()
+            guard bytes == Array("good-marker".utf8) else { return TestResponse(.badGateway) }
+            return TestResponse(headerFields: [.contentType: "message/ohttp-res"], body: Array("answer-marker".utf8))
         }
         try await RunningRelay.with(gateway: gateway.url) { (relay) async throws in
+            #expect(try await relay.send(.bytes(Array("good-marker".utf8))).body.collect(upTo: 100).count == 13)
             let client = try RawClient(port: relay.port)
             client.write(
                 "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nUser-Agent: marker-agent\r\nContent-Type: message/ohttp-req\r\n"
@@ -182,6 +184,8 @@ import Testing
             #expect(text.contains("no usable answer"))
             #expect(!text.contains("marker"))
             #expect(!text.contains("\(client.port)"))
+            #expect(relay.logs.lines.contains { $0.hasPrefix("debug forwarded") && $0.contains("127.0.0.1") })
+            #expect(!relay.logs.lines.contains { !$0.hasPrefix("debug") && !$0.hasPrefix("trace") && $0.contains("client") })
         }
     }
 }

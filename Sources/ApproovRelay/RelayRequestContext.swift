@@ -1,0 +1,13 @@
+internal import Hummingbird
+internal import NIOCore
+
+/// The context of a request to the relay, which knows who sent it.
+struct RelayRequestContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let remoteAddress: SocketAddress?
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        remoteAddress = source.channel.remoteAddress
+    }
+}
