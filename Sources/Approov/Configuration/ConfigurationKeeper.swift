@@ -15,7 +15,7 @@ final class ConfigurationKeeper: Sendable {
     }
 
     let initial: InitialConfiguration
-    let events = ConfigurationEvents()
+    let events = EventStreams<ConfigurationEvent>(backlogLimit: 16)
     private let authorityAnchors: TrustAnchors
     private let store: any ConfigurationStore
     private let time: any TimeSource

@@ -9,6 +9,8 @@ final class ProtectedHost: Sendable {
     let pattern: HostPattern
     /// What the host's server must satisfy, whatever the caller's evaluators say.
     let rule: TrustRule
+    /// The pins that its server is held to, sorted: its own, or the managed roots.
+    let pins: [Pin]
     /// The patterns of the entry in the order of ``PatternTable``: two when the hosts below it are meant as well.
     let patternTexts: [String]
     /// Whether nothing but this machine is meant.
@@ -29,23 +31,23 @@ final class ProtectedHost: Sendable {
         }
         let base = pattern.description.drop { $0 == "*" || $0 == "." }
         isLoopback = try CanonicalHost(settings.includeSubdomains ? name : String(base)).isLoopback
+        // Pins are read even where they are not enforced: what is signed must make sense as a whole.
+        let own = try Set(settings.pins.map { try Pin($0) })
+        // One managed root is enough, as many servers' keys may lie below it.
+        let effective = own.isEmpty ? managedRoots : own
+        pins = effective.sorted { $0.description < $1.description }
         rule = TrustRule(
-            evaluators: [try Self.evaluator(settings, managedRoots: managedRoots)],
+            evaluators: [try Self.evaluator(settings, pins: effective, needsBackup: !own.isEmpty)],
             anchors: try settings.trustRoots.map { try TrustAnchors(pem: $0) })
     }
 
-    private static func evaluator(_ settings: HostSettings, managedRoots: Set<Pin>) throws -> any ServerTrustEvaluating {
-        let pins = try Set(settings.pins.map { try Pin($0) })
-        // One managed root is enough, as many servers' keys may lie below it.
-        let effective = pins.isEmpty ? managedRoots : pins
-        if settings.enforce {
-            guard !effective.isEmpty else {
-                throw ApproovError(
-                    .configurationError, "it has no pins, and there are no managed trust roots: an empty list never means all")
-            }
-            return try pins.isEmpty ? PublicKeysTrustEvaluator(withoutBackup: effective) : PublicKeysTrustEvaluator(pins: effective)
+    private static func evaluator(_ settings: HostSettings, pins: Set<Pin>, needsBackup: Bool) throws -> any ServerTrustEvaluating {
+        guard settings.enforce else {
+            return pins.isEmpty ? DefaultTrustEvaluator() : ReportOnlyTrustEvaluator(try PublicKeysTrustEvaluator(withoutBackup: pins))
         }
-        return effective.isEmpty
-            ? DefaultTrustEvaluator() : ReportOnlyTrustEvaluator(try PublicKeysTrustEvaluator(withoutBackup: effective))
+        guard !pins.isEmpty else {
+            throw ApproovError(.configurationError, "it has no pins, and there are no managed trust roots: an empty list never means all")
+        }
+        return needsBackup ? try PublicKeysTrustEvaluator(pins: pins) : try PublicKeysTrustEvaluator(withoutBackup: pins)
     }
 }

@@ -1,3 +1,4 @@
+public import Attestation
 public import CertificatePinning
 public import Logging
 import Synchronization
@@ -15,11 +16,16 @@ import Synchronization
 ///
 /// Hosts that the configuration protects need not be named: their pins are there from the initial configuration on and follow every
 /// newer one. Every host is validated by path at least, also those that neither names.
+///
+/// Servers that do not satisfy their rules are told by ``violations()`` and, with ``ViolationReports``, to a server of one's choice.
 public final class ApproovTrustManager: Sendable {
     /// Whether hosts are refused that have neither an evaluator nor an entry in the configuration.
     public let allHostsMustBeEvaluated: Bool
     private let patterns: Result<[(HostPattern, any ServerTrustEvaluating)], any Error>
     private let anchors: Mutex<TrustAnchors?>
+    private let recorder: ViolationRecorder
+    /// Why there are no reports although they were asked for.
+    private let reportsFlaw: (any Error)?
     private let logger: Logger
 
     /// Maps hosts to evaluators.
@@ -29,29 +35,48 @@ public final class ApproovTrustManager: Sendable {
     ///   - evaluators: Evaluators by host: `api.example.com`, `*.example.com` for one label more, or `**.example.com` for any number. A
     ///     malformed host is reported where the manager is first used: making a session with it throws.
     ///   - anchors: The roots that paths end in; nil: those of the system.
-    ///   - logger: Where an evaluator that has no effect is reported.
+    ///   - reports: Where servers are reported that were refused, or would have been if pins were enforced; nil: nowhere.
+    ///   - clock: What the rate of reports is measured by.
+    ///   - logger: Where an evaluator that has no effect, pins that are not enforced and do not match, and reports that fail are told.
     public init(
         allHostsMustBeEvaluated: Bool = false, evaluators: [String: any ServerTrustEvaluating] = [:], anchors: TrustAnchors? = nil,
-        logger: Logger = Logger(label: "approov.trust")
+        reports: ViolationReports? = nil, clock: any TimeSource = SystemTimeSource(), logger: Logger = Logger(label: "approov.trust")
     ) {
         self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
         patterns = Result { try evaluators.map { (try HostPattern($0.key), $0.value) } }
         self.anchors = Mutex(anchors)
         self.logger = logger
+        let reporter = Result { try reports.map { try ViolationReporter($0, time: clock, logger: logger) } }
+        switch reporter {
+        case .success(let reporter): (recorder, reportsFlaw) = (ViolationRecorder(reporter: reporter, time: clock, logger: logger), nil)
+        case .failure(let flaw): (recorder, reportsFlaw) = (ViolationRecorder(reporter: nil, time: clock, logger: logger), flaw)
+        }
     }
+
+    /// The servers that were refused from now on, and those that would have been if pins were enforced; the first listener also hears of
+    /// those before it came.
+    ///
+    /// Of servers of protected and evaluated hosts only; others are validated by path, which the request's error tells.
+    ///
+    /// - Returns: A stream of its own for every listener, which ends with the manager and its sessions. Of what is not read, the newest 64
+    ///   are kept.
+    public func violations() -> AsyncStream<PinViolation> { recorder.streams.stream() }
 
     /// The policy for the account's hosts and the caller's evaluators together.
     ///
-    /// - Throws: ``ApproovError`` `configurationError` when a host among the evaluators is malformed or named twice, or there are no roots.
+    /// - Throws: ``ApproovError`` `configurationError` when a host among the evaluators is malformed or named twice, there
+    ///   are no roots, or violations cannot be reported where they shall be.
     func policy(protecting protectedHosts: [ProtectedHost]) throws -> TrustPolicy {
         do {
+            if let reportsFlaw { throw reportsFlaw }
             let anchors = try anchors.withLock { anchors in
                 let loaded = try anchors ?? TrustAnchors.system()
                 anchors = loaded
                 return loaded
             }
             let compiler = PolicyCompiler(
-                evaluators: try patterns.get(), refusesUnmatchedHosts: allHostsMustBeEvaluated, anchors: anchors, logger: logger)
+                evaluators: try patterns.get(), refusesUnmatchedHosts: allHostsMustBeEvaluated, anchors: anchors,
+                recorder: recorder, logger: logger)
             return try compiler.policy(protecting: protectedHosts)
         } catch {
             throw ApproovError(.configurationError, "the trust manager cannot be used", cause: error)

@@ -9,6 +9,7 @@ struct PolicyCompiler {
     let evaluators: [(HostPattern, any ServerTrustEvaluating)]
     let refusesUnmatchedHosts: Bool
     let anchors: TrustAnchors
+    let recorder: ViolationRecorder
     let logger: Logger
 
     /// Compiles.
@@ -17,9 +18,9 @@ struct PolicyCompiler {
     func policy(protecting protectedHosts: [ProtectedHost]) throws -> TrustPolicy {
         // On their own first: two evaluators for one host are the caller's mistake, and must not be merged silently.
         _ = try HostMap(evaluators.map { ($0.0, true) })
-        var pinned = PatternTable<TrustRule>()
+        var pinned = PatternTable<ProtectedHost>()
         for host in protectedHosts {
-            for text in host.patternTexts { pinned[text] = host.rule }
+            for text in host.patternTexts { pinned[text] = host }
         }
         var own = PatternTable<any ServerTrustEvaluating>()
         for (pattern, evaluator) in evaluators { own[pattern.description] = evaluator }
@@ -30,15 +31,18 @@ struct PolicyCompiler {
         return TrustPolicy(rules: try HostMap(rules), defaultAnchors: anchors, refusesUnmatchedHosts: refusesUnmatchedHosts)
     }
 
-    private func rule(for pattern: String, pinned: TrustRule?, own: (any ServerTrustEvaluating)?) -> TrustRule {
-        guard let pinned else { return TrustRule(evaluators: own.map { [$0] } ?? []) }
-        guard let own else { return pinned }
-        guard !(own is DisabledTrustEvaluator) else {
+    private func rule(for pattern: String, pinned: ProtectedHost?, own: (any ServerTrustEvaluating)?) -> TrustRule {
+        guard let pinned else {
+            return TrustRule(evaluators: own.map { [$0] } ?? [], observer: recorder.observer(for: NotedHost(pattern: pattern)))
+        }
+        var evaluators = pinned.rule.evaluators
+        if own is DisabledTrustEvaluator {
             logger.error(
                 "DisabledTrustEvaluator ignored: the host is protected and stays pinned; remove the evaluator",
                 metadata: ["host": "\(pattern)"])
-            return pinned
+        } else if let own {
+            evaluators.append(own)
         }
-        return TrustRule(evaluators: pinned.evaluators + [own], anchors: pinned.anchors)
+        return TrustRule(evaluators: evaluators, anchors: pinned.rule.anchors, observer: recorder.observer(for: NotedHost(pinned)))
     }
 }

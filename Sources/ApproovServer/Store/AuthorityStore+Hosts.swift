@@ -41,12 +41,7 @@ extension AuthorityStore {
                         message: "\(host.name) needs two pins, or managed trust roots for the account; see: approov pin -get \(host.name)")
                 }
             }
-            if let kid = settings.kid {
-                guard try Keyset.all(in: database).contains(where: { $0.kid == kid }) else {
-                    throw ServerError(
-                        code: .unknownKeyset, message: "there is no keyset \(kid); add it: approov keyset -add ES256 -kid \(kid)")
-                }
-            }
+            try Self.checkKeyset(of: settings, in: database)
             try host.save(in: database)
         }
     }
@@ -70,13 +65,26 @@ extension AuthorityStore {
     ///   - name: the name or pattern as it was added
     /// - Throws: `ServerError.unknownHost`, `.malformedPin`, `.configurationRefused` for fewer than two distinct pins
     public func setPins(_ pins: [String], forHost name: String) async throws {
+        try await updateHost(name) { $0.pins = pins }
+    }
+
+    /// Changes some of a host's settings, and signs a new configuration.
+    ///
+    /// The change sees the settings as they are then, whoever else changes them: it is how pins are added and how enforcement is
+    /// switched off for a host whose server's key no app knows.
+    /// - Parameters:
+    ///   - name: the name or pattern as it was added
+    ///   - edit: the change; called once, inside the store's transaction
+    /// - Throws: `ServerError.unknownHost`, `.malformedPin`, `.unknownKeyset`, `.configurationRefused` when clients would refuse the result,
+    ///   and what the change throws; then nothing changed
+    public func updateHost(_ name: String, _ edit: @escaping @Sendable (inout HostSettings) throws -> Void) async throws {
         let canonical = try AccountHost(name: name, settings: HostSettings()).name
         try await change(issues: true) { database in
-            guard let host = try AccountHost.all(in: database).first(where: { $0.name == canonical }) else {
+            guard var settings = try AccountHost.all(in: database).first(where: { $0.name == canonical })?.settings else {
                 throw Self.unknownHost(canonical)
             }
-            var settings = host.settings
-            settings.pins = pins
+            try edit(&settings)
+            try Self.checkKeyset(of: settings, in: database)
             try AccountHost(name: canonical, settings: settings).save(in: database)
         }
     }
@@ -97,6 +105,11 @@ extension AuthorityStore {
                 try database.execute(sql: "INSERT OR IGNORE INTO managedTrustRoot (pin) VALUES (?)", arguments: [pin])
             }
         }
+    }
+
+    private static func checkKeyset(of settings: HostSettings, in database: Database) throws {
+        guard let kid = settings.kid, try !Keyset.all(in: database).contains(where: { $0.kid == kid }) else { return }
+        throw ServerError(code: .unknownKeyset, message: "there is no keyset \(kid); add it: approov keyset -add ES256 -kid \(kid)")
     }
 
     private static func unknownHost(_ name: String) -> ServerError {

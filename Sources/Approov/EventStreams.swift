@@ -1,36 +1,41 @@
 import Synchronization
 
 /// Hands events to every listener; those from before the first listener wait for it.
-final class ConfigurationEvents: Sendable {
-    /// How many events wait for a listener that does not read; the oldest go first.
-    static let backlogLimit = 16
-
+final class EventStreams<Event: Sendable>: Sendable {
     private struct State {
-        var backlog: [ConfigurationEvent] = []
-        var listeners: [UInt64: AsyncStream<ConfigurationEvent>.Continuation] = [:]
+        var backlog: [Event] = []
+        var listeners: [UInt64: AsyncStream<Event>.Continuation] = [:]
         var nextID: UInt64 = 0
     }
 
+    private let backlogLimit: Int
     private let state = Mutex(State())
+
+    /// Streams without listeners.
+    ///
+    /// - Parameter backlogLimit: How many events wait for a listener that does not read; the oldest go first.
+    init(backlogLimit: Int) {
+        self.backlogLimit = backlogLimit
+    }
 
     deinit {
         for listener in state.withLock({ $0.listeners }).values { listener.finish() }
     }
 
-    func send(_ event: ConfigurationEvent) {
+    func send(_ event: Event) {
         let listeners = state.withLock { state in
             if state.listeners.isEmpty, state.nextID == 0 {
                 state.backlog.append(event)
-                if state.backlog.count > Self.backlogLimit { state.backlog.removeFirst() }
+                if state.backlog.count > backlogLimit { state.backlog.removeFirst() }
             }
             return Array(state.listeners.values)
         }
         for listener in listeners { listener.yield(event) }
     }
 
-    func stream() -> AsyncStream<ConfigurationEvent> {
+    func stream() -> AsyncStream<Event> {
         let (stream, continuation) = AsyncStream.makeStream(
-            of: ConfigurationEvent.self, bufferingPolicy: .bufferingNewest(Self.backlogLimit))
+            of: Event.self, bufferingPolicy: .bufferingNewest(backlogLimit))
         let (id, backlog) = state.withLock { state in
             let id = state.nextID
             state.nextID += 1

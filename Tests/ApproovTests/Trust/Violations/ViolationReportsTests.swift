@@ -1,0 +1,230 @@
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import HTTPTypes
+import Testing
+
+@testable import Approov
+
+@Suite struct ViolationReportsTests {
+    private let world: World
+    private let root: TestCertificate
+    private let leaf: TestCertificate
+    private let server = ReportServer()
+
+    /// Takes reports, as it is told to.
+    private final class ReportServer: HTTPTransport {
+        let answer = MutexBox<@Sendable () async throws -> Int>({ 204 })
+        let received = MutexBox<[TransportRequest]>([])
+
+        func send(_ request: TransportRequest) async throws -> TransportResponse {
+            received.change { $0.append(request) }
+            return TransportResponse(status: try await answer.value(), url: request.url)
+        }
+
+        func report(_ index: Int = 0) async throws -> [String: Any] {
+            let request = try await request(index)
+            guard case .bytes(let bytes) = request.body else { throw CocoaError(.coderInvalidValue) }
+            return try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+        }
+
+        func request(_ index: Int) async throws -> TransportRequest {
+            for _ in 0..<2_000 {
+                if received.value.count > index { return received.value[index] }
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            throw CocoaError(.fileReadUnknown)
+        }
+    }
+
+    init() throws {
+        let account = try TestAccount()
+        root = account.root
+        leaf = try TestPKI.leaf(hosts: ["api.test", "soft.test", "own.site.test"], issuer: root)
+        let hosts = [
+            "api.test": HostSettings.pinned.with { $0.pinsExpireAt = 1_800_000_000 },
+            "soft.test": HostSettings.pinned.with {
+                $0.enforce = false
+                $0.includeSubdomains = true
+            },
+        ]
+        var certificates = ["api.test": leaf, "soft.test": leaf, "own.site.test": leaf]
+        certificates["path.test"] = try TestPKI.leaf(hosts: ["path.test"], issuer: nil)
+        world = try World(account: account, hosts: hosts, certificates: certificates)
+    }
+
+    private func manager(
+        _ evaluators: [String: any ServerTrustEvaluating] = [:], to url: String = "https://reports.test/v1"
+    ) throws -> ApproovTrustManager {
+        let reports = ViolationReports(
+            to: try #require(URL(string: url)), anchors: .of(root), appID: "org.test.app", appVersion: "1.2", vendorID: "v",
+            transport: server)
+        return ApproovTrustManager(evaluators: evaluators, anchors: .of(root), reports: reports, clock: world.clock, logger: .quiet)
+    }
+
+    private func get(_ host: String, _ session: ApproovSession) async -> ApproovError? {
+        do {
+            var request = URLRequest(url: URL(string: "https://\(host)/secret-path") ?? URL(filePath: "/"))
+            request.setValue("Bearer secret-value", forHTTPHeaderField: "Authorization")
+            _ = try await session.data(for: request)
+            return nil
+        } catch {
+            return error as? ApproovError
+        }
+    }
+
+    @Test("a refused server is reported with all of TrustKit's members, and nothing of the request")
+    func refused() async throws {
+        let session = try world.session(trustManager: manager())
+        #expect(await get("api.test", session)?.code == .pinningError)
+        let request = try await server.request(0)
+        #expect(request.method == .post && request.url.description == "https://reports.test/v1")
+        #expect(request.headerFields[.contentType] == "application/json")
+        #expect(!request.policy.hasRule(for: request.url.host))
+        let report = try await server.report()
+        #expect(
+            Set(report.keys) == [
+                "app-bundle-id", "app-version", "app-vendor-id", "app-platform", "app-platform-version", "trustkit-version", "hostname",
+                "port", "noted-hostname", "include-subdomains", "enforce-pinning", "validated-certificate-chain", "known-pins",
+                "date-time", "validation-result", "known-pins-expiration-date",
+            ])
+        #expect(report["app-bundle-id"] as? String == "org.test.app" && report["app-version"] as? String == "1.2")
+        #expect(report["app-vendor-id"] as? String == "v" && report["app-platform"] as? String == "LINUX")
+        #expect(report["hostname"] as? String == "api.test" && report["noted-hostname"] as? String == "api.test")
+        #expect(report["port"] as? Int == 443 && report["include-subdomains"] as? Bool == false)
+        #expect(report["enforce-pinning"] as? Bool == true && report["validation-result"] as? Int == 1)
+        #expect(
+            report["known-pins"] as? [String]
+                == [TestAccount.pinA, TestAccount.pinB].sorted().map { #"pin-sha256="\#($0.dropFirst(7))""# })
+        #expect(report["known-pins-expiration-date"] as? String == "2027-01-15")
+        let date = try #require(report["date-time"] as? String)
+        #expect(date.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil, "\(date)")
+        let chain = try #require(report["validated-certificate-chain"] as? [String])
+        #expect(try chain.map { try Certificate(pem: $0).der } == [leaf.der, root.der])
+        guard case .bytes(let bytes) = request.body else { return }
+        #expect(!String(decoding: bytes, as: UTF8.self).contains("secret"))
+        #expect(!request.headerFields.contains { $0.value.contains("secret") })
+    }
+
+    @Test("pins that are not enforced let the request through, and are reported as such")
+    func reportOnly() async throws {
+        let session = try world.session(trustManager: manager())
+        #expect(await get("soft.test", session) == nil)
+        let report = try await server.report()
+        #expect(report["enforce-pinning"] as? Bool == false && report["validation-result"] as? Int == 1)
+        #expect(report["include-subdomains"] as? Bool == true)
+        #expect(report["known-pins-expiration-date"] == nil)
+    }
+
+    @Test("an evaluator of the caller's own, enforced or not, and a chain that does not validate are reported")
+    func own() async throws {
+        let pins = try PublicKeysTrustEvaluator(pins: [Pin(TestAccount.pinA), Pin(TestAccount.pinB)])
+        let session = try world.session(
+            trustManager: manager(["*.site.test": ReportOnlyTrustEvaluator(pins), "path.test": DefaultTrustEvaluator()]))
+        #expect(await get("own.site.test", session) == nil)
+        #expect(await get("path.test", session)?.code == .pinningError)
+        let own = try await server.report(0)
+        #expect(own["hostname"] as? String == "own.site.test" && own["noted-hostname"] as? String == "*.site.test")
+        #expect(own["enforce-pinning"] as? Bool == false && (own["known-pins"] as? [String])?.count == 2)
+        let path = try await server.report(1)
+        #expect(path["hostname"] as? String == "path.test" && path["validation-result"] as? Int == 2)
+        #expect((path["validated-certificate-chain"] as? [String])?.count == 1 && (path["known-pins"] as? [String])?.isEmpty == true)
+    }
+
+    @Test("the same is reported once in 24 hours, while the app is told of each")
+    func once() async throws {
+        let manager = try manager()
+        let session = try world.session(trustManager: manager)
+        var violations = manager.violations().makeAsyncIterator()
+        for _ in 0..<5 {
+            _ = await get("api.test", session)
+            let violation = try #require(await violations.next())
+            #expect(violation.host == "api.test" && violation.isRefused && violation.refusal.reason == .pinMismatch)
+        }
+        _ = try await server.request(0)
+        world.clock.setDate(world.clock.date.addingTimeInterval(90_000))
+        world.clock.advance(by: .seconds(86_400))
+        _ = await get("api.test", session)
+        _ = try await server.request(1)
+        #expect(server.received.value.count == 2)
+    }
+
+    @Test("every listener hears of each; one that does not read keeps the newest 64")
+    func listeners() async throws {
+        let manager = try manager()
+        let session = try world.session(trustManager: manager)
+        let (first, second) = (manager.violations(), manager.violations())
+        for _ in 0..<80 { _ = await get("soft.test", session) }
+        for stream in [first, second] {
+            var count = 0
+            for await violation in stream {
+                #expect(!violation.isRefused)
+                count += 1
+                if count == 64 { break }
+            }
+            #expect(count == 64)
+        }
+    }
+
+    @Test("a report server that never answers holds no request up, and is not asked by more than one report at a time")
+    func deadServer() async throws {
+        server.answer.value = {
+            try await Task.sleep(for: .seconds(3_600))
+            return 204
+        }
+        let evaluators = try (0..<100).map { number in
+            try ("h\(number).test", PublicKeysTrustEvaluator(pins: [Pin(TestAccount.pinA), Pin(TestAccount.pinB)]))
+        }
+        let manager = try manager(Dictionary(uniqueKeysWithValues: evaluators))
+        let policy = try manager.policy(protecting: [])
+        let anchors = try #require(TrustAnchors.of(root))
+        let start = ContinuousClock.now
+        for number in 0..<100 {
+            let host = try CanonicalHost("h\(number).test")
+            let leaf = try TestPKI.leaf(hosts: [host.name], issuer: root)
+            _ = ChainValidator.evaluate(
+                chain: [try Certificate(der: leaf.der)], host: host, rule: try policy.rule(for: host), defaultAnchors: anchors,
+                time: Date())
+        }
+        #expect(ContinuousClock.now - start < .seconds(30))
+        _ = try await server.request(0)
+        #expect(server.received.value.count == 1)
+    }
+
+    @Test("after a failure nothing is reported for a minute, and then the same may be reported again", arguments: [500, nil])
+    func failingServer(status: Int?) async throws {
+        server.answer.value = {
+            guard let status else { throw CocoaError(.fileReadUnknown) }
+            return status
+        }
+        let session = try world.session(trustManager: manager())
+        _ = await get("api.test", session)
+        _ = try await server.request(0)
+        // The failure is noted after the answer.
+        try await Task.sleep(for: .milliseconds(50))
+        _ = await get("api.test", session)
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(server.received.value.count == 1)
+        world.clock.advance(by: .seconds(60))
+        _ = await get("api.test", session)
+        _ = try await server.request(1)
+    }
+
+    @Test(
+        "a URL that reports cannot go to is refused when the session is made",
+        arguments: ["http://reports.test/", "ftp://reports.test/", "https://user@reports.test/", "file:///tmp/x", "relative"])
+    func malformedURL(url: String) throws {
+        let manager = try manager(to: url)
+        let error = #expect(throws: ApproovError.self) { try world.session(trustManager: manager) }
+        #expect(error?.code == .configurationError)
+        #expect(error?.description.contains("violations") == true)
+    }
+
+    @Test("this machine may be told over plain http", arguments: ["http://localhost:1/", "http://127.0.0.1:1/", "http://[::1]:1/"])
+    func loopback(url: String) throws {
+        _ = try world.session(trustManager: manager(to: url))
+    }
+}

@@ -1,0 +1,127 @@
+import Approov
+import ApproovServer
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite("Violations of pins, on the wire")
+struct ViolationTests {
+    private final class Inbox: Sendable {
+        private let list = Mutex<[(path: String, body: [UInt8], headers: String)]>([])
+        var all: [(path: String, body: [UInt8], headers: String)] { list.withLock { $0 } }
+        func add(_ path: String, _ body: [UInt8], _ headers: String) { list.withLock { $0.append((path, body, headers)) } }
+
+        func wait(for count: Int) async throws {
+            for _ in 0..<1_000 where all.count < count { try await Task.sleep(for: .milliseconds(5)) }
+        }
+    }
+
+    private func session(_ world: World, reports: URL) async throws -> (ApproovService, ApproovSession, ApproovTrustManager) {
+        let state = world.folder.file("reporting-app")
+        let initial = try await world.authority.initialConfiguration()
+        let service = try ApproovService(
+            configuration: ApproovConfiguration(initial), stateDirectory: state,
+            attester: InstallationAttester(stateDirectory: state, executable: world.executable))
+        let anchors = try TrustAnchors(pem: world.root.pem)
+        let manager = ApproovTrustManager(anchors: anchors, reports: ViolationReports(to: reports, anchors: anchors))
+        let session = try ApproovSession(
+            wrapping: URLSession(configuration: .ephemeral), service: service, trustManager: manager, bindHeader: World.bindingHeader)
+        return (service, session, manager)
+    }
+
+    private func call(_ url: URL, _ session: ApproovSession) async throws -> Int {
+        var request = URLRequest(url: url)
+        request.setValue("Bearer alice-secret", forHTTPHeaderField: World.bindingHeader)
+        return try await session.data(for: request).1.statusCode
+    }
+
+    @Test("an impostor is reported once, over a connection of its own, with its certificate and no word of the request")
+    func impostor() async throws {
+        try await World.with { world in
+            let inbox = Inbox()
+            let collector = try await world.server { request in
+                inbox.add(request.path, try await request.body.collect(), "\(request.headerFields)")
+                return TestResponse(.noContent)
+            }
+            let impostor = try await world.impostor()
+            let reports = try world.url("/reports", host: World.openHost, port: collector.port)
+            let (_, session, manager) = try await session(world, reports: reports)
+            let url = try world.url("/shapes", port: impostor.port)
+            for _ in 0..<5 {
+                await #expect(throws: ApproovError.self) { _ = try await call(url, session) }
+            }
+            try await inbox.wait(for: 1)
+            try await Task.sleep(for: .milliseconds(100))
+            let report = try #require(inbox.all.first)
+            #expect(inbox.all.count == 1 && report.path == "/reports")
+            let json = try #require(try JSONSerialization.jsonObject(with: Data(report.body)) as? [String: Any])
+            #expect(json["hostname"] as? String == World.apiHost && json["port"] as? Int == impostor.port)
+            #expect(json["validation-result"] as? Int == 1 && json["enforce-pinning"] as? Bool == true)
+            #expect((json["validated-certificate-chain"] as? [String])?.count == 2)
+            for text in [String(decoding: report.body, as: UTF8.self), report.headers] {
+                #expect(!text.contains("alice-secret") && !text.lowercased().contains("approov-token"))
+            }
+            var violations = manager.violations().makeAsyncIterator()
+            #expect(await violations.next()?.host == World.apiHost)
+            await impostor.stop()
+            await collector.stop()
+        }
+    }
+
+    @Test("a signed enforce: false lets a server with other keys through, reports it, and a signed true ends that")
+    func killSwitch() async throws {
+        try await World.with { world in
+            let inbox = Inbox()
+            let collector = try await world.server { request in
+                inbox.add(request.path, try await request.body.collect(), "")
+                return TestResponse(.noContent)
+            }
+            // The operator changed the server's key and forgot the pins.
+            let changed = try await world.server { _ in TestResponse(text: "changed") }
+            let reports = try world.url("/reports", host: World.openHost, port: collector.port)
+            let (service, session, _) = try await session(world, reports: reports)
+            let url = try world.url("/shapes", port: changed.port)
+            await #expect(throws: ApproovError.self) { _ = try await call(url, session) }
+            try await world.authority.store.updateHost(World.apiHost) { $0.enforce = false }
+            _ = try await service.refreshConfiguration()
+            #expect(try await call(url, session) == 200)
+            try await inbox.wait(for: 2)
+            let enforced = try inbox.all.map {
+                (try JSONSerialization.jsonObject(with: Data($0.body)) as? [String: Any])?["enforce-pinning"] as? Bool
+            }
+            #expect(enforced == [true, false])
+            try await world.authority.store.updateHost(World.apiHost) { $0.enforce = true }
+            _ = try await service.refreshConfiguration()
+            await #expect(throws: ApproovError.self) { _ = try await call(url, session) }
+            await changed.stop()
+            await collector.stop()
+        }
+    }
+
+    @Test("a report server that refuses connections or says nothing costs the request nothing", arguments: [true, false])
+    func deadReportServer(isSilent: Bool) async throws {
+        try await World.with { world in
+            let silent = try await RawServer.start(certificate: TestPKI.leaf(hosts: World.names, issuer: world.root)) { connection in
+                _ = try await connection.receiveHead()
+                try await Task.sleep(for: .seconds(3_600))
+            }
+            let port = silent.port
+            if !isSilent { await silent.stop() }
+            let reports = try world.url("/reports", host: World.openHost, port: port)
+            let (service, session, _) = try await session(world, reports: reports)
+            try await world.authority.store.updateHost(World.apiHost) { $0.enforce = false }
+            let others = try (0..<2).map { _ in try TestKey().pin.description }
+            try await world.authority.store.setPins(others, forHost: World.apiHost)
+            _ = try await service.refreshConfiguration()
+            let start = ContinuousClock.now
+            for _ in 0..<20 { #expect(try await call(world.url("/shapes"), session) == 200) }
+            #expect(ContinuousClock.now - start < .seconds(5))
+            if isSilent { await silent.stop() }
+        }
+    }
+}
