@@ -8,10 +8,12 @@ import Foundation
 struct APICommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "api",
-        abstract: "Add, change, list and remove the hosts that the account protects.",
+        abstract: "Add, change, check, list and remove the hosts that the account protects.",
         discussion: """
             approov api -add HOST -pinFrom server.pem -pin sha256/…
             approov api -pins HOST -pin sha256/… -pin sha256/…
+            approov api -check HOST[:PORT] [--days N]
+            approov api -managedTrustRoots -pinFrom root.pem
             approov api -list [--json]
             approov api -remove HOST
 
@@ -19,7 +21,21 @@ struct APICommand: AsyncParsableCommand {
             A pin is sha256/ and the base64 of the SHA-256 of a public key; see
             `approov pin -get`. Running authorities take a change up within a
             second, apps with their next attestation.
+
+            To change a server's key without an outage:
+            approov api -pins HOST -keep -pinFrom new.pem   add the new key
+            …wait until apps have it, install the key…
+            approov api -check HOST                         see that it matches
+            approov api -pins HOST -removePin sha256/…      drop the old key
+
+            A key changed too early? The kill switch lets apps through again,
+            validated by path, while mismatches are only reported:
+            approov api -pins HOST -enforce off
             """)
+
+    enum Switch: String, ExpressibleByArgument, CaseIterable {
+        case on, off
+    }
 
     @Option(name: .dash("add"), help: ArgumentHelp("Protect a host, or replace what is known of it.", valueName: "host"))
     var add: String?
@@ -30,8 +46,18 @@ struct APICommand: AsyncParsableCommand {
     @Flag(name: .dash("list"), help: "List the hosts.")
     var list = false
 
-    @Option(name: .dash("pins"), help: ArgumentHelp("Replace a host's pins; without a pin given, show them.", valueName: "host"))
+    @Option(
+        name: .dash("pins"),
+        help: ArgumentHelp("Change a host's pins and what holds for them; without a change, show them.", valueName: "host"))
     var pins: String?
+
+    @Option(
+        name: .dash("check"),
+        help: ArgumentHelp("Compare a host's pins with what it presents now; exit 1 if they break or soon will.", valueName: "host[:port]"))
+    var check: String?
+
+    @Flag(name: .dash("managedTrustRoots"), help: "Change the pins that hosts without pins of their own are held to, or show them.")
+    var managedTrustRoots = false
 
     @Option(name: .dash("pin"), help: ArgumentHelp("A pin. Can be given several times.", valueName: "sha256/…"))
     var pin: [String] = []
@@ -40,6 +66,27 @@ struct APICommand: AsyncParsableCommand {
         name: .dash("pinFrom"),
         help: ArgumentHelp("Pin the key in a file: certificate, CSR, public or private key, PEM or DER.", valueName: "file"))
     var pinFrom: [String] = []
+
+    @Flag(name: .dash("keep"), help: "With -pins and -managedTrustRoots: add the pins given to the present ones.")
+    var keep = false
+
+    @Option(
+        name: .dash("removePin"),
+        help: ArgumentHelp("With -pins and -managedTrustRoots: drop one of the present pins, keep the others.", valueName: "sha256/…"))
+    var removePin: [String] = []
+
+    @Option(
+        name: .dash("enforce"),
+        help: ArgumentHelp("With -add and -pins: off reports mismatches and lets path validation decide.", valueName: "on|off"))
+    var enforce: Switch?
+
+    @Option(
+        name: .dash("pinsExpireAt"),
+        help: ArgumentHelp("With -add and -pins: when the pins are due for a change; reported, never unpins.", valueName: "RFC 3339|never"))
+    var pinsExpireAt: String?
+
+    @Option(name: .long, help: ArgumentHelp("With -check: how far ahead to look.", valueName: "days"))
+    var days: Int?
 
     @Option(name: .dash("keySetKID"), help: ArgumentHelp("With -add: sign tokens with this keyset.", valueName: "kid"))
     var keySetKID: String?
@@ -57,13 +104,31 @@ struct APICommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        let actions = [add != nil, remove != nil, list, pins != nil].filter { $0 }.count
-        guard actions == 1 else { throw ValidationError("Give one of -add, -remove, -list and -pins.") }
+        let actions = [add != nil, remove != nil, list, pins != nil, check != nil, managedTrustRoots].filter { $0 }.count
+        guard actions == 1 else { throw ValidationError("Give one of -add, -remove, -list, -pins, -check and -managedTrustRoots.") }
         if add == nil, keySetKID != nil || noApproovToken || includeSubdomains || trustRoots != nil {
             throw ValidationError("-keySetKID, -noApproovToken, -includeSubdomains and -trustRoots go with -add.")
         }
-        if add == nil, pins == nil, !pin.isEmpty || !pinFrom.isEmpty {
-            throw ValidationError("-pin and -pinFrom go with -add and -pins.")
+        let changesPins = pins != nil || managedTrustRoots
+        if add == nil, !changesPins, !pin.isEmpty || !pinFrom.isEmpty {
+            throw ValidationError("-pin and -pinFrom go with -add, -pins and -managedTrustRoots.")
+        }
+        if !changesPins, keep || !removePin.isEmpty {
+            throw ValidationError("-keep and -removePin go with -pins and -managedTrustRoots.")
+        }
+        if keep, pin.isEmpty, pinFrom.isEmpty { throw ValidationError("-keep wants pins to add: -pin or -pinFrom.") }
+        if !keep, !removePin.isEmpty, !pin.isEmpty || !pinFrom.isEmpty {
+            throw ValidationError("-pin replaces all pins, so that none is left to remove: add -keep.")
+        }
+        if add == nil, pins == nil, enforce != nil || pinsExpireAt != nil {
+            throw ValidationError("-enforce and -pinsExpireAt go with -add and -pins.")
+        }
+        if let pinsExpireAt, pinsExpireAt != "never", RFC3339.date(pinsExpireAt) == nil {
+            throw ValidationError("-pinsExpireAt is neither RFC 3339, for example 2027-01-31T12:00:00Z, nor never.")
+        }
+        if let days {
+            guard check != nil else { throw ValidationError("--days goes with -check.") }
+            guard (0...3_650).contains(days) else { throw ValidationError("--days is 0 to 3650.") }
         }
     }
 
@@ -71,32 +136,71 @@ struct APICommand: AsyncParsableCommand {
         let store = try store.open()
         if let add {
             let settings = HostSettings(
-                pins: try allPins(), attested: !noApproovToken, includeSubdomains: includeSubdomains,
-                trustRoots: try trustRoots.map { try Files.text(at: $0, what: "the roots") }, kid: keySetKID)
+                pins: try givenPins(), enforce: enforce != .off, attested: !noApproovToken, includeSubdomains: includeSubdomains,
+                pinsExpireAt: expiry, trustRoots: try trustRoots.map { try Files.text(at: $0, what: "the roots") }, kid: keySetKID)
             try await store.addHost(add, settings: settings)
             try report("added", host: add, in: store)
         } else if let remove {
             try await store.removeHost(remove)
             try report("removed", host: remove, in: store)
         } else if let pins {
-            let new = try allPins()
-            guard !new.isEmpty else { return try show(hosts: [host(pins, in: store)]) }
-            try await store.setPins(new, forHost: pins)
-            try report("changed", host: pins, in: store)
+            try await change(pins, in: store)
+        } else if let check {
+            try await HostCheckRun(host: check, days: days ?? HostCheckRun.defaultDays, json: output.json).run(in: store)
+        } else if managedTrustRoots {
+            try await changeManagedRoots(in: store)
         } else {
-            try show(hosts: store.hosts)
+            try HostList(store.hosts).show(json: output.json)
         }
     }
 
-    private func allPins() throws -> [String] {
+    private func givenPins() throws -> [String] {
         try pin.map { try Pin($0).description } + pinFrom.flatMap { try PublicKeyFile.pins(inFile: $0).map(\.description) }
     }
 
-    private func host(_ name: String, in store: AuthorityStore) throws -> AccountHost {
-        guard let host = try store.host(for: name) else {
-            throw CommandFailure("the account has no host \(name): add it with approov api -add \(name)")
+    private var changesPins: Bool { !(pin.isEmpty && pinFrom.isEmpty && removePin.isEmpty) }
+
+    /// The date of -pinsExpireAt; nil for `never`.
+    private var expiry: Int64? { pinsExpireAt.flatMap(RFC3339.date).map { Int64($0.timeIntervalSince1970) } }
+
+    /// How the options change a list of pins.
+    private func pinChange() throws -> @Sendable ([String]) throws -> [String] {
+        let (given, removed, keeps) = (try givenPins(), try removePin.map { try Pin($0).description }, keep)
+        return { present in
+            guard keeps || given.isEmpty else { return given }
+            for pin in removed where !present.contains(pin) {
+                throw CommandFailure("\(pin) is not one of the present pins; see: approov api -list")
+            }
+            return present.filter { !removed.contains($0) } + given.filter { !present.contains($0) }
         }
-        return host
+    }
+
+    private func change(_ name: String, in store: AuthorityStore) async throws {
+        guard changesPins || enforce != nil || pinsExpireAt != nil else {
+            guard let host = try store.host(for: name) else {
+                throw CommandFailure("the account has no host \(name): add it with approov api -add \(name)")
+            }
+            return try HostList([host]).show(json: output.json)
+        }
+        let (newPins, enforces, expiry) = (try pinChange(), enforce.map { $0 == .on }, expiry)
+        let (changesPins, changesExpiry) = (changesPins, pinsExpireAt != nil)
+        try await store.updateHost(name) { settings in
+            if changesPins { settings.pins = try newPins(settings.pins) }
+            if let enforces { settings.enforce = enforces }
+            if changesExpiry { settings.pinsExpireAt = expiry }
+        }
+        try report("changed", host: name, in: store)
+        if enforces == false {
+            Console.note("approov: the pins of \(name) are not enforced now; to go back: approov api -pins \(name) -enforce on")
+        }
+    }
+
+    private func changeManagedRoots(in store: AuthorityStore) async throws {
+        if changesPins {
+            try await store.setManagedTrustRoots(pinChange()(store.managedTrustRoots))
+        }
+        if output.json { return try Console.json(store.managedTrustRoots) }
+        for pin in store.managedTrustRoots { Console.line(pin) }
     }
 
     private struct Change: Encodable {
@@ -113,30 +217,47 @@ struct APICommand: AsyncParsableCommand {
             Console.line("\(change) \(host); the configuration is now version \(version)")
         }
     }
+}
 
+/// Hosts as `-list` and `-pins` show them.
+struct HostList {
     private struct Host: Encodable {
         let host: String
         let pins: [String]
+        let enforce: Bool
         let attested: Bool
         let includeSubdomains: Bool
+        let pinsExpireAt: String?
         let kid: String?
     }
 
-    private func show(hosts: [AccountHost]) throws {
-        if output.json {
+    private let hosts: [AccountHost]
+
+    init(_ hosts: [AccountHost]) {
+        self.hosts = hosts
+    }
+
+    func show(json: Bool) throws {
+        if json {
             return try Console.json(
                 hosts.map {
                     Host(
-                        host: $0.name, pins: $0.settings.pins, attested: $0.settings.attested,
-                        includeSubdomains: $0.settings.includeSubdomains, kid: $0.settings.kid)
+                        host: $0.name, pins: $0.settings.pins, enforce: $0.settings.enforce, attested: $0.settings.attested,
+                        includeSubdomains: $0.settings.includeSubdomains, pinsExpireAt: Self.expiry(of: $0.settings), kid: $0.settings.kid)
                 })
         }
         for host in hosts {
             var remarks = [host.settings.attested ? "attested" : "pinned only"]
+            if !host.settings.enforce { remarks.append("PINS NOT ENFORCED") }
             if host.settings.includeSubdomains { remarks.append("with subdomains") }
+            if let expiry = Self.expiry(of: host.settings) { remarks.append("pins due \(expiry)") }
             if let kid = host.settings.kid { remarks.append("keyset \(kid)") }
             Console.line("\(host.name)  (\(remarks.joined(separator: ", ")))")
             for pin in host.settings.pins { Console.line("    \(pin)") }
         }
+    }
+
+    private static func expiry(of settings: HostSettings) -> String? {
+        settings.pinsExpireAt.map { RFC3339.text(Date(timeIntervalSince1970: TimeInterval($0))) }
     }
 }

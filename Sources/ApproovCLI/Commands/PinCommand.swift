@@ -42,7 +42,7 @@ struct PinCommand: AsyncParsableCommand {
         guard (get == nil) != (check == nil) else { throw ValidationError("Give either -get or -check.") }
         if check != nil {
             guard chain != nil, roots != nil else { throw ValidationError("-check needs --chain FILE and --roots FILE.") }
-            if let time, Self.date(time) == nil { throw ValidationError("--time is not RFC 3339, for example 2026-01-31T12:00:00Z.") }
+            if let time, RFC3339.date(time) == nil { throw ValidationError("--time is not RFC 3339, for example 2026-01-31T12:00:00Z.") }
         } else if chain != nil || roots != nil || time != nil || !pins.isEmpty {
             throw ValidationError("--chain, --roots, --pin and --time go with -check.")
         }
@@ -64,7 +64,7 @@ struct PinCommand: AsyncParsableCommand {
             pins.isEmpty ? [DefaultTrustEvaluator()] : [try PublicKeysTrustEvaluator(withoutBackup: Pin.list(pins))]
         let result = ChainValidator.evaluate(
             chain: certificates, host: host, rule: TrustRule(evaluators: evaluators), defaultAnchors: anchors,
-            time: time.flatMap(Self.date) ?? Date())
+            time: time.flatMap(RFC3339.date) ?? Date())
         switch result {
         case .success(let trust):
             let path = trust.chain.map { PinReport.Entry(subject: $0.subject, pin: $0.pin.description) }
@@ -79,10 +79,6 @@ struct PinCommand: AsyncParsableCommand {
             try Console.json(PinReport(refusal: refusal))
             throw CommandFailure(nil, exitCode: CommandFailure.trustRefused)
         }
-    }
-
-    private static func date(_ text: String) -> Date? {
-        try? Date(text, strategy: .iso8601)
     }
 }
 
@@ -103,6 +99,12 @@ struct PinReport: Encodable {
         self.trusted = trusted
         self.refusal = refusal
         self.certificates = certificates
+    }
+
+    init(host: String, _ presented: PresentedChain) {
+        self.init(
+            host: host, trusted: presented.refusal == nil, refusal: presented.refusal.map { "\($0.reason): \($0.detail)" },
+            certificates: presented.certificates.map { Entry(subject: $0.subject, pin: $0.pin.description) })
     }
 
     init(refusal: TrustRefusal) {
@@ -129,38 +131,13 @@ struct PinsOfSource {
         } catch {
             throw CommandFailure("\(source) is neither a file nor a host name: \(error)")
         }
-        let report = try await PresentedChain.report(of: url)
+        let presented = try await PresentedChain.of(url)
+        let report = PinReport(host: url.host.name, presented)
         if json {
             try Console.json(report)
         } else {
             for entry in report.certificates { Console.line("\(entry.pin)  \(entry.subject)") }
             if let refusal = report.refusal { Console.note("approov: the system's roots do not lead to this chain: \(refusal)") }
         }
-    }
-}
-
-/// Asks a server for its chain through our own trust path: the evaluator refuses, so that not a byte of HTTP is sent.
-enum PresentedChain {
-    private struct Collector: ServerTrustEvaluating {
-        func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
-            .refused(TrustRefusal(.other, trust: trust, detail: "asked for its certificates only"))
-        }
-    }
-
-    static func report(of url: TransportURL, anchors: TrustAnchors? = nil) async throws -> PinReport {
-        let rule = TrustRule(evaluators: [Collector()])
-        let policy = TrustPolicy(
-            rules: try HostMap([(HostPattern(url.host), rule)]), defaultAnchors: try anchors ?? TrustAnchors.system())
-        let transport = try CurlTransport()
-        defer { transport.shutdown() }
-        do {
-            _ = try await transport.send(TransportRequest(url: url, policy: policy))
-        } catch let error as TransportError {
-            guard let refusal = error.refusal, !refusal.presented.isEmpty else { throw error }
-            let report = PinReport(refusal: refusal)
-            guard refusal.reason == .other else { return report }
-            return PinReport(host: report.host, trusted: true, refusal: nil, certificates: report.certificates)
-        }
-        throw CommandFailure("\(url.host) answered without presenting a certificate")
     }
 }

@@ -160,6 +160,66 @@ struct AdministrationTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path("config")))
     }
 
+    @Test("a host's key is changed without an outage: its pin is added, and the old one dropped")
+    func rotation() async throws {
+        func pinsOfHost() async throws -> [String] {
+            let shown = try await approov("api", "-pins", "api.example.com", "--json").json() as? [[String: Any]]
+            return try #require(shown?.first?["pins"] as? [String])
+        }
+        #expect(try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
+        let key = try TestKey()
+        let certificate = try TestPKI.leaf(hosts: ["api.example.com"], issuer: nil, key: key)
+        let file = try folder.write(certificate.pem, to: "new.pem")
+        #expect(try await approov("api", "-pins", "api.example.com", "-keep", "-pinFrom", file).exitCode == 0)
+        #expect(try await pinsOfHost() == [pins[0], pins[1], key.pin.description])
+        // Once more changes nothing.
+        #expect(try await approov("api", "-pins", "api.example.com", "-keep", "-pinFrom", file).exitCode == 0)
+        #expect(try await pinsOfHost() == [pins[0], pins[1], key.pin.description])
+        #expect(try await approov("api", "-pins", "api.example.com", "-removePin", pins[0]).exitCode == 0)
+        #expect(try await pinsOfHost() == [pins[1], key.pin.description])
+        // A pin that is not there, and the last but one, stay.
+        let absent = try await approov("api", "-pins", "api.example.com", "-removePin", pins[0])
+        #expect(absent.exitCode == 1 && absent.errors.contains("not one of the present pins"))
+        #expect(try await approov("api", "-pins", "api.example.com", "-removePin", pins[1]).exitCode == 1)
+        #expect(try await pinsOfHost() == [pins[1], key.pin.description])
+    }
+
+    @Test("enforcement is switched off and on, and a date for the pins set and taken back, while the pins stay")
+    func killSwitch() async throws {
+        func host() async throws -> [String: Any] {
+            let shown = try await approov("api", "-pins", "api.example.com", "--json").json() as? [[String: Any]]
+            return try #require(shown?.first)
+        }
+        #expect(try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
+        #expect(try await host()["enforce"] as? Bool == true)
+        let off = try await approov("api", "-pins", "api.example.com", "-enforce", "off")
+        #expect(off.exitCode == 0 && off.errors.contains("not enforced"))
+        #expect(try await host()["enforce"] as? Bool == false)
+        #expect(try await approov("api", "-list").output.contains("PINS NOT ENFORCED"))
+        #expect(try await approov("api", "-pins", "api.example.com", "-pinsExpireAt", "2030-06-01T00:00:00+02:00").exitCode == 0)
+        #expect(try await host()["pinsExpireAt"] as? String == "2030-05-31T22:00:00Z")
+        let soft = try await host()
+        #expect(soft["enforce"] as? Bool == false && soft["pins"] as? [String] == [pins[0], pins[1]])
+        #expect(try await approov("api", "-pins", "api.example.com", "-pinsExpireAt", "never", "-enforce", "on").exitCode == 0)
+        let last = try await host()
+        #expect(last["pinsExpireAt"] == nil && last["enforce"] as? Bool == true)
+        #expect(try await approov("api", "-pins", "else.example.com", "-enforce", "off").exitCode == 1)
+        #expect(try await approov("api", "-add", "soft.example.com", "-pin", pins[0], "-enforce", "off").exitCode == 0)
+    }
+
+    @Test("managed trust roots are set, added to, shown, and not taken from under a host that needs them")
+    func managedTrustRoots() async throws {
+        func roots() async throws -> [String]? { try await approov("api", "-managedTrustRoots", "--json").json() as? [String] }
+        #expect(try await roots() == [])
+        #expect(try await approov("api", "-managedTrustRoots", "-pin", pins[0]).exitCode == 0)
+        #expect(try await approov("api", "-add", "api.example.com").exitCode == 0)
+        #expect(try await approov("api", "-managedTrustRoots", "-keep", "-pin", pins[1]).exitCode == 0)
+        #expect(try await roots()?.count == 2)
+        #expect(try await approov("api", "-managedTrustRoots", "-removePin", pins[0]).exitCode == 0)
+        #expect(try await approov("api", "-managedTrustRoots", "-removePin", pins[1]).exitCode == 1)
+        #expect(try await roots() == [pins[1]])
+    }
+
     @Test("the key that signs configurations is rotated, and a new epoch begun, only when that is confirmed")
     func configurationKey() async throws {
         func state(_ arguments: String...) async throws -> [String: Int]? {

@@ -59,6 +59,10 @@ struct PinCommandTests {
     func time() async throws {
         #expect(try await check(leaf, "--time", "2050-01-01T00:00:00Z").exitCode == 60)
         #expect(try await check(leaf, "--time", Date().ISO8601Format()).exitCode == 0)
+        let year = Calendar(identifier: .iso8601).component(.year, from: Date())
+        for time in ["\(year + 20)-01-01T00:00:00.25Z", "\(year + 20)-01-01T00:00:00+01:00", "\(year - 20)-01-01T00:00:00-01:00"] {
+            #expect(try await check(leaf, "--time", time).exitCode == 60, "\(time)")
+        }
     }
 
     @Test("--json says what was refused and what was presented")

@@ -15,7 +15,13 @@ struct UsageTests {
             ["serve", "--public-url", "http://a.test"], ["serve", "--demo", "--listen", "0.0.0.0:0"], ["secret"],
             ["secret", "-get", "hex"], ["token"], ["token", "-check", "a", "-type", "valid"], ["keyset", "-add", "ES256"],
             ["keyset", "-add", "none", "-kid", "k"], ["policy", "-setRejectionReasons", "maybe"], ["registration"], ["sdk"],
-            ["sdk", "-newEpoch"], ["sdk", "-rotateConfigKey", "-newEpoch", "--yes"], ["sdk", "-getConfig", "f", "--epoch", "2"],
+            ["sdk", "-newEpoch"], ["api", "-pins", "a.test", "-enforce", "maybe"], ["api", "-list", "-enforce", "on"],
+            ["api", "-pins", "a.test", "-keep"], ["api", "-add", "a.test", "-keep", "-pin", "x"],
+            ["api", "-add", "a.test", "-removePin", "x"],
+            ["api", "-pins", "a.test", "-pin", "x", "-removePin", "y"], ["api", "-pins", "a.test", "-pinsExpireAt", "tomorrow"],
+            ["api", "-check", "a.test", "--days", "-1"], ["api", "-list", "--days", "3"], ["api", "-check", "a.test", "-pin", "x"],
+            ["api", "-check", "a.test", "-list"], ["sdk", "-rotateConfigKey", "-newEpoch", "--yes"],
+            ["sdk", "-getConfig", "f", "--epoch", "2"],
         ])
     func wrongUsage(arguments: [String]) async throws {
         let run = try await Approov.run(arguments)

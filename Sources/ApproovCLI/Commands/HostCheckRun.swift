@@ -1,0 +1,71 @@
+import ApproovServer
+import Attestation
+import CertificatePinning
+import Foundation
+import HTTPTransport
+
+/// `approov api -check`: what a host presents now beside the pins that apps hold it to.
+struct HostCheckRun {
+    /// How far ahead to look.
+    static let defaultDays = 30
+
+    let host: String
+    let days: Int
+    let json: Bool
+
+    private struct Certificate: Encodable {
+        let subject: String
+        let pin: String
+        let isPinned: Bool
+        let notAfter: String
+    }
+
+    private struct Report: Encodable {
+        let host: String
+        let entry: String
+        let ok: Bool
+        let broken: Bool
+        let enforce: Bool
+        let pins: [String]
+        let presented: [Certificate]
+        let findings: [HostCheck.Finding]
+    }
+
+    func run(in store: AuthorityStore) async throws {
+        let url: TransportURL
+        do {
+            url = try TransportURL("https://\(host)/")
+        } catch {
+            throw CommandFailure("\(host) is no host name: \(error)")
+        }
+        guard let entry = try store.host(for: url.host.name) else {
+            throw CommandFailure("the account has no entry for \(url.host.name): add it with approov api -add \(url.host.name)")
+        }
+        let texts = entry.settings.pins.isEmpty ? store.managedTrustRoots : entry.settings.pins
+        let presented = try await PresentedChain.of(url, anchors: try entry.settings.trustRoots.map { try TrustAnchors(pem: $0) })
+        let check = HostCheck(
+            pins: try texts.map { try Pin($0) }, settings: entry.settings, presented: presented, now: Date(), days: days)
+        let findings = check.findings
+        let report = Report(
+            host: url.host.name, entry: entry.name, ok: findings.isEmpty, broken: check.isBroken, enforce: entry.settings.enforce,
+            pins: texts,
+            presented: presented.certificates.map {
+                Certificate(
+                    subject: $0.subject, pin: $0.pin.description, isPinned: check.pins.contains($0.pin), notAfter: RFC3339.text($0.notAfter)
+                )
+            }, findings: findings)
+        if json { try Console.json(report) } else { show(report) }
+        // The findings are the message; JSON holds them too.
+        if !findings.isEmpty { throw CommandFailure(nil) }
+    }
+
+    private func show(_ report: Report) {
+        for certificate in report.presented {
+            Console.line(
+                "\(certificate.pin)  \(certificate.isPinned ? "pinned" : "      ")  until \(certificate.notAfter)  \(certificate.subject)")
+        }
+        for finding in report.findings { Console.line("\(finding.kind.breaksNow ? "broken" : "soon"): \(finding.message)") }
+        if !report.enforce { Console.note("approov: the pins of \(report.entry) are not enforced: mismatches are only reported") }
+        if report.ok { Console.line("good: \(report.host) is pinned, with a backup, for \(days) days at least") }
+    }
+}

@@ -1,0 +1,11 @@
+import Foundation
+
+/// Points in time as the command line takes and prints them (RFC 3339).
+enum RFC3339 {
+    /// Reads `2026-01-31T12:00:00Z`, also with a fraction of a second or another offset; nil for anything else.
+    static func date(_ text: String) -> Date? {
+        (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+    }
+
+    static func text(_ date: Date) -> String { date.ISO8601Format() }
+}

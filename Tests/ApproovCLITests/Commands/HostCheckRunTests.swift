@@ -1,0 +1,157 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import Testing
+
+@Suite("approov api -check, against servers on real sockets", .timeLimit(.minutes(2)))
+struct HostCheckRunTests {
+    private static let host = "api.check.localhost"
+
+    private struct Finding: Decodable, Equatable {
+        let kind: String
+        let message: String
+    }
+
+    private struct Report: Decodable {
+        let host: String
+        let entry: String
+        let ok: Bool
+        let broken: Bool
+        let findings: [Finding]
+        var kinds: [String] { findings.map(\.kind) }
+    }
+
+    private let folder: TemporaryFolder
+    private let root: TestCertificate
+    private let intermediate: TestCertificate
+    private let backup: TestKey
+
+    init() throws {
+        folder = try TemporaryFolder()
+        root = try TestPKI.root()
+        intermediate = try TestPKI.intermediate(issuer: root)
+        backup = try TestKey()
+    }
+
+    private func leaf(days: Double = 90, key: TestKey? = nil) throws -> TestCertificate {
+        try TestPKI.leaf(
+            hosts: ["*.check.localhost"], issuer: intermediate, key: key,
+            validity: Date().addingTimeInterval(-86_400)...Date().addingTimeInterval(days * 86_400))
+    }
+
+    private func approov(_ arguments: [String]) async throws -> Approov.Run {
+        try await Approov.run(arguments + ["--data", folder.path("data")])
+    }
+
+    /// Adds the host with pins and checks it against a server with that certificate.
+    private func check(
+        _ certificate: TestCertificate, pins: [Pin], name: String = host, adding: [String] = [], checking: [String] = []
+    ) async throws -> (code: Int32, report: Report) {
+        let roots = try folder.write(root.pem, to: "roots.pem")
+        let added = try await approov(
+            ["api", "-add", name, "-trustRoots", roots] + pins.flatMap { ["-pin", $0.description] } + adding)
+        #expect(added.exitCode == 0, "\(added.errors)")
+        let server = try await TestHTTPServer.start(certificate: certificate) { _ in TestResponse() }
+        let run = try await approov(["api", "-check", "\(Self.host):\(server.port)", "--json"] + checking)
+        let text = try await approov(["api", "-check", "\(Self.host):\(server.port)"] + checking)
+        #expect(server.counters.requests == 0)
+        await server.stop()
+        let report = try JSONDecoder().decode(Report.self, from: Data(run.output.utf8))
+        #expect(run.exitCode == (report.ok ? 0 : 1) && text.exitCode == run.exitCode && report.ok == report.findings.isEmpty)
+        for finding in report.findings { #expect(text.output.contains(finding.message)) }
+        if report.ok { #expect(text.output.contains("good: ")) }
+        return (run.exitCode, report)
+    }
+
+    @Test("a pinned server with a backup and months to go is good, by leaf, intermediate and root")
+    func good() async throws {
+        let leaf = try leaf()
+        for pinned in [leaf.pin, intermediate.pin, root.pin] {
+            let (code, report) = try await check(leaf, pins: [pinned, backup.pin])
+            #expect(code == 0 && report.kinds == [] && !report.broken, "\(report)")
+            #expect(report.host == Self.host && report.entry == Self.host)
+        }
+    }
+
+    @Test("a pattern's pins are those of the hosts below it")
+    func pattern() async throws {
+        let leaf = try leaf()
+        let (code, report) = try await check(leaf, pins: [leaf.pin, backup.pin], name: "*.check.localhost")
+        #expect(code == 0 && report.entry == "*.check.localhost")
+    }
+
+    @Test("a server whose keys are not pinned is broken, and the message has the pin to add; unenforced, nobody is refused")
+    func noMatch() async throws {
+        let leaf = try leaf()
+        let other = try TestKey()
+        let (code, report) = try await check(leaf, pins: [other.pin, backup.pin])
+        #expect(code == 1 && report.broken && report.kinds == ["noMatch"])
+        #expect(report.findings.first?.message.contains(leaf.pin.description) == true)
+        let soft = try await check(leaf, pins: [other.pin, backup.pin], adding: ["-enforce", "off"])
+        #expect(soft.code == 1 && !soft.report.broken && soft.report.kinds == ["noMatch"])
+        #expect(soft.report.findings.first?.message.contains("not enforced") == true)
+    }
+
+    @Test("a chain that does not validate is broken whatever is pinned")
+    func invalid() async throws {
+        let stranger = try TestPKI.leaf(hosts: [Self.host], issuer: nil)
+        let (code, report) = try await check(stranger, pins: [stranger.pin, backup.pin])
+        #expect(code == 1 && report.broken && report.kinds.contains("pathInvalid"))
+    }
+
+    @Test("pins that are all of keys in use leave no backup")
+    func noBackup() async throws {
+        let leaf = try leaf()
+        let (code, report) = try await check(leaf, pins: [leaf.pin, root.pin])
+        #expect(code == 1 && !report.broken && report.kinds == ["noBackupPin"])
+    }
+
+    @Test("a certificate that ends within the days looked ahead is said, and with only its own key pinned also what to do")
+    func expiring() async throws {
+        let leaf = try leaf(days: 10)
+        let soon = try await check(leaf, pins: [leaf.pin, backup.pin])
+        #expect(soon.code == 1 && !soon.report.broken && soon.report.kinds == ["certificateExpiring"])
+        #expect(soon.report.findings.first?.message.contains("renew it with the same key") == true)
+        let pinnedRoot = try await check(leaf, pins: [root.pin, backup.pin])
+        #expect(pinnedRoot.report.findings.first?.message.contains("same key") == false)
+        #expect(try await check(leaf, pins: [leaf.pin, backup.pin], checking: ["--days", "9"]).code == 0)
+    }
+
+    @Test("the date for which pins are due is looked ahead to as well")
+    func pinsExpiring() async throws {
+        let leaf = try leaf()
+        let date = Date().addingTimeInterval(20 * 86_400).ISO8601Format()
+        let soon = try await check(leaf, pins: [leaf.pin, backup.pin], adding: ["-pinsExpireAt", date])
+        #expect(soon.code == 1 && !soon.report.broken && soon.report.kinds == ["pinsExpiring"])
+        #expect(soon.report.findings.first?.message.contains(date) == true)
+        let later = try await check(
+            leaf, pins: [leaf.pin, backup.pin], adding: ["-pinsExpireAt", date], checking: ["--days", "19"])
+        #expect(later.code == 0)
+        let past = try await check(
+            leaf, pins: [leaf.pin, backup.pin], adding: ["-pinsExpireAt", "2020-01-01T00:00:00Z"], checking: ["--days", "0"])
+        #expect(past.report.kinds == ["pinsExpiring"])
+    }
+
+    @Test("a host without pins of its own is checked against the managed roots")
+    func managedRoots() async throws {
+        let set = try await approov(["api", "-managedTrustRoots", "-pin", root.pin.description])
+        #expect(set.exitCode == 0 && set.lines == [root.pin.description])
+        let (code, report) = try await check(leaf(), pins: [])
+        #expect(code == 0 && report.kinds == [])
+        let other = try await approov(["api", "-managedTrustRoots", "-pin", backup.pin.description])
+        #expect(other.exitCode == 0)
+        #expect(try await check(leaf(), pins: []).report.kinds == ["noMatch"])
+    }
+
+    @Test("a server that is not there, and a host that the account does not know, are errors that name them")
+    func nobody() async throws {
+        let unknown = try await approov(["api", "-check", "else.localhost:1"])
+        #expect(unknown.exitCode == 1 && unknown.errors.contains("else.localhost") && unknown.errors.contains("api -add"))
+        #expect(
+            try await approov(["api", "-add", Self.host, "-pin", root.pin.description, "-pin", backup.pin.description]).exitCode == 0)
+        let dead = try await approov(["api", "-check", "\(Self.host):1"])
+        #expect(dead.exitCode == 1 && dead.errors.hasPrefix("approov: ") && dead.output.isEmpty)
+        let malformed = try await approov(["api", "-check", "user@host"])
+        #expect(malformed.exitCode == 1 && malformed.errors.contains("no host name"))
+    }
+}

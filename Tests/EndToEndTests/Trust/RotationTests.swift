@@ -1,0 +1,127 @@
+import Approov
+import ApproovServer
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import Synchronization
+import Testing
+
+/// Ten thousand calls while an operator changes the server's key again and again, as operators should: publish the next key's pin, change
+/// the key, wait for what is under way, publish without the old pin.
+@Suite("Pins that rotate under load")
+struct RotationTests {
+    private static let requests = 10_000
+    private static let workers = 64
+    private static let keyChanges = 5
+
+    /// What the test and its servers know of each other.
+    private final class Ledger: Sendable {
+        struct State {
+            /// Which server serves the API now.
+            var current = 0
+            /// How many good calls to each server are under way.
+            var underWay = [Int](repeating: 0, count: keyChanges + 1)
+            /// By server, the first configuration version that no longer pins its key.
+            var retiredBy = [Int64](repeating: .max, count: keyChanges + 1)
+            var begun = 0
+            var finished = 0
+            var good = 0
+            var refused = 0
+            var flaws: [String] = []
+        }
+
+        private let state = Mutex(State())
+
+        func read<Value: Sendable>(_ body: (State) -> Value) -> Value { state.withLock { body($0) } }
+        func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
+    }
+
+    @Test("no good request fails, and none reaches a server whose pins no longer match", .timeLimit(.minutes(5)))
+    func tenThousandRequests() async throws {
+        try await World.with(share: 6) { world in
+            let ledger = Ledger()
+            let keys = try (0...Self.keyChanges + 1).map { _ in try TestKey() }
+            var servers: [TestHTTPServer] = []
+            for index in 0...Self.keyChanges {
+                servers.append(try await world.server(key: keys[index]) { _ in TestResponse(text: "\(index)") })
+            }
+            let ports = servers.map(\.port)
+            func publish(_ pinned: some Sequence<TestKey>) async throws {
+                let pins = pinned.map(\.pin.description)
+                try await world.authority.store.setPins(pins, forHost: World.apiHost)
+            }
+            try await publish(keys[0...1])
+            let app = try await world.app()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<Self.workers { group.addTask { try await Self.work(world, app, ports, ledger) } }
+                for change in 1...Self.keyChanges {
+                    let due = Self.requests / (Self.keyChanges + 1) * change
+                    while ledger.read(\.finished) < due { try await Task.sleep(for: .milliseconds(2)) }
+                    // The next key has been pinned beside the old one since the last change: change the server's key.
+                    ledger.change { $0.current = change }
+                    while ledger.read({ $0.underWay[change - 1] }) > 0 { try await Task.sleep(for: .milliseconds(2)) }
+                    try await publish(keys[change...change + 1])
+                    // Nobody calls the old server as a good one any more; whoever begins under the new version must be refused there.
+                    _ = try await app.service.refreshConfiguration()
+                    let version = app.service.configuration.version
+                    ledger.change { $0.retiredBy[change - 1] = version }
+                }
+                try await group.waitForAll()
+            }
+            let end = ledger.read { $0 }
+            #expect(end.flaws.isEmpty, "\(end.flaws.prefix(5))")
+            #expect(end.finished == Self.requests && end.good + end.refused == Self.requests)
+            #expect(end.refused > 100 && end.good > Self.requests * 9 / 10)
+            // What was answered is all that any server saw.
+            #expect(servers.map(\.counters.requests).reduce(0, +) == end.good)
+            #expect(app.service.configuration.version >= Int64(Self.keyChanges))
+            for server in servers { await server.stop() }
+        }
+    }
+
+    private static func work(_ world: World, _ app: App, _ ports: [Int], _ ledger: Ledger) async throws {
+        while true {
+            let number = ledger.change { state in
+                state.begun += 1
+                return state.begun
+            }
+            guard number <= requests else { return }
+            // Every fortieth goes where a key was retired, over connections that were good ones once.
+            if number % 40 == 0, let retired = ledger.read({ state in state.retiredBy.lastIndex { $0 < .max } }) {
+                try await callRetired(retired, world, app, ports, ledger)
+            } else {
+                try await callCurrent(world, app, ports, ledger)
+            }
+            ledger.change { $0.finished += 1 }
+        }
+    }
+
+    private static func callCurrent(_ world: World, _ app: App, _ ports: [Int], _ ledger: Ledger) async throws {
+        let server = ledger.change { state in
+            state.underWay[state.current] += 1
+            return state.current
+        }
+        defer { ledger.change { $0.underWay[server] -= 1 } }
+        do {
+            let answer = try await app.get(world.url("/", port: ports[server]))
+            ledger.change { state in
+                state.good += 1
+                if answer.status != 200 || answer.text != "\(server)" { state.flaws.append("answered \(answer.text), not \(server)") }
+            }
+        } catch {
+            ledger.change { $0.flaws.append("a good request failed: \(error)") }
+        }
+    }
+
+    private static func callRetired(_ server: Int, _ world: World, _ app: App, _ ports: [Int], _ ledger: Ledger) async throws {
+        do {
+            _ = try await app.get(world.url("/", port: ports[server]))
+            ledger.change { $0.flaws.append("server \(server) was reached although its key is not pinned") }
+        } catch let error as ApproovError where error.refusal?.reason == .pinMismatch {
+            ledger.change { $0.refused += 1 }
+        } catch {
+            ledger.change { $0.flaws.append("refused for another reason: \(error)") }
+        }
+    }
+}
