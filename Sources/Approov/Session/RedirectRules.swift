@@ -23,7 +23,12 @@ enum RedirectRules {
     static func next(
         after response: TransportResponse, from hop: Hop, at base: URL, demandsTLS: Bool, interceptor: ApproovInterceptor?
     ) throws -> Hop? {
-        guard let location = response.headerFields[.location] else { return nil }
+        let locations = response.headerFields[values: .location]
+        guard let location = locations.first else { return nil }
+        // Which of several a reader follows is a matter of taste, and not one to leave to whoever could add a line.
+        guard locations.allSatisfy({ $0 == location }) else {
+            throw ApproovError(.redirectRefused, "\(hop.url.host) redirects to more than one URL")
+        }
         guard let url = URL(string: location, relativeTo: base)?.absoluteURL else {
             throw ApproovError(.redirectRefused, "\(hop.url.host) redirects to something that is no URL")
         }
@@ -33,7 +38,8 @@ enum RedirectRules {
         } catch {
             throw ApproovError(.redirectRefused, "\(hop.url.host) redirects to a URL that cannot be requested", cause: error)
         }
-        guard target.isSecure || !demandsTLS else {
+        let staysSecure = hop.staysSecure || demandsTLS
+        guard target.isSecure || !staysSecure else {
             throw ApproovError(
                 .redirectRefused,
                 "\(hop.url.host) redirects to plain http at \(target.host), where no pins hold: have it use https")
@@ -41,6 +47,7 @@ enum RedirectRules {
         var next = hop
         next.request.url = url
         next.url = target
+        next.staysSecure = staysSecure
         let method = try hop.method
         if dropsBody(response.status, method) {
             next.request.httpMethod = method == .head ? "HEAD" : "GET"

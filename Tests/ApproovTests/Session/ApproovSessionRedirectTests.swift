@@ -114,6 +114,36 @@ import Testing
         #expect(world.apiRequests.allSatisfy { $0.headerFields[.approovToken] == nil })
     }
 
+    @Test("https to http is refused also over a third host, which would carry a protected request's body along")
+    func downgradeOverThirdHost() async throws {
+        let world = try world()
+        let session = try world.session()
+        let detour = "https://else.test/to/307?http://else.test/"
+        await #expect(throws: ApproovError(.redirectRefused, "")) {
+            try await session.upload(
+                for: URLRequest("https://api.test/to/307?\(detour)", method: "POST"), from: Data("secret".utf8))
+        }
+        #expect(world.apiRequests.map(\.url.isSecure) == [true, true])
+    }
+
+    @Test("each hop is judged by the configuration in force when it begins")
+    func configurationBetweenHops() async throws {
+        let world = try world()
+        let session = try world.session()
+        let next = try world.account.signed(
+            world.account.configuration(version: 2, hosts: ["api.test": .pinned, "b.test": .pinned]))
+        let redirecting = world.api.value
+        let service = world.service
+        world.api.value = { request in
+            if request.url.host.name == "api.test" { _ = await service.keeper.offer([next]) }
+            return try await redirecting(request)
+        }
+        _ = try await session.data(for: URLRequest("https://api.test/to/302?https://b.test/x"))
+        #expect(world.apiRequests.map { $0.headerFields[.approovToken] != nil } == [true, true])
+        #expect(Set(world.attester.requests.map(\.host)) == ["api.test", "b.test"])
+        #expect(world.apiRequests.last?.policy.hasRule(for: try CanonicalHost("b.test")) == true)
+    }
+
     @Test("a circle ends after as many hops as allowed")
     func circle() async throws {
         let world = try world()

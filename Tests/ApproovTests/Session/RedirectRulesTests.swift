@@ -86,6 +86,31 @@ import Testing
         #expect(throws: ApproovError(.redirectRefused, "")) { try next(302, to: "http://a.test/", demandsTLS: true) }
     }
 
+    @Test("nor does it on a detour over a host that could have")
+    func downgradeLater() throws {
+        let detour = try #require(try next(307, to: "https://b.test/", demandsTLS: true))
+        var fields = HTTPFields()
+        fields[.location] = "http://b.test/"
+        let response = TransportResponse(status: 307, headerFields: fields, url: detour.url)
+        #expect(throws: ApproovError(.redirectRefused, "")) {
+            try RedirectRules.next(
+                after: response, from: detour, at: #require(detour.request.url), demandsTLS: false, interceptor: nil)
+        }
+    }
+
+    @Test("two locations that differ are refused, the same one twice is one")
+    func twoLocations() throws {
+        let hop = try Hop(URLRequest("https://a.test/one"), body: .none)
+        func next(_ locations: [String]) throws -> Hop? {
+            let fields = HTTPFields(locations.map { HTTPField(name: .location, value: $0) })
+            let response = TransportResponse(status: 302, headerFields: fields, url: hop.url)
+            return try RedirectRules.next(
+                after: response, from: hop, at: #require(hop.request.url), demandsTLS: false, interceptor: nil)
+        }
+        #expect(throws: ApproovError(.redirectRefused, "")) { try next(["https://b.test/", "https://c.test/"]) }
+        #expect(try next(["https://b.test/", "https://b.test/"])?.url.text == "https://b.test/")
+    }
+
     @Test("a body that is a stream is not sent twice, but may be dropped")
     func streams() throws {
         let stream = RequestBody.stream(length: nil, RequestBodyStream(AsyncThrowingStream<[UInt8], any Error> { $0.finish() }))

@@ -94,6 +94,35 @@ struct PinningTests {
         return App(service: service, session: session)
     }
 
+    @Test("the error says in one line who answered with which keys, which were expected, why it is refused and what to do, and no secret")
+    func errorContainsTheFix() async throws {
+        try await World.with { world in
+            let intermediate = try TestPKI.intermediate(issuer: world.root)
+            let leaf = try TestPKI.leaf(hosts: World.names, issuer: intermediate)
+            let impostor = try await RawServer.start(certificate: leaf) { await $0.waitForClose() }
+            let app = try await world.app()
+            let url = try world.url("/shapes?secret=query", port: impostor.port)
+            let error = try await app.failure(of: url, authorization: "Bearer alice-secret")
+            #expect(error.code == .pinningError)
+            let text = error.description
+            #expect(!text.contains("\n") && text.hasPrefix("pinningError: "))
+            for part in [
+                "\(World.apiHost) is refused", "pinMismatch", "no key of the validated path is pinned", "add the pin presented first",
+                "\(leaf.pin) (CN=\(World.apiHost))", "\(intermediate.pin) (", "\(world.root.pin) (",
+                "expected one of: ", "\(world.keys[0].pin)", "\(world.keys[1].pin)",
+            ] { #expect(text.contains(part), "\(part) is not in: \(text)") }
+            // In the order of the path.
+            let places = [leaf.pin, intermediate.pin, world.root.pin].compactMap { text.range(of: $0.description)?.lowerBound }
+            #expect(places.count == 3 && places == places.sorted())
+            for secret in ["alice-secret", "secret=query", "eyJ"] { #expect(!text.contains(secret)) }
+            // And programs need not read the text.
+            let refusal = try #require(error.refusal)
+            #expect(refusal.presented.map(\.pin) == [leaf.pin, intermediate.pin, world.root.pin])
+            #expect(Set(refusal.expected) == Set(world.keys.prefix(2).map(\.pin)))
+            await impostor.stop()
+        }
+    }
+
     @Test("pins that change under two hundred requests in flight let these end and no other one begin")
     func changeInFlight() async throws {
         try await World.with { world in
