@@ -70,10 +70,11 @@ let package = Package(
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibJWT", pkgConfig: "libjwt", providers: [.apt(["libjwt-dev"])]),
+        .systemLibrary(name: "CLibPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
 
         // What is listed under a target is all it may import of ours: the build refuses the rest (Scripts/test).
-        .target(name: "CertificatePinning", dependencies: ["COpenSSL", logging], swiftSettings: settings),
+        .target(name: "CertificatePinning", dependencies: ["CLibPSL", "COpenSSL", logging], swiftSettings: settings),
         .target(
             name: "HTTPTransport",
             dependencies: ["CertificatePinning", "CLibCurl", "COpenSSL", deque, httpTypes],
@@ -114,7 +115,7 @@ let package = Package(
         .target(
             name: "ApproovTesting",
             dependencies: [
-                "Approov", "ApproovServer", "Attestation", "CertificatePinning", "HTTPTransport", asn1, crypto, cryptoExtras,
+                "Approov", "ApproovServer", "Attestation", "COpenSSL", "CertificatePinning", "HTTPTransport", asn1, crypto, cryptoExtras,
                 httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging, nioCore, nioPosix, nioSSL,
                 nioTLS, x509,
             ],

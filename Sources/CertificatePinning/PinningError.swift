@@ -6,8 +6,8 @@ public struct PinningError: Error, Sendable, Equatable, CustomStringConvertible 
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
             case malformedPin, duplicatePin, noPins, backupPinMissing, malformedHost, malformedPattern, duplicatePattern
-            case malformedCertificate
-            case malformedKey, encryptedKey, unreadableFile, noAnchors
+            case malformedCertificate, malformedKey, encryptedKey, wrongPassword, keyMismatch, weakKey, unreadableFile
+            case noCertificates, noAnchors, expiredAnchors, conflictingConditions
         }
 
         private let value: Value
@@ -32,12 +32,24 @@ public struct PinningError: Error, Sendable, Equatable, CustomStringConvertible 
         public static let malformedCertificate = Code(.malformedCertificate)
         /// A key, certificate or request does not parse, or is of no known kind.
         public static let malformedKey = Code(.malformedKey)
-        /// A private key is encrypted.
+        /// A private key is encrypted, and no password was given.
         public static let encryptedKey = Code(.encryptedKey)
+        /// The password does not open a private key or a PKCS#12 file.
+        public static let wrongPassword = Code(.wrongPassword)
+        /// A private key is not that of the certificate it came with.
+        public static let keyMismatch = Code(.keyMismatch)
+        /// A certificate's key or signature is too weak to be used.
+        public static let weakKey = Code(.weakKey)
         /// A file cannot be read, is not a regular file or is too large.
         public static let unreadableFile = Code(.unreadableFile)
+        /// A folder, a file or a list that must hold certificates holds none.
+        public static let noCertificates = Code(.noCertificates)
         /// There is no root certificate to trust.
         public static let noAnchors = Code(.noAnchors)
+        /// Every root certificate is past its time.
+        public static let expiredAnchors = Code(.expiredAnchors)
+        /// Two evaluators of one host name different roots or client certificates.
+        public static let conflictingConditions = Code(.conflictingConditions)
 
         /// The name of the code.
         public var description: String { value.rawValue }

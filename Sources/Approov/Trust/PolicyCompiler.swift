@@ -14,7 +14,7 @@ struct PolicyCompiler {
 
     /// Compiles.
     ///
-    /// - Throws: `PinningError` when two of the evaluators' patterns claim the same hosts.
+    /// - Throws: `PinningError` when two of the evaluators' patterns claim the same hosts, or an evaluator was configured wrongly.
     func policy(protecting protectedHosts: [ProtectedHost]) throws -> TrustPolicy {
         // On their own first: two evaluators for one host are the caller's mistake, and must not be merged silently.
         _ = try HostMap(evaluators.map { ($0.0, true) })
@@ -28,6 +28,7 @@ struct PolicyCompiler {
         let rules = try Set(pinned.patterns).union(own.patterns).map { text in
             (try HostPattern(text), rule(for: text, pinned: pinned.value(around: text), own: own.value(around: text)))
         }
+        if let flaw = rules.lazy.compactMap(\.1.flaw).first { throw flaw }
         return TrustPolicy(rules: try HostMap(rules), defaultAnchors: anchors, refusesUnmatchedHosts: refusesUnmatchedHosts)
     }
 

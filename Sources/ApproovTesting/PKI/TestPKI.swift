@@ -34,14 +34,16 @@ public enum TestPKI {
     ///   - key: The key; a new P-256 key by default.
     ///   - pathLength: The path length constraint (RFC 5280, 4.2.1.9): how many intermediates may follow; `nil` for any number.
     ///   - validity: From when until when it is valid; by default from a day ago for ten years.
+    ///   - revocation: Where it says that its revocation can be looked up.
     ///   - flaws: What is to be wrong with it.
     /// - Returns: The certificate with its key.
     /// - Throws: When the certificate cannot be made.
     public static func intermediate(
         _ name: String = "Test Intermediate", issuer: TestCertificate, key: TestKey? = nil, pathLength: Int? = nil,
-        validity: ClosedRange<Date>? = nil, flaws: Set<TestFlaw> = []
+        validity: ClosedRange<Date>? = nil, revocation: TestRevocation = TestRevocation(), flaws: Set<TestFlaw> = []
     ) throws -> TestCertificate {
-        try authority(name, key: key ?? TestKey(), issuer: issuer, pathLength: pathLength, validity: validity, flaws: flaws)
+        try authority(
+            name, key: key ?? TestKey(), issuer: issuer, pathLength: pathLength, validity: validity, revocation: revocation, flaws: flaws)
     }
 
     /// Certifies an existing authority's name and key by another issuer, so that two paths lead to what it signed.
@@ -63,12 +65,13 @@ public enum TestPKI {
     ///   - commonName: The subject's common name; the first host by default.
     ///   - key: The key; a new P-256 key by default.
     ///   - validity: From when until when it is valid; by default from a day ago for 90 days.
+    ///   - revocation: Where it says that its revocation can be looked up.
     ///   - flaws: What is to be wrong with it.
     /// - Returns: The certificate with its key.
     /// - Throws: When the certificate cannot be made.
     public static func leaf(
         hosts: [String], issuer: TestCertificate?, commonName: String? = nil, key: TestKey? = nil,
-        validity: ClosedRange<Date>? = nil, flaws: Set<TestFlaw> = []
+        validity: ClosedRange<Date>? = nil, revocation: TestRevocation = TestRevocation(), flaws: Set<TestFlaw> = []
     ) throws -> TestCertificate {
         let names = flaws.contains(.wrongHost) ? ["wrong-host.test"] : hosts
         let isCA = flaws.contains(.leafIsCA)
@@ -80,17 +83,41 @@ public enum TestPKI {
         if !flaws.contains(.commonNameOnly) {
             try extensions.append(.init(SubjectAlternativeNames(names.map(generalName(of:))), critical: false))
         }
+        try revocation.add(to: &extensions)
         return try mint(
             subject: DistinguishedName { CommonName(commonName ?? hosts.first ?? "leaf") }, key: key ?? TestKey(), issuer: issuer,
             validity: validity ?? Self.validity(days: 90), flaws: flaws, extensions: extensions)
     }
 
     private static func authority(
-        _ name: String, key: TestKey, issuer: TestCertificate?, pathLength: Int?, validity: ClosedRange<Date>?, flaws: Set<TestFlaw>
+        _ name: String, key: TestKey, issuer: TestCertificate?, pathLength: Int?, validity: ClosedRange<Date>?,
+        revocation: TestRevocation = TestRevocation(), flaws: Set<TestFlaw>
     ) throws -> TestCertificate {
-        try mint(
+        var extensions = try authorityExtensions(pathLength: pathLength, flaws: flaws)
+        try revocation.add(to: &extensions)
+        return try mint(
             subject: DistinguishedName { CommonName(name) }, key: key, issuer: issuer, validity: validity, flaws: flaws,
-            extensions: authorityExtensions(pathLength: pathLength, flaws: flaws))
+            extensions: extensions)
+    }
+
+    /// Mints a certificate for an OCSP responder to which the issuer delegates (RFC 6960, 4.2.2.2).
+    /// - Parameters:
+    ///   - issuer: The certificate authority that signs it.
+    ///   - isAuthorized: Whether its extended key usage says that it may answer for the issuer.
+    ///   - validity: From when until when it is valid; by default from a day ago for 90 days.
+    /// - Returns: The certificate with its key.
+    /// - Throws: When the certificate cannot be made.
+    public static func ocspResponder(
+        issuer: TestCertificate, isAuthorized: Bool = true, validity: ClosedRange<Date>? = nil
+    ) throws -> TestCertificate {
+        let extensions = try Certificate.Extensions([
+            .init(BasicConstraints.notCertificateAuthority, critical: true),
+            .init(KeyUsage(digitalSignature: true), critical: true),
+            .init(ExtendedKeyUsage([isAuthorized ? .ocspSigning : .serverAuth]), critical: false),
+        ])
+        return try mint(
+            subject: DistinguishedName { CommonName("Test Responder") }, key: TestKey(), issuer: issuer,
+            validity: validity ?? Self.validity(days: 90), flaws: [], extensions: extensions)
     }
 
     private static func authorityExtensions(pathLength: Int?, flaws: Set<TestFlaw>) throws -> Certificate.Extensions {

@@ -47,12 +47,14 @@ public final class TestHTTPServer: Sendable {
     /// - Parameters:
     ///   - certificate: The certificate whose chain and key it serves; `nil` for plain HTTP/1.1.
     ///   - chainPEM: The chain to send in place of the certificate's own, to try out other orders and additions.
+    ///   - clientRoot: The authority below which clients must show a certificate; `nil`: they are not asked for one.
     ///   - versions: The HTTP versions to offer.
     ///   - handler: Answers each request; an error it throws becomes status 500.
     /// - Returns: The running server; ``stop(grace:)`` ends it.
     /// - Throws: When the certificate cannot be used or no port can be had.
     public static func start(
-        certificate: TestCertificate?, chainPEM: String? = nil, versions: Versions = .http1AndHTTP2,
+        certificate: TestCertificate?, chainPEM: String? = nil, clientRoot: TestCertificate? = nil,
+        versions: Versions = .http1AndHTTP2,
         handler: @escaping @Sendable (TestRequest) async throws -> TestResponse
     ) async throws -> TestHTTPServer {
         let responder = CallbackResponder<TestServerContext> { request, context in
@@ -62,26 +64,30 @@ public final class TestHTTPServer: Sendable {
                 clientAddress: context.clientAddress)
             return try await handler(request).hummingbird
         }
-        return try await start(certificate: certificate, chainPEM: chainPEM, versions: versions, responder: responder)
+        return try await start(
+            certificate: certificate, chainPEM: chainPEM, clientRoot: clientRoot, versions: versions, responder: responder)
     }
 
     /// Starts a server that answers with a Hummingbird responder, for example `router.buildResponder()`.
     /// - Parameters:
     ///   - certificate: The certificate whose chain and key it serves; `nil` for plain HTTP/1.1.
     ///   - chainPEM: The chain to send in place of the certificate's own, to try out other orders and additions.
+    ///   - clientRoot: The authority below which clients must show a certificate; `nil`: they are not asked for one.
     ///   - versions: The HTTP versions to offer.
     ///   - responder: Answers each request.
     /// - Returns: The running server; ``stop(grace:)`` ends it.
     /// - Throws: When the certificate cannot be used or no port can be had.
     public static func start<Responder: HTTPResponder>(
-        certificate: TestCertificate?, chainPEM: String? = nil, versions: Versions = .http1AndHTTP2, responder: Responder
+        certificate: TestCertificate?, chainPEM: String? = nil, clientRoot: TestCertificate? = nil,
+        versions: Versions = .http1AndHTTP2, responder: Responder
     ) async throws -> TestHTTPServer where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         let ledger = ConnectionLedger()
         let logger = Logger(label: "approov.testing") { _ in SwiftLogNoOpLogHandler() }
         let ready = StartSignal<Int>()
         let application = Application(
             responder: CountingResponder(base: responder, ledger: ledger),
-            server: try builder(certificate: certificate, chainPEM: chainPEM, versions: versions, ledger: ledger),
+            server: try builder(
+                certificate: certificate, chainPEM: chainPEM, clientRoot: clientRoot, versions: versions, ledger: ledger),
             configuration: .init(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { ready.succeed($0.localAddress?.port ?? 0) }, logger: logger)
         let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
@@ -120,12 +126,12 @@ public final class TestHTTPServer: Sendable {
     }
 
     private static func builder(
-        certificate: TestCertificate?, chainPEM: String?, versions: Versions, ledger: ConnectionLedger
+        certificate: TestCertificate?, chainPEM: String?, clientRoot: TestCertificate?, versions: Versions, ledger: ConnectionLedger
     ) throws -> HTTPServerBuilder {
         guard let certificate else {
             return HTTPServerBuilder { CountingChannel(base: HTTP1Channel(responder: $0), ledger: ledger) }
         }
-        let configuration = try certificate.serverTLS(chainPEM: chainPEM)
+        let configuration = try certificate.serverTLS(chainPEM: chainPEM, clientRoot: clientRoot)
         return HTTPServerBuilder { responder in
             switch versions {
             case .http1AndHTTP2:
@@ -142,11 +148,16 @@ public final class TestHTTPServer: Sendable {
 }
 
 extension TestCertificate {
-    func serverTLS(chainPEM: String? = nil) throws -> TLSConfiguration {
+    func serverTLS(chainPEM: String? = nil, clientRoot: TestCertificate? = nil) throws -> TLSConfiguration {
         let chain = try NIOSSLCertificate.fromPEMBytes(Array((chainPEM ?? self.chainPEM).utf8))
-        return TLSConfiguration.makeServerConfiguration(
+        var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(privateKeyPEM.utf8), format: .pem)))
+        if let clientRoot {
+            configuration.certificateVerification = .noHostnameVerification
+            configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(clientRoot.pem.utf8)))
+        }
+        return configuration
     }
 }
 

@@ -56,8 +56,10 @@ public final class Certificate: Sendable {
 
     private static func certificateBlocks(_ pem: String) throws -> [PEM.Block] {
         try PEM.blocks([UInt8](pem.utf8), onFailure: .malformedCertificate)
-            .filter { $0.label == "CERTIFICATE" || $0.label == "X509 CERTIFICATE" }
+            .filter(isCertificate)
     }
+
+    static func isCertificate(_ block: PEM.Block) -> Bool { block.label == "CERTIFICATE" || block.label == "X509 CERTIFICATE" }
 
     /// Takes the caller's reference over, also when it throws.
     init(owning x509: OpaquePointer) throws {

@@ -31,6 +31,13 @@ enum OpenSSLText {
     static func takeError() -> String {
         let code = ERR_get_error()
         ERR_clear_error()
+        return reason(code)
+    }
+
+    /// The newest error of this thread's queue, which is left to whoever set a mark in it.
+    static func peekError() -> String { reason(ERR_peek_last_error()) }
+
+    private static func reason(_ code: UInt) -> String {
         guard code != 0, let reason = ERR_reason_error_string(code) else { return "no more is known" }
         return String(cString: reason)
     }

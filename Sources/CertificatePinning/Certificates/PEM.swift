@@ -14,11 +14,26 @@ enum PEM {
         bytes.firstRange(of: Array("-----BEGIN ".utf8)) != nil
     }
 
-    /// The blocks in the order of the text; what stands between them is ignored.
+    private static func hasTrailingText(_ text: [UInt8]) -> Bool {
+        guard let last = text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).last(where: { !$0.allSatisfy(isBlank) }), isPEM(text)
+        else { return false }
+        // Spaces before the mark are not PEM either.
+        return !last.starts(with: "-----END ".utf8)
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    /// The blocks in the order of the text; explanatory text before a block is ignored (RFC 7468 §5.2).
+    ///
+    /// With `isStrict`, something else than white space after the last block is an error: a text that was cut off or put together wrongly
+    /// must not count for less than was meant.
     ///
     /// - Throws: ``PinningError`` with the given code for a block that does not end or does not decode.
-    static func blocks(_ text: [UInt8], onFailure code: PinningError.Code) throws -> [Block] {
+    static func blocks(_ text: [UInt8], onFailure code: PinningError.Code, isStrict: Bool = true) throws -> [Block] {
         guard let count = Int32(exactly: text.count) else { throw PinningError(code, "the PEM text is too large") }
+        if isStrict, hasTrailingText(text) {
+            throw PinningError(code, "there is text after the last PEM block: remove it, or complete the block it belongs to")
+        }
         OpenSSLLibrary.prepare()
         return try text.withUnsafeBytes { buffer in
             guard let bio = BIO_new_mem_buf(buffer.baseAddress, count) else { return [] }

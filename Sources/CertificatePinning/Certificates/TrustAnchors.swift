@@ -7,7 +7,9 @@ public final class TrustAnchors: Sendable {
     nonisolated(unsafe) let store: OpaquePointer
 
     /// The number of certificates.
-    public let count: Int
+    public var count: Int { certificates.count }
+
+    private let certificates: [Certificate]
 
     /// Where distributions keep their bundle.
     ///
@@ -22,7 +24,7 @@ public final class TrustAnchors: Sendable {
     public static func system() throws -> TrustAnchors {
         for path in systemBundles {
             guard let bytes = try? BoundedFile.read(path, limit: 16 << 20) else { continue }
-            let blocks = try PEM.blocks(bytes, onFailure: .malformedCertificate)
+            let blocks = try PEM.blocks(bytes, onFailure: .malformedCertificate, isStrict: false)
             let certificates = blocks.compactMap { try? Certificate(der: $0.bytes) }
             if !certificates.isEmpty { return try TrustAnchors(certificates: certificates) }
         }
@@ -55,7 +57,29 @@ public final class TrustAnchors: Sendable {
             throw PinningError(.malformedCertificate, "OpenSSL refuses a root certificate (\(OpenSSLText.takeError()))")
         }
         self.store = store
-        count = certificates.count
+        self.certificates = certificates
+    }
+
+    /// Reads the certificates of a file, PEM or DER, or of all `.pem`, `.crt`, `.cer` and `.der` files of a folder.
+    ///
+    /// - Throws: ``PinningError`` `unreadableFile`, `malformedCertificate`, `noCertificates`, `noAnchors`, or `expiredAnchors` when none of
+    ///   the roots holds today.
+    public convenience init(contentsOf path: String) throws {
+        try self.init(certificates: Certificate.all(at: path))
+        try requireValid(at: Date())
+    }
+
+    /// Refuses a set whose every root is past its time: whoever configures it would find each handshake refused.
+    func requireValid(at time: Date) throws {
+        let roots = certificates.filter(\.isSelfSigned)
+        guard let last = roots.max(by: { $0.notAfter < $1.notAfter }), last.notAfter < time else { return }
+        throw PinningError(
+            .expiredAnchors, "no root certificate holds any more, the last one, \(last.subject), since \(last.notAfter): replace them")
+    }
+
+    /// These roots and the system's.
+    func besideSystem() throws -> TrustAnchors {
+        try TrustAnchors(certificates: certificates + TrustAnchors.system().certificates)
     }
 
     deinit { X509_STORE_free(store) }

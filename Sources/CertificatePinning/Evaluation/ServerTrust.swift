@@ -12,17 +12,21 @@ public struct ServerTrust: Sendable {
     public let host: CanonicalHost
     /// The time for which the path was validated.
     public let time: Date
+    /// The OCSP response that the server stapled to the handshake (RFC 6066 §8), as it came; nil when there was none or none was asked for.
+    public let stapledResponse: [UInt8]?
     /// The results of the look-ups that an earlier verdict asked for.
     public let lookupResults: [TrustLookup: TrustLookupResult]
     /// False only where the rule is a ``DisabledTrustEvaluator`` alone.
     public let isPathValidated: Bool
 
     init(
-        chain: [Certificate], host: CanonicalHost, time: Date, lookupResults: [TrustLookup: TrustLookupResult], isPathValidated: Bool
+        chain: [Certificate], host: CanonicalHost, time: Date, stapledResponse: [UInt8]?,
+        lookupResults: [TrustLookup: TrustLookupResult], isPathValidated: Bool
     ) {
         self.chain = chain
         self.host = host
         self.time = time
+        self.stapledResponse = stapledResponse
         self.lookupResults = lookupResults
         self.isPathValidated = isPathValidated
     }

@@ -18,4 +18,14 @@ public protocol ServerTrustEvaluating: Sendable {
     ///   - host: The canonical name of the host that was asked for.
     /// - Returns: The verdict. One that is not `trusted` ends the handshake.
     func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict
+
+    /// What the evaluator wants of the handshake around it: roots of its own, a client certificate, a stapled OCSP response.
+    ///
+    /// Nothing unless said otherwise. Read once, when the rule of a host is made.
+    var conditions: TrustConditions { get }
+}
+
+extension ServerTrustEvaluating {
+    /// Wants nothing.
+    public var conditions: TrustConditions { TrustConditions() }
 }

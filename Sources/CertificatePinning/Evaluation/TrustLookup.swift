@@ -27,14 +27,24 @@ public struct TrustLookup: Hashable, Sendable {
 
 /// What a look-up brought; the evaluator judges it.
 public struct TrustLookupResult: Sendable {
-    /// The bytes of the answer.
+    /// The bytes of the answer; empty when there is none.
     public let bytes: [UInt8]
-    /// When it was received.
+    /// When it was received, or given up.
     public let receivedAt: Date
+    /// Why there is no answer, safe to log; nil when there is one.
+    public let failure: String?
 
-    /// Makes a result.
+    /// Makes the result of a look-up that was answered.
     public init(bytes: [UInt8], receivedAt: Date) {
         self.bytes = bytes
         self.receivedAt = receivedAt
+        failure = nil
+    }
+
+    /// Makes the result of a look-up that was not answered.
+    public init(failure: String, receivedAt: Date) {
+        bytes = []
+        self.receivedAt = receivedAt
+        self.failure = LoggableText.quoted(failure, limit: 300)
     }
 }

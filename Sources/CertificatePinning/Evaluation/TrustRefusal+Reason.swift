@@ -4,7 +4,7 @@ extension TrustRefusal {
         private enum Value: String {
             case noCertificate, expired, notYetValid, hostMismatch, noSubjectAlternativeName, wrongPurpose, leafIsCA, notACA
             case wrongKeyUsage, pathLengthExceeded, pathTooLong, nameConstraint, untrustedRoot, incompletePath, selfSigned
-            case signatureFailure, weakKey, weakSignature, revoked, malformedCertificate
+            case signatureFailure, weakKey, weakSignature, revoked, revocationUnknown, malformedCertificate
             case pinMismatch, hostNotEvaluated, lookupsUnavailable, evaluatorFailed, other
         }
 
@@ -50,6 +50,8 @@ extension TrustRefusal {
         public static let weakSignature = Reason(.weakSignature)
         /// A certificate of the path is revoked.
         public static let revoked = Reason(.revoked)
+        /// Whether a certificate of the path is revoked cannot be found out.
+        public static let revocationUnknown = Reason(.revocationUnknown)
         /// A certificate of the path is malformed, or has a critical extension that is not understood.
         public static let malformedCertificate = Reason(.malformedCertificate)
         /// No key of the validated path is pinned.

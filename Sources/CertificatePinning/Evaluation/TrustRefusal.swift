@@ -14,6 +14,8 @@ public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
     public let expected: [Pin]
     /// What is wrong and what to do about it.
     public let detail: String
+    /// What has to be looked up before the server can be judged; empty unless the reason is `lookupsUnavailable`.
+    public let lookups: [TrustLookup]
     /// What the handshake is told: an X509_V_ERR code.
     let openSSLError: Int32
 
@@ -51,7 +53,7 @@ public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
 
     init(
         _ reason: Reason, host: String, presented: [Certificate], expected: some Sequence<Pin>, detail: String,
-        openSSLError: Int32 = X509_V_ERR_APPLICATION_VERIFICATION
+        lookups: [TrustLookup] = [], openSSLError: Int32 = X509_V_ERR_APPLICATION_VERIFICATION
     ) {
         self.reason = reason
         self.host = LoggableText.quoted(host, limit: 253)
@@ -59,6 +61,7 @@ public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
         self.presented = presented.prefix(10).map(PresentedCertificate.init)
         self.expected = expected.map { ($0.description, $0) }.sorted { $0.0 < $1.0 }.map(\.1)
         self.detail = LoggableText.quoted(detail, limit: 1_000)
+        self.lookups = lookups
         self.openSSLError = openSSLError
     }
 

@@ -14,6 +14,14 @@ public struct ReportOnlyTrustEvaluator: ServerTrustEvaluating {
         self.evaluator = evaluator
     }
 
+    /// What the other evaluator wants, but for roots: these would refuse.
+    public var conditions: TrustConditions {
+        var conditions = evaluator.conditions
+        conditions.anchors = nil
+        conditions.acceptsSelfSignedServer = false
+        return conditions
+    }
+
     /// Trusts, and says what the other evaluator would have refused.
     ///
     /// Look-ups are not waited for: they would cost a connection that is not to be refused. What needs them is trusted unreported.

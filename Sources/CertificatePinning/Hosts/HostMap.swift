@@ -1,11 +1,17 @@
 /// Values by host pattern: the most specific pattern decides, and nothing is merged.
 ///
 /// An exact name comes before every other pattern, then the longest base; at one base, one label comes before any number of labels.
-/// A look-up costs one probe a label of the host, however many entries there are.
+/// A pattern's exclusions are as if it did not exist, so that the next wider one decides. A look-up costs one probe
+/// a label of the host, however many entries there are.
 public struct HostMap<Value: Sendable>: Sendable {
+    private struct Entry: Sendable {
+        let value: Value
+        let exclusions: Set<String>
+    }
+
     private struct Below: Sendable {
-        var oneLabel: Value?
-        var anyLabels: Value?
+        var oneLabel: Entry?
+        var anyLabels: Entry?
     }
 
     private var exact: [Substring: Value] = [:]
@@ -15,6 +21,9 @@ public struct HostMap<Value: Sendable>: Sendable {
 
     /// The number of entries.
     public private(set) var count = 0
+
+    /// Makes a map without entries.
+    public init() {}
 
     /// Makes a map.
     ///
@@ -28,20 +37,21 @@ public struct HostMap<Value: Sendable>: Sendable {
     private mutating func insert(_ value: Value, for pattern: HostPattern) throws {
         let base = pattern.base.name[...]
         if pattern.scope != .exact { lengths |= Self.bit(of: base) }
+        let entry = Entry(value: value, exclusions: pattern.exclusions)
         let isFree: Bool
         switch pattern.scope {
         case .exact:
             isFree = exact.updateValue(value, forKey: base) == nil
         case .oneLabelBelow:
             isFree = below[base]?.oneLabel == nil
-            below[base, default: Below()].oneLabel = value
+            below[base, default: Below()].oneLabel = entry
         case .anyLabelsBelow:
             isFree = below[base]?.anyLabels == nil
-            below[base, default: Below()].anyLabels = value
+            below[base, default: Below()].anyLabels = entry
         case .exactAndBelow:
             let isExactFree = exact.updateValue(value, forKey: base) == nil
             isFree = isExactFree && below[base]?.anyLabels == nil
-            below[base, default: Below()].anyLabels = value
+            below[base, default: Below()].anyLabels = entry
         }
         guard isFree else {
             throw PinningError(.duplicatePattern, "two entries claim \(pattern): remove one, for which of them holds cannot be told")
@@ -61,8 +71,8 @@ public struct HostMap<Value: Sendable>: Sendable {
         while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
             rest = rest[rest.utf8.index(after: dot)...]
             if lengths & Self.bit(of: rest) != 0, let candidates = below[rest] {
-                if isFirst, let value = candidates.oneLabel { return value }
-                if let value = candidates.anyLabels { return value }
+                if isFirst, let entry = candidates.oneLabel, !HostPattern.excludes(name, entry.exclusions) { return entry.value }
+                if let entry = candidates.anyLabels, !HostPattern.excludes(name, entry.exclusions) { return entry.value }
             }
             isFirst = false
         }

@@ -2,6 +2,9 @@
 ///
 /// `api.example.com` is that host, and with `includeSubdomains` every name below it as well. `*.example.com` is the names with exactly
 /// one label more, `**.example.com` those with one or more; neither is example.com itself. An address stands for itself only.
+///
+/// A pattern below a public suffix is refused: the hosts of `*.co.uk` or `*.github.io` belong to different people. Names that the public
+/// suffix list does not know may be patterns from two labels on (`*.corp.internal`, `*.demo.localhost`), and any name may stand alone.
 public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
     /// Which hosts around the base are meant.
     enum Scope: Sendable {
@@ -10,12 +13,18 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
 
     let base: CanonicalHost
     let scope: Scope
+    /// Names of which neither they nor what is below them is meant.
+    let exclusions: Set<String>
 
     /// Reads a pattern.
     ///
-    /// - Throws: ``PinningError`` `malformedPattern` for a malformed host, a `*` in any other place, a pattern as wide as `*` or `*.com`,
-    ///   and for `includeSubdomains` on an address or beside a `*`.
-    public init(_ text: String, includeSubdomains: Bool = false) throws {
+    /// - Parameters:
+    ///   - text: The pattern.
+    ///   - includeSubdomains: Whether the names below a plain name are meant as well.
+    ///   - exclusions: Names below the base that are not meant, with all that is below them. A wider pattern may be for them.
+    /// - Throws: ``PinningError`` `malformedPattern` for a malformed host, a `*` in any other place, a pattern that covers a public suffix
+    ///   (`*`, `*.com`, `*.co.uk`), for `includeSubdomains` on an address or beside a `*`, and for an exclusion that is not below the base.
+    public init(_ text: String, includeSubdomains: Bool = false, excluding exclusions: [String] = []) throws {
         let (scope, rest): (Scope, Substring) =
             if text.hasPrefix("**.") {
                 (.anyLabelsBelow, text.dropFirst(3))
@@ -38,20 +47,45 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
             guard base.kind == .name else {
                 throw PinningError(.malformedPattern, "\(quoted): nothing is below an address; name it exactly")
             }
-            guard base.name.contains(".") else {
-                throw PinningError(.malformedPattern, "\(quoted) is too wide: name two labels at least below the *")
-            }
+            try Self.refusePublicSuffix(base.name, quoted)
             guard scope == .exactAndBelow || !includeSubdomains else {
                 throw PinningError(.malformedPattern, "\(quoted): includeSubdomains goes with a plain name; for all below it, use **.")
             }
         }
         self.scope = scope
+        self.exclusions = try Self.excluded(exclusions, below: base, scope, quoted)
+    }
+
+    private static func refusePublicSuffix(_ base: String, _ quoted: String) throws {
+        guard let isSuffix = PublicSuffixes.contains(base) else {
+            throw PinningError(.malformedPattern, "\(quoted) cannot be checked: this libpsl has no public suffix list; install libpsl5")
+        }
+        guard !isSuffix else {
+            throw PinningError(
+                .malformedPattern,
+                "\(quoted) is too wide: \(base) is a public suffix, below which hosts belong to different people;"
+                    + " name the domain below it that is yours")
+        }
+    }
+
+    private static func excluded(
+        _ texts: [String], below base: CanonicalHost, _ scope: Scope, _ quoted: String
+    ) throws -> Set<String> {
+        try Set(
+            texts.map { text in
+                guard scope != .exact, let host = try? CanonicalHost(text), host.kind == .name, host.name.hasSuffix("." + base.name) else {
+                    throw PinningError(
+                        .malformedPattern, "\(quoted) cannot exclude \"\(LoggableText.quoted(text))\": it is no name below \(base)")
+                }
+                return host.name
+            })
     }
 
     /// The pattern of one host.
     public init(_ host: CanonicalHost) {
         base = host
         scope = .exact
+        exclusions = []
     }
 
     /// Whether the pattern is for the host.
@@ -59,17 +93,34 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
         if host == base { return scope == .exact || scope == .exactAndBelow }
         guard scope != .exact, host.kind == .name, host.name.hasSuffix(base.name) else { return false }
         let below = host.name.dropLast(base.name.utf8.count)
-        guard below.last == "." else { return false }
+        guard below.last == ".", !excludes(host.name) else { return false }
         return scope != .oneLabelBelow || !below.dropLast().contains(".")
+    }
+
+    private func excludes(_ name: String) -> Bool {
+        HostPattern.excludes(name, exclusions)
+    }
+
+    /// Whether a name is one of the excluded or below one.
+    static func excludes(_ name: String, _ exclusions: Set<String>) -> Bool {
+        guard !exclusions.isEmpty else { return false }
+        var rest = name[...]
+        while true {
+            if exclusions.contains(String(rest)) { return true }
+            guard let dot = rest.firstIndex(of: ".") else { return false }
+            rest = rest[rest.index(after: dot)...]
+        }
     }
 
     /// The pattern as it is written.
     public var description: String {
-        switch scope {
-        case .exact: base.name
-        case .oneLabelBelow: "*." + base.name
-        case .anyLabelsBelow: "**." + base.name
-        case .exactAndBelow: base.name + " and below"
-        }
+        let text =
+            switch scope {
+            case .exact: base.name
+            case .oneLabelBelow: "*." + base.name
+            case .anyLabelsBelow: "**." + base.name
+            case .exactAndBelow: base.name + " and below"
+            }
+        return exclusions.isEmpty ? text : text + " without " + exclusions.sorted().joined(separator: ", ")
     }
 }

@@ -61,7 +61,7 @@ enum KeyEncoding {
     /// EncryptedPrivateKeyInfo (RFC 5958 §3) has the shape of X509_SIG.
     ///
     /// Recognised so that no decoder ever looks for a passphrase.
-    private static func isEncryptedPrivateKey(_ bytes: [UInt8]) -> Bool {
+    static func isEncryptedPrivateKey(_ bytes: [UInt8]) -> Bool {
         parse(bytes, { d2i_X509_SIG(nil, $0, $1) }, X509_SIG_free) { _ in true } ?? false
     }
 

@@ -34,9 +34,13 @@ public final class TrustPolicy: Sendable {
 
     /// The rule of the host; one without a rule of its own gets path validation alone.
     ///
-    /// - Throws: ``TrustRefusal`` `hostNotEvaluated` when the policy refuses hosts without a rule.
+    /// - Throws: ``TrustRefusal`` `hostNotEvaluated` when the policy refuses hosts without a rule, `evaluatorFailed` when an evaluator of
+    ///   the host was configured wrongly.
     public func rule(for host: CanonicalHost) throws(TrustRefusal) -> TrustRule {
-        if let rule = rules.value(for: host) { return rule }
+        if let rule = rules.value(for: host) {
+            if let flaw = rule.flaw { throw TrustRefusal(.evaluatorFailed, host: host.name, detail: flaw.description) }
+            return rule
+        }
         guard !refusesUnmatchedHosts else {
             throw TrustRefusal(
                 .hostNotEvaluated, host: host.name,

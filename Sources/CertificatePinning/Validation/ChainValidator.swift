@@ -14,11 +14,12 @@ public enum ChainValidator {
     ///   - rule: What holds for the host.
     ///   - defaultAnchors: The roots, unless the rule has its own.
     ///   - time: The time for which the path is validated.
+    ///   - stapledResponse: The OCSP response that the server stapled.
     ///   - lookupResults: What look-ups brought.
     /// - Returns: The validated path, or why the server is refused.
     public static func evaluate(
         chain: [Certificate], host: CanonicalHost, rule: TrustRule, defaultAnchors: TrustAnchors, time: Date,
-        lookupResults: [TrustLookup: TrustLookupResult] = [:]
+        stapledResponse: [UInt8]? = nil, lookupResults: [TrustLookup: TrustLookupResult] = [:]
     ) -> Result<ServerTrust, TrustRefusal> {
         let stack = COpenSSL_chain_new()
         defer { COpenSSL_chain_free(stack) }
@@ -27,8 +28,7 @@ public enum ChainValidator {
         }
         return withExtendedLifetime(chain) {
             let presented = PresentedPath(leaf: chain.first?.x509, certificates: stack)
-            let check = PathCheck(presented: presented, host: host, anchors: rule.anchors ?? defaultAnchors, time: time)
-            return judge(check, rule: rule, lookupResults: lookupResults)
+            return validate(presented, host, rule, defaultAnchors, time, stapledResponse, lookupResults).flatMap { judge($0, rule: rule) }
         }
     }
 
@@ -46,55 +46,126 @@ public enum ChainValidator {
     ///   - time: The time for which the path is validated; nil: now.
     ///   - lookupResults: What look-ups brought.
     ///   - port: The port that is asked for, for the rule's observer.
-    /// - Returns: The validated path, or why the server is refused.
+    /// - Returns: What is known of the server by now.
     public static func evaluate(
         handshake context: OpaquePointer, host: CanonicalHost, rule: TrustRule, defaultAnchors: TrustAnchors, time: Date?,
         lookupResults: [TrustLookup: TrustLookupResult] = [:], port: Int? = nil
-    ) -> Result<ServerTrust, TrustRefusal> {
+    ) -> HandshakeJudgement {
         let presented = PresentedPath(
             leaf: X509_STORE_CTX_get0_cert(context), certificates: X509_STORE_CTX_get0_untrusted(context))
-        let check = PathCheck(presented: presented, host: host, anchors: rule.anchors ?? defaultAnchors, time: time ?? Date())
-        let result = judge(check, rule: rule, lookupResults: lookupResults, port: port)
-        switch result {
-        case .success: X509_STORE_CTX_set_error(context, X509_V_OK)
-        case .failure(let refusal): X509_STORE_CTX_set_error(context, refusal.openSSLError)
+        let ssl = COpenSSL_ssl_of(context)
+        // In TLS 1.2 the status comes in a message of its own after the certificates (RFC 6066 §8), in TLS 1.3 beside them.
+        let isStatusToCome = rule.requestsStatus && SSL_version(ssl) <= TLS1_2_VERSION
+        let validated = validate(
+            presented, host, rule, defaultAnchors, time ?? Date(), isStatusToCome ? nil : stapledResponse(of: ssl), lookupResults, port)
+        let judgement: HandshakeJudgement =
+            switch validated {
+            case .failure(let refusal): .refused(refusal)
+            case .success(let trust) where isStatusToCome: .awaitsStatus(trust)
+            case .success(let trust): HandshakeJudgement(judge(trust, rule: rule, port: port))
+            }
+        if case .refused(let refusal) = judgement {
+            X509_STORE_CTX_set_error(context, refusal.openSSLError)
+        } else {
+            X509_STORE_CTX_set_error(context, X509_V_OK)
         }
-        return result
+        return judgement
     }
 
-    private static func judge(
-        _ check: PathCheck, rule: TrustRule, lookupResults: [TrustLookup: TrustLookupResult], port: Int? = nil
+    /// Judges a server whose judgement awaits the status, from within the callback of `SSL_CTX_set_tlsext_status_cb`.
+    ///
+    /// - Parameters:
+    ///   - ssl: The `SSL` of the callback.
+    ///   - trust: The validated path that the verify callback left.
+    ///   - rule: What holds for the host.
+    ///   - port: The port that is asked for, for the rule's observer.
+    /// - Returns: The validated path, or why the server is refused.
+    public static func evaluate(
+        status ssl: OpaquePointer, of trust: ServerTrust, rule: TrustRule, port: Int? = nil
     ) -> Result<ServerTrust, TrustRefusal> {
-        /// Tells the rule's observer; a server may send as many certificates as fit into 100 kB, and ten say enough.
-        func tell(of refusal: TrustRefusal, chain: [Certificate], isPathValidated: Bool = rule.validatesPath, isEnforced: Bool = true) {
-            rule.observer?(
-                TrustViolation(
-                    refusal: refusal, certificates: Array(chain.prefix(10)), host: check.host, port: port, time: check.time,
-                    isPathValidated: isPathValidated, isEnforced: isEnforced))
-        }
-        let chain: [Certificate]
+        judge(
+            ServerTrust(
+                chain: trust.chain, host: trust.host, time: trust.time, stapledResponse: stapledResponse(of: ssl),
+                lookupResults: trust.lookupResults, isPathValidated: trust.isPathValidated), rule: rule, port: port)
+    }
+
+    private static func stapledResponse(of ssl: OpaquePointer?) -> [UInt8]? {
+        var bytes: UnsafePointer<UInt8>?
+        let count = ssl.map { COpenSSL_stapled_response($0, &bytes) } ?? 0
+        guard count > 0, let bytes else { return nil }
+        return [UInt8](UnsafeBufferPointer(start: bytes, count: count))
+    }
+
+    private static func validate(
+        _ presented: PresentedPath, _ host: CanonicalHost, _ rule: TrustRule, _ defaultAnchors: TrustAnchors, _ time: Date,
+        _ stapledResponse: [UInt8]?, _ lookupResults: [TrustLookup: TrustLookupResult], _ port: Int? = nil
+    ) -> Result<ServerTrust, TrustRefusal> {
+        if let flaw = rule.flaw { return .failure(TrustRefusal(.evaluatorFailed, host: host.name, detail: flaw.description)) }
+        let check = PathCheck(
+            presented: presented, host: host, anchors: rule.anchors ?? defaultAnchors, time: time,
+            acceptsSelfSignedServer: rule.acceptsSelfSignedServer)
         do throws(TrustRefusal) {
-            chain = rule.validatesPath ? try check.validatedPath() : check.presented.all()
+            let chain = rule.validatesPath ? try check.validatedPath() : presented.all()
+            return .success(
+                ServerTrust(
+                    chain: chain, host: host, time: time, stapledResponse: stapledResponse, lookupResults: lookupResults,
+                    isPathValidated: rule.validatesPath))
         } catch {
-            tell(of: error, chain: rule.observer == nil ? [] : check.presented.all(), isPathValidated: false)
+            if rule.observer != nil {
+                tell(rule, of: error, host, presented.all(), time, isPathValidated: false, isEnforced: true, port)
+            }
             return .failure(error)
         }
-        let trust = ServerTrust(
-            chain: chain, host: check.host, time: check.time, lookupResults: lookupResults, isPathValidated: rule.validatesPath)
-        for evaluator in rule.evaluators {
-            switch evaluator.evaluate(trust, forHost: check.host.name) {
-            case .trusted: continue
-            case .reported(let refusal): tell(of: refusal, chain: chain, isEnforced: false)
-            case .refused(let refusal):
-                tell(of: refusal, chain: chain)
-                return .failure(refusal)
-            case .needs(let lookups):
-                return .failure(
-                    TrustRefusal(
-                        .lookupsUnavailable, trust: trust,
-                        detail: "the evaluator \(type(of: evaluator)) needs \(lookups.count) look-ups that nobody performed"))
-            }
+    }
+
+    private static func judge(_ trust: ServerTrust, rule: TrustRule, port: Int? = nil) -> Result<ServerTrust, TrustRefusal> {
+        let verdict = CombinedVerdict(of: rule.evaluators, trust, forHost: trust.host.name)
+        guard verdict.lookups.isEmpty else {
+            // The server is judged again, and reported then.
+            return .failure(
+                TrustRefusal(
+                    .lookupsUnavailable, host: trust.host.name, presented: trust.chain, expected: [],
+                    detail: "\(verdict.lookups.count) OCSP responses or CRLs must be looked up first, and nobody did",
+                    lookups: verdict.lookups))
         }
-        return .success(trust)
+        for (refusal, isEnforced) in verdict.reports.map({ ($0, false) }) + (verdict.refusal.map { [($0, true)] } ?? []) {
+            tell(
+                rule, of: refusal, trust.host, trust.chain, trust.time, isPathValidated: trust.isPathValidated, isEnforced: isEnforced, port
+            )
+        }
+        return verdict.refusal.map(Result.failure) ?? .success(trust)
+    }
+
+    /// Tells the rule's observer; a server may send as many certificates as fit into 100 kB, and ten say enough.
+    private static func tell(
+        _ rule: TrustRule, of refusal: TrustRefusal, _ host: CanonicalHost, _ chain: [Certificate], _ time: Date, isPathValidated: Bool,
+        isEnforced: Bool, _ port: Int?
+    ) {
+        rule.observer?(
+            TrustViolation(
+                refusal: refusal, certificates: Array(chain.prefix(10)), host: host, port: port, time: time,
+                isPathValidated: isPathValidated, isEnforced: isEnforced))
+    }
+}
+
+/// What is known of a server in the middle of a TLS handshake.
+public enum HandshakeJudgement: Sendable {
+    /// The server is trusted.
+    case trusted(ServerTrust)
+    /// The server is refused: the handshake must end.
+    case refused(TrustRefusal)
+    /// The path is validated, and the evaluators are asked when the status is there: nothing may be sent before.
+    case awaitsStatus(ServerTrust)
+
+    init(_ result: Result<ServerTrust, TrustRefusal>) {
+        switch result {
+        case .success(let trust): self = .trusted(trust)
+        case .failure(let refusal): self = .refused(refusal)
+        }
+    }
+
+    /// Why the server is refused, if it is.
+    public var refusal: TrustRefusal? {
+        if case .refused(let refusal) = self { refusal } else { nil }
     }
 }

@@ -7,6 +7,8 @@ struct PathCheck {
     let host: CanonicalHost
     let anchors: TrustAnchors
     let time: Date
+    /// Whether the server's certificate may be a certification authority's when it is an anchor itself.
+    let acceptsSelfSignedServer: Bool
 
     /// The most certificates between leaf and root.
     ///
@@ -31,7 +33,7 @@ struct PathCheck {
         }
         let path = PresentedPath.array(X509_STORE_CTX_get0_chain(context))
         guard let server = path.first else { throw internalError() }
-        guard !server.isAuthority else {
+        guard !server.isAuthority || (acceptsSelfSignedServer && path.count == 1) else {
             throw TrustRefusal(
                 .leafIsCA, host: host.name, presented: path, expected: [],
                 detail: "the server's certificate is a certification authority's (CA:TRUE): issue it one with CA:FALSE",

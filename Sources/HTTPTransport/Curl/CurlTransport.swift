@@ -14,6 +14,10 @@ public struct CurlTransportConfiguration: Sendable {
     public var maximumStreamsPerConnection = 256
     /// The most requests at once, waiting ones included; one more fails with `tooManyRequests`.
     public var maximumRequests = 65_536
+    /// What fetches OCSP responses and CRLs that evaluators ask for; nil: an ``HTTPLookupFetcher`` over the transport itself.
+    public var lookupFetcher: (any TrustLookupFetching)?
+    /// How long the look-ups of one attempt may take together; those that take longer count as failed.
+    public var lookupTimeout: Duration = .seconds(10)
 
     /// The defaults above.
     public init() {}
@@ -28,6 +32,7 @@ public final class CurlTransport: HTTPTransport {
     private let handles = CurlEasyHandlePool()
     private let library: CurlLibrary
     private let load: CurlLoad
+    private let lookups: LookupDesk
 
     /// Starts the transport's thread.
     ///
@@ -44,6 +49,7 @@ public final class CurlTransport: HTTPTransport {
         self.library = library
         mailbox = try CurlMailbox()
         load = CurlLoad(limit: configuration.maximumRequests)
+        lookups = LookupDesk(fetcher: configuration.lookupFetcher, timeout: configuration.lookupTimeout)
         let epoll = clibcurl_epoll_create()
         guard epoll >= 0 else {
             throw TransportError(.internalError, "no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files")
@@ -74,8 +80,35 @@ public final class CurlTransport: HTTPTransport {
     /// - Returns: the response, its body to be read.
     /// - Throws: `TransportError`; `CancellationError` when the task is cancelled.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
+        var results: [TrustLookup: TrustLookupResult] = [:]
+        var request = request
+        let deadline = request.options.totalTimeout.map { ContinuousClock.now + $0 }
+        // Nothing of the request was sent while its server could not be judged, so that it can be sent again, whatever it is.
+        for _ in 0..<Self.maximumLookupRounds {
+            do {
+                return try await attempt(request, results)
+            } catch let error as TransportError {
+                guard let needed = error.refusal?.lookups, !needed.isEmpty else { throw error }
+                results.merge(try await lookups.results(of: needed, for: request, until: deadline, over: self)) { $1 }
+                if let deadline {
+                    request.options.totalTimeout = deadline - .now
+                    guard deadline > .now else {
+                        throw TransportError(.totalTimeout, "the request did not end within its total timeout", cause: error)
+                    }
+                }
+            }
+        }
+        return try await attempt(request, results)
+    }
+
+    /// OCSP first, then the CRLs of certificates for which OCSP brought nothing.
+    private static let maximumLookupRounds = 2
+
+    private func attempt(
+        _ request: TransportRequest, _ lookupResults: [TrustLookup: TrustLookupResult]
+    ) async throws -> TransportResponse {
         try Task.checkCancellation()
-        let transfer = try prepare(request)
+        let transfer = try prepare(request, lookupResults)
         let head: CurlExchange.RawHead = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
                 transfer.exchange.expectHead(waiter)
@@ -91,8 +124,10 @@ public final class CurlTransport: HTTPTransport {
             status: status, headerFields: fields, version: version, url: request.url, body: ResponseBody(source: body))
     }
 
-    private func prepare(_ request: TransportRequest) throws(TransportError) -> CurlTransfer {
-        let terms = try terms(of: request)
+    private func prepare(
+        _ request: TransportRequest, _ lookupResults: [TrustLookup: TrustLookupResult]
+    ) throws(TransportError) -> CurlTransfer {
+        let terms = try terms(of: request, lookupResults)
         let upload = try CurlUpload(
             request.body, offersDecoding: request.options.decompresses && !request.headerFields.scan(for: .acceptEncoding))
         let transfer = try CurlTransfer(handles: handles, upload: upload, request: request, terms: terms)
@@ -100,7 +135,9 @@ public final class CurlTransport: HTTPTransport {
         return transfer
     }
 
-    private func terms(of request: TransportRequest) throws(TransportError) -> TrustHook.Terms? {
+    private func terms(
+        of request: TransportRequest, _ lookupResults: [TrustLookup: TrustLookupResult]
+    ) throws(TransportError) -> TrustHook.Terms? {
         let (host, policy) = (request.url.host, request.policy)
         let rule: TrustRule
         do throws(TrustRefusal) {
@@ -110,7 +147,8 @@ public final class CurlTransport: HTTPTransport {
         }
         if request.url.isSecure {
             return TrustHook.Terms(
-                host: host, port: request.url.port, rule: rule, defaultAnchors: policy.defaultAnchors, generation: policy.generation)
+                host: host, port: request.url.port, rule: rule, defaultAnchors: policy.defaultAnchors, generation: policy.generation,
+                lookupResults: lookupResults)
         }
         guard !policy.hasRule(for: host) else {
             throw TransportError(.trustRefused, "\(host) is evaluated or protected, so it is never called over http; use https")

@@ -14,10 +14,14 @@ final class TrustHook: Sendable {
         let rule: TrustRule
         let defaultAnchors: TrustAnchors
         let generation: UInt64
+        /// What an earlier attempt's verdict asked for.
+        var lookupResults: [TrustLookup: TrustLookupResult] = [:]
     }
 
     enum Outcome: Sendable {
         case notEvaluated
+        /// The path is validated; the evaluators are asked when the server's status is there.
+        case awaitsStatus(ServerTrust)
         case trusted
         case refused(TrustRefusal)
     }
@@ -41,7 +45,7 @@ final class TrustHook: Sendable {
     /// - Returns: false when OpenSSL refused; the connection must not be made then.
     func install(in context: OpaquePointer) -> Bool {
         guard Self.slot >= 0 else { return false }
-        guard ChainValidator.harden(sslContext: context) else { return false }
+        guard terms.rule.prepare(sslContext: context) else { return false }
         let pointer = Unmanaged.passRetained(self).toOpaque()
         guard SSL_CTX_set_ex_data(context, Self.slot, pointer) == 1 else {
             Unmanaged<TrustHook>.fromOpaque(pointer).release()
@@ -53,6 +57,14 @@ final class TrustHook: Sendable {
                 guard let storeContext, let argument else { return 0 }
                 return Unmanaged<TrustHook>.fromOpaque(argument).takeUnretainedValue().judge(storeContext) ? 1 : 0
             }, pointer)
+        if terms.rule.requestsStatus {
+            COpenSSL_set_status_callback(
+                context,
+                { ssl, argument in
+                    guard let ssl, let argument else { return 0 }
+                    return Unmanaged<TrustHook>.fromOpaque(argument).takeUnretainedValue().judgeStatus(ssl) ? 1 : 0
+                }, pointer)
+        }
         return true
     }
 
@@ -70,17 +82,40 @@ final class TrustHook: Sendable {
     }
 
     private func judge(_ storeContext: OpaquePointer) -> Bool {
-        let verdict = ChainValidator.evaluate(
+        let judgement = ChainValidator.evaluate(
             handshake: storeContext, host: terms.host, rule: terms.rule, defaultAnchors: terms.defaultAnchors, time: nil,
-            port: terms.port)
+            lookupResults: terms.lookupResults, port: terms.port)
         return state.withLock { outcome in
-            switch verdict {
-            case .success:
+            switch judgement {
+            case .trusted:
                 outcome = .trusted
                 return true
-            case .failure(let refusal):
+            case .awaitsStatus(let trust):
+                outcome = .awaitsStatus(trust)
+                return true
+            case .refused(let refusal):
                 outcome = .refused(refusal)
                 return false
+            }
+        }
+    }
+
+    /// Judges what had to wait for the status; the answer false ends the handshake.
+    private func judgeStatus(_ ssl: OpaquePointer) -> Bool {
+        switch outcome {
+        case .trusted: return true
+        case .notEvaluated, .refused: return false
+        case .awaitsStatus(let trust):
+            let judgement = ChainValidator.evaluate(status: ssl, of: trust, rule: terms.rule, port: terms.port)
+            return state.withLock { outcome in
+                switch judgement {
+                case .success:
+                    outcome = .trusted
+                    return true
+                case .failure(let refusal):
+                    outcome = .refused(refusal)
+                    return false
+                }
             }
         }
     }

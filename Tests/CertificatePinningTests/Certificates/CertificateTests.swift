@@ -17,7 +17,7 @@ struct CertificateTests {
     func forms() throws {
         let certificate = try Certificate(der: leaf.der)
         #expect(certificate.der == leaf.der)
-        #expect(try Certificate(pem: "some text before\n" + leaf.pem + "and after\n").der == leaf.der)
+        #expect(try Certificate(pem: "some text before\n" + leaf.pem + " \n\n").der == leaf.der)
         #expect(certificate.subject == "CN=the leaf")
         #expect(certificate.issuer == "CN=Root of the test")
         #expect(abs(certificate.notBefore.timeIntervalSince(leaf.notBefore)) < 1)
@@ -72,6 +72,16 @@ struct CertificateTests {
         expectPinningError(.malformedCertificate) { try Certificate(pem: leaf.privateKeyPEM) }
         expectPinningError(.malformedCertificate) { try Certificate.all(inPEM: "nothing here") }
         #expect(try Certificate.all(inPEM: leaf.pem + leaf.privateKeyPEM + "\n" + root.pem).map(\.der) == [leaf.der, root.der])
+    }
+
+    @Test(
+        "text after the last PEM block is an error: something was cut off, or put together wrongly",
+        arguments: ["x", "-----BEGIN", "\u{0}"])
+    func trailingText(text: String) {
+        expectPinningError(.malformedCertificate) { try Certificate(pem: leaf.pem + text) }
+        expectPinningError(.malformedCertificate) { try Certificate.all(inPEM: leaf.pem + "\n" + text + "\n") }
+        expectPinningError(.malformedCertificate) { try TrustAnchors(pem: root.pem + text) }
+        expectPinningError(.malformedCertificate) { try Certificate.all(in: Array((root.pem + text).utf8)) }
     }
 
     @Test("PEM that ends in the middle of a certificate is an error, not a shorter list")

@@ -62,4 +62,17 @@ struct HostMapTests {
             #expect(found.map { matching.contains($0) } ?? matching.isEmpty)
         }
     }
+
+    @Test("where the most specific pattern excludes a host, the next wider one decides, and nothing where there is none")
+    func exclusions() throws {
+        let map = try HostMap([
+            (HostPattern("**.test.org"), 1), (HostPattern("a.test.org", includeSubdomains: true, excluding: ["open.a.test.org"]), 2),
+            (HostPattern("**.b.org", excluding: ["open.b.org"]), 3), (HostPattern("x.open.b.org"), 4),
+        ])
+        let expected = [
+            "a.test.org": 2, "x.a.test.org": 2, "open.a.test.org": 1, "x.open.a.test.org": 1, "x.b.org": 3, "open.b.org": nil,
+            "y.open.b.org": nil, "x.open.b.org": 4,
+        ]
+        for (host, value) in expected { #expect(try map.value(for: CanonicalHost(host)) == value, "\(host)") }
+    }
 }

@@ -42,6 +42,48 @@ struct HostPatternTests {
         expectPinningError(.malformedPattern) { try HostPattern(text, includeSubdomains: true) }
     }
 
+    @Test(
+        "a pattern that covers a public suffix is refused, of the list's ICANN section and of its private one",
+        arguments: ["*.co.uk", "**.co.uk", "*.github.io", "**.s3.amazonaws.com", "*.anything.ck", "*.xn--p1ai", "*.CO.UK."])
+    func publicSuffixes(text: String) {
+        expectPinningError(.malformedPattern) { try HostPattern(text) }
+    }
+
+    @Test("includeSubdomains on a public suffix is refused, and the suffix alone is a host like any other")
+    func publicSuffixSubdomains() throws {
+        expectPinningError(.malformedPattern) { try HostPattern("github.io", includeSubdomains: true) }
+        #expect(try HostPattern("github.io").matches(CanonicalHost("github.io")))
+    }
+
+    @Test(
+        "names of one's own below a suffix, and names that the list does not know, may be patterns",
+        arguments: ["*.example.co.uk", "**.me.github.io", "*.demo.localhost", "**.corp.internal", "*.www.ck", "*.a.test"])
+    func ownDomains(text: String) throws {
+        _ = try HostPattern(text)
+    }
+
+    @Test("names of one label are hosts", arguments: ["localhost", "intranet", "db1"])
+    func singleLabels(text: String) throws {
+        #expect(try HostPattern(text).matches(CanonicalHost(text)))
+    }
+
+    @Test("what is excluded is not matched, nor anything below it, and nothing else is lost")
+    func exclusions() throws {
+        let pattern = try HostPattern("a.test", includeSubdomains: true, excluding: ["X.a.test."])
+        let matched = try Self.hosts.filter { try pattern.matches(CanonicalHost($0)) }
+        #expect(matched == ["a.test"])
+        #expect(try pattern.matches(CanonicalHost("xx.a.test")))
+        #expect(pattern.description == "a.test and below without x.a.test")
+        #expect(try pattern != HostPattern("a.test", includeSubdomains: true))
+    }
+
+    @Test(
+        "an exclusion that is not below the pattern is refused", arguments: ["a.test", "b.test", "evila.test", "", "1.2.3.4", "*.a.test"])
+    func wrongExclusions(text: String) {
+        expectPinningError(.malformedPattern) { try HostPattern("**.a.test", excluding: [text]) }
+        expectPinningError(.malformedPattern) { try HostPattern("x.a.test", excluding: ["y.x.a.test"]) }
+    }
+
     @Test("two spellings of one pattern are equal")
     func equality() throws {
         #expect(try HostPattern("*.A.test.") == HostPattern("*.a.test"))

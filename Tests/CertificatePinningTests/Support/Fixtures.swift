@@ -48,6 +48,19 @@ extension Result where Success == ServerTrust, Failure == TrustRefusal {
     var isTrusted: Bool { refusal == nil }
 }
 
+extension HandshakeJudgement {
+    var reason: TrustRefusal.Reason? { refusal?.reason }
+
+    /// The validated path of a server that is trusted.
+    func get() throws -> ServerTrust {
+        switch self {
+        case .trusted(let trust): return trust
+        case .refused(let refusal): throw refusal
+        case .awaitsStatus(let trust): throw TrustRefusal(.other, trust: trust, detail: "the status is awaited")
+        }
+    }
+}
+
 /// Asserts that making something fails with a code.
 func expectPinningError(
     _ code: PinningError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> some Any

@@ -12,19 +12,29 @@ final class HandshakePair {
         let host: CanonicalHost
         let rule: TrustRule
         let anchors: TrustAnchors
-        var results: [Result<ServerTrust, TrustRefusal>] = []
+        var results: [HandshakeJudgement] = []
         var errors: [Int32] = []
+        /// What the status callback said.
+        var statusResults: [Result<ServerTrust, TrustRefusal>] = []
 
         init(host: String, rule: TrustRule, anchors: TrustAnchors) throws {
             self.host = try CanonicalHost(host)
             self.rule = rule
             self.anchors = anchors
         }
+
+        func judgeStatus(_ ssl: OpaquePointer) -> Bool {
+            guard case .awaitsStatus(let trust)? = results.last else { return true }
+            let result = ChainValidator.evaluate(status: ssl, of: trust, rule: rule)
+            statusResults.append(result)
+            return result.isTrusted
+        }
     }
 
     let client: OpaquePointer
     let server: OpaquePointer
     private let hook: Hook
+    private var stapled: [UInt8] = []
 
     /// Hardens the client's context; `beforeHardening` and `afterHardening` do what libcurl or openssl.cnf would do around it.
     init(
@@ -35,7 +45,7 @@ final class HandshakePair {
         client = try #require(SSL_CTX_new(TLS_client_method()))
         server = try #require(SSL_CTX_new(TLS_server_method()))
         beforeHardening(client)
-        try #require(ChainValidator.harden(sslContext: client))
+        try #require(hook.rule.prepare(sslContext: client))
         afterHardening(client)
         SSL_CTX_set_cert_verify_callback(
             client,
@@ -46,7 +56,13 @@ final class HandshakePair {
                     handshake: context, host: hook.host, rule: hook.rule, defaultAnchors: hook.anchors, time: nil)
                 hook.results.append(result)
                 hook.errors.append(X509_STORE_CTX_get_error(context))
-                return result.isTrusted ? 1 : 0
+                return result.refusal == nil ? 1 : 0
+            }, Unmanaged.passUnretained(hook).toOpaque())
+        COpenSSL_set_status_callback(
+            client,
+            { ssl, argument in
+                guard let ssl, let argument else { return 0 }
+                return Unmanaged<Hook>.fromOpaque(argument).takeUnretainedValue().judgeStatus(ssl) ? 1 : 0
             }, Unmanaged.passUnretained(hook).toOpaque())
         SSL_CTX_set_security_level(server, 0)
         for (index, certificate) in chain.enumerated() {
@@ -61,6 +77,22 @@ final class HandshakePair {
         if let leaf = chain.first {
             try KeyForms.withKey(leaf.key) { key in try #require(SSL_CTX_use_PrivateKey(server, key) == 1) }
         }
+    }
+
+    /// Lets the server staple bytes to its handshakes.
+    func staple(_ bytes: [UInt8]) {
+        stapled = bytes
+        COpenSSL_set_status_callback(
+            server,
+            { ssl, argument in
+                guard let ssl, let argument else { return SSL_TLSEXT_ERR_NOACK }
+                let bytes = Unmanaged<HandshakePair>.fromOpaque(argument).takeUnretainedValue().stapled
+                // OpenSSL frees what it is given.
+                guard let copy = CRYPTO_malloc(bytes.count, nil, 0) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+                copy.copyMemory(from: bytes, byteCount: bytes.count)
+                SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_STATUS_REQ_OCSP_RESP, bytes.count, copy)
+                return SSL_TLSEXT_ERR_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
     }
 
     deinit {

@@ -1,0 +1,209 @@
+internal import Foundation
+public import Logging
+
+/// Refuses servers whose certificates were revoked: by a stapled OCSP response, by OCSP (RFC 6960), or by a CRL (RFC 5280 §5).
+///
+/// The sources are asked in this order until one answers for a certificate. What has to be looked up is looked up between two handshakes,
+/// so that no other request waits for it, and what was verified is kept for as long as it holds. Every certificate of the validated path
+/// but the root is checked.
+///
+/// It fails hard: a certificate about which nothing can be found out is refused, unless it is an intermediate's that names no source.
+/// ``Failure/soft`` lets such servers pass, which helps against keys that are known to be stolen, and not against somebody who holds one
+/// and stands in the way of the look-ups.
+public struct RevocationTrustEvaluator: ServerTrustEvaluating {
+    /// Where the status of a certificate may come from.
+    public struct Sources: OptionSet, Sendable {
+        /// The bits of the set.
+        public let rawValue: Int
+
+        /// Makes a set of its bits.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// The OCSP response that the server staples to the handshake, about its own certificate.
+        public static let stapledResponse = Sources(rawValue: 1)
+        /// The OCSP responder that a certificate names.
+        public static let ocsp = Sources(rawValue: 2)
+        /// The CRL that a certificate names.
+        public static let crl = Sources(rawValue: 4)
+        /// All of them.
+        public static let all: Sources = [.stapledResponse, .ocsp, .crl]
+        /// What needs no network of its own.
+        public static let withoutNetwork: Sources = [.stapledResponse]
+    }
+
+    /// What happens to a server about whose certificates nothing can be found out.
+    public enum Failure: Sendable {
+        /// It is refused.
+        case hard
+        /// DANGER: it passes, with a warning in the log; only what is known to be revoked is refused.
+        case soft
+    }
+
+    /// Which certificates of the validated path are checked.
+    public enum Scope: Sendable {
+        /// The server's own.
+        case leaf
+        /// The server's own and the intermediates'; of these, one that names no source passes.
+        case path
+    }
+
+    /// How long a look-up that brought nothing is not tried again when failures are soft, in seconds.
+    private static let failureLifetime: TimeInterval = 300
+
+    private let sources: Sources
+    private let failure: Failure
+    private let scope: Scope
+    private let logger: Logger
+    private let cache = RevocationCache()
+    private let announced = AnnouncedHosts()
+
+    /// Asks servers for the stapled response, where it is one of the sources.
+    public let conditions: TrustConditions
+
+    /// Makes the evaluator: every source, hard failure, the whole path.
+    public init() { self.init(sources: .all) }
+
+    /// Makes the evaluator.
+    ///
+    /// - Parameters:
+    ///   - sources: Where the status may come from; without any, every server is refused.
+    ///   - failure: What happens when it does not come.
+    ///   - scope: Which certificates are checked.
+    ///   - logger: Where servers are reported that passed unchecked.
+    public init(
+        sources: Sources, failure: Failure = .hard, scope: Scope = .path, logger: Logger = Logger(label: "approov.trust")
+    ) {
+        self.sources = sources
+        self.failure = failure
+        self.scope = scope
+        self.logger = logger
+        var conditions = TrustConditions()
+        conditions.requestsStatus = sources.contains(.stapledResponse)
+        self.conditions = conditions
+    }
+
+    private enum Finding {
+        case good
+        case revoked(Date?)
+        case needs(TrustLookup)
+        case unknown(String)
+    }
+
+    /// Trusts a path of which no certificate is revoked.
+    public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
+        guard trust.isPathValidated else {
+            return .refused(TrustRefusal(.evaluatorFailed, trust: trust, detail: "revocation is checked on validated paths only"))
+        }
+        var lookups: [TrustLookup] = []
+        for (index, (certificate, issuer)) in zip(trust.chain, trust.chain.dropFirst()).enumerated() {
+            guard index == 0 || scope == .path else { break }
+            let issued = IssuedCertificate(certificate: certificate, issuer: issuer)
+            switch finding(about: issued, isLeaf: index == 0, trust) {
+            case .good: continue
+            case .needs(let lookup): lookups.append(lookup)
+            case .revoked(let date):
+                let since = date.map { " since \($0)" } ?? ""
+                return .refused(
+                    TrustRefusal(
+                        .revoked, trust: trust,
+                        detail: "\(Self.name(certificate, index)) is revoked\(since): the server needs a new one with a new key"))
+            case .unknown(let problem):
+                guard failure == .soft else {
+                    return .refused(
+                        TrustRefusal(
+                            .revocationUnknown, trust: trust,
+                            detail: "whether \(Self.name(certificate, index)) is revoked cannot be found out: \(problem)"))
+                }
+                warn(host, problem)
+            }
+        }
+        return lookups.isEmpty ? .trusted : .needs(lookups)
+    }
+
+    private static func name(_ certificate: Certificate, _ index: Int) -> String {
+        index == 0 ? "the server's certificate" : "the certificate \"\(certificate.subject)\""
+    }
+
+    private func finding(about issued: IssuedCertificate, isLeaf: Bool, _ trust: ServerTrust) -> Finding {
+        let key = RevocationCache.Key(issued)
+        let known = cache.status(of: key, at: trust.time)
+        // Revoked stays revoked: a server could staple an older answer that still holds.
+        if case .some(.some(let status)) = known, status.value != .good { return Self.finding(status) }
+        var problems: [String] = []
+        if isLeaf, sources.contains(.stapledResponse) {
+            if let bytes = trust.stapledResponse {
+                switch judge("the stapled response", key, { try OCSPResponse.status(bytes, of: issued, at: trust.time) }) {
+                case .success(let finding): return finding
+                case .failure(let problem): problems.append(problem.description)
+                }
+            } else {
+                problems.append("the server stapled no response")
+            }
+        }
+        switch known {
+        case .some(.some(let status)): return Self.finding(status)
+        case .some(.none) where failure == .soft: return .unknown("a look-up failed a short while ago")
+        case .some(.none), .none: break
+        }
+        for lookup in self.lookups(about: issued) {
+            guard let result = trust.lookupResults[lookup] else { return .needs(lookup) }
+            let name = "\(lookup.kind == .ocsp ? "the OCSP response" : "the CRL") of \(lookup.url)"
+            if let failure = result.failure {
+                problems.append("\(name) did not come: \(failure)")
+                continue
+            }
+            let judged = judge(name, key) {
+                lookup.kind == .ocsp
+                    ? try OCSPResponse.status(result.bytes, of: issued, at: trust.time)
+                    : try RevocationList.status(result.bytes, of: issued, at: trust.time)
+            }
+            switch judged {
+            case .success(let finding): return finding
+            case .failure(let problem): problems.append(problem.description)
+            }
+        }
+        if problems.isEmpty, !isLeaf { return .good }
+        if !problems.isEmpty, failure == .soft {
+            cache.store(nil, of: key, until: trust.time.addingTimeInterval(Self.failureLifetime))
+        }
+        return .unknown(problems.isEmpty ? "it names no source that is looked at" : problems.joined(separator: "; "))
+    }
+
+    /// Reads an answer, and keeps what it says when it counts.
+    private func judge(
+        _ name: String, _ key: RevocationCache.Key, _ read: () throws -> RevocationStatus
+    ) -> Result<Finding, RevocationProblem> {
+        do {
+            let status = try read()
+            cache.store(status, of: key, until: status.validUntil)
+            return .success(Self.finding(status))
+        } catch {
+            return .failure(RevocationProblem("\(name) does not count: \(error)"))
+        }
+    }
+
+    private static func finding(_ status: RevocationStatus) -> Finding {
+        switch status.value {
+        case .good: .good
+        case .revoked(let date): .revoked(date)
+        }
+    }
+
+    private func lookups(about issued: IssuedCertificate) -> [TrustLookup] {
+        var lookups: [TrustLookup] = []
+        if sources.contains(.ocsp), let url = issued.certificate.ocspURLs.first, let request = OCSPResponse.request(for: issued) {
+            lookups.append(TrustLookup(kind: .ocsp, url: url, requestBody: request))
+        }
+        if sources.contains(.crl), let url = issued.certificate.crlURLs.first {
+            lookups.append(TrustLookup(kind: .crl, url: url))
+        }
+        return lookups
+    }
+
+    private func warn(_ host: String, _ problem: String) {
+        guard announced.isNew(host) else { return }
+        logger.warning(
+            "revocation could not be checked for this host, and the server passes for the failure is soft",
+            metadata: ["host": "\(LoggableText.quoted(host, limit: 253))", "problem": "\(LoggableText.quoted(problem, limit: 500))"])
+    }
+}

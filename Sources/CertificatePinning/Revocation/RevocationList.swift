@@ -1,0 +1,64 @@
+internal import COpenSSL
+internal import Foundation
+
+/// Certificate revocation lists (RFC 5280 §5): what one says of a certificate.
+enum RevocationList {
+    /// What a list says of a certificate.
+    ///
+    /// OpenSSL decides whether the list is the issuer's, signed by it, and about certificates like this one (RFC 5280 §6.3.3); lists of
+    /// another issuer, delta lists and lists for some reasons only do not count.
+    /// - Throws: ``RevocationProblem`` when it says nothing that counts.
+    static func status(_ bytes: [UInt8], of issued: IssuedCertificate, at time: Date) throws -> RevocationStatus {
+        ERR_set_mark()
+        defer { ERR_pop_to_mark() }
+        let list = try parse(bytes)
+        defer { X509_CRL_free(list) }
+        let nextUpdate = X509_CRL_get0_nextUpdate(list)
+        let end = try RevocationRules.validUntil(
+            thisUpdate: OpenSSLText.date(X509_CRL_get0_lastUpdate(list)), nextUpdate: OpenSSLText.date(nextUpdate),
+            hasEnd: nextUpdate != nil, at: time)
+        try RevocationRules.requireStrongDigest(X509_CRL_get_signature_nid(list))
+        return try RevocationRules.withStore(trusting: issued.issuer, at: time) { store in
+            RevocationStatus(value: try check(list, issued, store), validUntil: end)
+        }
+    }
+
+    private static func parse(_ bytes: [UInt8]) throws -> OpaquePointer {
+        let parsed = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+            var cursor = buffer.baseAddress
+            guard let list = d2i_X509_CRL(nil, &cursor, buffer.count) else { return nil }
+            guard cursor == buffer.baseAddress.map({ $0 + buffer.count }) else {
+                X509_CRL_free(list)
+                return nil
+            }
+            return list
+        }
+        guard let parsed else { throw RevocationProblem("it does not parse") }
+        return parsed
+    }
+
+    private static func check(
+        _ list: OpaquePointer, _ issued: IssuedCertificate, _ store: OpaquePointer
+    ) throws -> RevocationStatus.Value {
+        guard let context = X509_STORE_CTX_new(), let lists = COpenSSL_crls_new() else {
+            throw RevocationProblem("OpenSSL is out of memory")
+        }
+        defer {
+            X509_STORE_CTX_free(context)
+            COpenSSL_crls_free(lists)
+        }
+        guard X509_STORE_CTX_init(context, store, issued.certificate.x509, nil) == 1, COpenSSL_crls_append(lists, list) > 0 else {
+            throw RevocationProblem("OpenSSL is out of memory")
+        }
+        X509_STORE_CTX_set0_crls(context, lists)
+        X509_STORE_CTX_set_flags(context, UInt(X509_V_FLAG_CRL_CHECK))
+        guard X509_verify_cert(context) != 1 else { return .good }
+        let code = X509_STORE_CTX_get_error(context)
+        guard code == X509_V_ERR_CERT_REVOKED else {
+            throw RevocationProblem(X509_verify_cert_error_string(Int(code)).map { String(cString: $0) } ?? "OpenSSL's error \(code)")
+        }
+        var entry: OpaquePointer?
+        guard X509_CRL_get0_by_cert(list, &entry, issued.certificate.x509) == 1, let entry else { return .revoked(nil) }
+        return .revoked(OpenSSLText.date(X509_REVOKED_get0_revocationDate(entry)))
+    }
+}

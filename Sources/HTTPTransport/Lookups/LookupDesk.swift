@@ -1,0 +1,134 @@
+import CertificatePinning
+import Foundation
+import Synchronization
+
+/// Performs the look-ups that handshakes ended for: each one once at a time, however many requests wait for it, and within bounds.
+final class LookupDesk: Sendable {
+    /// The most look-ups under way; one more fails at once.
+    private static let capacity = 256
+
+    private struct State {
+        var running: [TrustLookup: (task: Task<TrustLookupResult, Never>, waiters: Int)] = [:]
+        var policy: TrustPolicy?
+    }
+
+    private let fetcher: (any TrustLookupFetching)?
+    private let timeout: Duration
+    private let state = Mutex(State())
+
+    init(fetcher: (any TrustLookupFetching)?, timeout: Duration) {
+        self.fetcher = fetcher
+        self.timeout = timeout
+    }
+
+    /// Performs the look-ups of one verdict at the same time.
+    ///
+    /// A `deadline` is when the request's own time is over.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled. A look-up that fails is a result, too: the evaluator decides about it.
+    func results(
+        of lookups: [TrustLookup], for request: TransportRequest, until deadline: ContinuousClock.Instant?,
+        over transport: any HTTPTransport
+    ) async throws -> [TrustLookup: TrustLookupResult] {
+        let fetcher = fetcher ?? HTTPLookupFetcher(transport: transport, policy: policy(of: request))
+        let proxy = request.options.proxy
+        let results = await withTaskGroup(of: (TrustLookup, TrustLookupResult).self) { group in
+            for lookup in lookups {
+                group.addTask { (lookup, await self.result(of: lookup, until: deadline, proxy: proxy, by: fetcher)) }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        try Task.checkCancellation()
+        return results
+    }
+
+    /// Plain http needs no roots and no rules; one policy keeps the responders' connections together.
+    private func policy(of request: TransportRequest) -> TrustPolicy {
+        state.withLock { state in
+            if let policy = state.policy { return policy }
+            let policy = TrustPolicy(rules: HostMap(), defaultAnchors: request.policy.defaultAnchors)
+            state.policy = policy
+            return policy
+        }
+    }
+
+    private func result(
+        of lookup: TrustLookup, until deadline: ContinuousClock.Instant?, proxy: ProxyConfiguration?,
+        by fetcher: any TrustLookupFetching
+    ) async -> TrustLookupResult {
+        let task = state.withLock { state -> Task<TrustLookupResult, Never>? in
+            if let running = state.running[lookup] {
+                state.running[lookup] = (running.task, running.waiters + 1)
+                return running.task
+            }
+            guard state.running.count < Self.capacity else { return nil }
+            let task = Task { [timeout] in await Self.fetch(lookup, proxy: proxy, by: fetcher, within: timeout) }
+            state.running[lookup] = (task, 1)
+            return task
+        }
+        guard let task else { return TrustLookupResult(failure: "too many look-ups are under way", receivedAt: Date()) }
+        let (answers, answer) = AsyncStream.makeStream(of: TrustLookupResult.self)
+        Task {
+            answer.yield(await task.value)
+            answer.finish()
+        }
+        let timing = deadline.map { deadline in
+            Task {
+                try await Task.sleep(until: deadline)
+                answer.finish()
+            }
+        }
+        defer { timing?.cancel() }
+        // Ends without a result when this task is cancelled or its time is over, while the look-up may go on for others.
+        for await result in answers {
+            leave(lookup, task)
+            return result
+        }
+        cancel(lookup, task)
+        return TrustLookupResult(failure: "nobody waits for it any more", receivedAt: Date())
+    }
+
+    private func leave(_ lookup: TrustLookup, _ task: Task<TrustLookupResult, Never>) {
+        state.withLock { state in
+            if state.running[lookup]?.task == task { state.running[lookup] = nil }
+        }
+    }
+
+    /// The last one who waits takes the look-up with him.
+    private func cancel(_ lookup: TrustLookup, _ task: Task<TrustLookupResult, Never>) {
+        let isUnwanted = state.withLock { state in
+            guard let running = state.running[lookup], running.task == task else { return false }
+            guard running.waiters <= 1 else {
+                state.running[lookup] = (task, running.waiters - 1)
+                return false
+            }
+            state.running[lookup] = nil
+            return true
+        }
+        if isUnwanted { task.cancel() }
+    }
+
+    private static func fetch(
+        _ lookup: TrustLookup, proxy: ProxyConfiguration?, by fetcher: any TrustLookupFetching, within timeout: Duration
+    ) async -> TrustLookupResult {
+        let (answers, answer) = AsyncStream.makeStream(of: TrustLookupResult.self)
+        // Apart from this task: a fetcher that does not heed its cancellation must not be waited for.
+        let fetching = Task {
+            do {
+                answer.yield(TrustLookupResult(bytes: try await fetcher.fetch(lookup, proxy: proxy), receivedAt: Date()))
+            } catch {
+                answer.yield(TrustLookupResult(failure: "\(error)", receivedAt: Date()))
+            }
+        }
+        let timing = Task {
+            try await Task.sleep(for: timeout)
+            answer.yield(TrustLookupResult(failure: "no answer within \(timeout)", receivedAt: Date()))
+        }
+        defer {
+            fetching.cancel()
+            timing.cancel()
+        }
+        for await result in answers { return result }
+        return TrustLookupResult(failure: "nobody waits for it any more", receivedAt: Date())
+    }
+}

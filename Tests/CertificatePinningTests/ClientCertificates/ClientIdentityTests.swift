@@ -1,0 +1,117 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import Testing
+
+@Suite("ClientIdentity")
+struct ClientIdentityTests {
+    private let certificate: TestCertificate
+    private let own: Certificate
+
+    init() throws {
+        certificate = try TestPKI.leaf(hosts: ["client.test"], issuer: TestPKI.root())
+        own = try Certificate(certificate)
+    }
+
+    private var pem: [UInt8] { Array(certificate.privateKeyPEM.utf8) }
+
+    @Test("a key comes as PEM or DER, from bytes, from a file or from a callback")
+    func forms() throws {
+        let forms = [
+            pem, try KeyForms.pkcs8PEM(certificate.key), try KeyForms.pkcs8DER(certificate.key),
+            try KeyForms.privateKeyDER(certificate.key),
+        ]
+        for form in forms {
+            #expect(try ClientIdentity(certificates: [own], privateKey: .bytes(form)).certificates.count == 1)
+            _ = try ClientIdentity(certificates: [own], privateKey: .callback { form })
+        }
+        try withTemporaryFolder { folder in
+            try certificate.chainPEM.write(toFile: folder + "/client.pem", atomically: true, encoding: .utf8)
+            try certificate.privateKeyPEM.write(toFile: folder + "/client.key", atomically: true, encoding: .utf8)
+            _ = try ClientIdentity(certificateFile: folder + "/client.pem", privateKeyFile: folder + "/client.key")
+            expectPinningError(.unreadableFile) {
+                try ClientIdentity(certificateFile: folder + "/client.pem", privateKeyFile: folder + "/missing.key")
+            }
+        }
+    }
+
+    @Test("keys of every kind that TLS takes", arguments: [TestKeyType.rsa2048, .p256, .p384, .p521, .ed25519])
+    func kinds(type: TestKeyType) throws {
+        _ = try ClientIdentity(TestPKI.leaf(hosts: ["client.test"], issuer: nil, key: TestKey(type)))
+    }
+
+    @Test("an encrypted key opens with its password and no other, and nobody is asked where there is none")
+    func encrypted() throws {
+        for form in try KeyForms.encrypted(certificate.key) {
+            _ = try ClientIdentity(certificates: [own], privateKey: .bytes(form)) { "secret" }
+            expectPinningError(.wrongPassword) { try ClientIdentity(certificates: [own], privateKey: .bytes(form)) { "Secret" } }
+            expectPinningError(.wrongPassword) { try ClientIdentity(certificates: [own], privateKey: .bytes(form)) { "" } }
+            expectPinningError(.wrongPassword) {
+                try ClientIdentity(certificates: [own], privateKey: .bytes(form)) { String(repeating: "secret", count: 10_000) }
+            }
+            expectPinningError(.encryptedKey) { try ClientIdentity(certificates: [own], privateKey: .bytes(form)) }
+            expectPinningError(.encryptedKey) { try ClientIdentity(certificates: [own], privateKey: .bytes(form)) { nil } }
+        }
+    }
+
+    @Test("what a password or key callback throws comes out as it is")
+    func throwing() throws {
+        struct VaultIsClosed: Error {}
+        let form = try #require(try KeyForms.encrypted(certificate.key).first)
+        #expect(throws: VaultIsClosed.self) {
+            try ClientIdentity(certificates: [own], privateKey: .bytes(form)) { throw VaultIsClosed() }
+        }
+        #expect(throws: VaultIsClosed.self) {
+            try ClientIdentity(certificates: [own], privateKey: .callback { throw VaultIsClosed() })
+        }
+    }
+
+    @Test("the key of another certificate is refused where it is configured")
+    func mismatch() throws {
+        let other = try TestKey()
+        expectPinningError(.keyMismatch) { try ClientIdentity(certificates: [own], privateKey: .bytes(Array(other.privateKeyPEM.utf8))) }
+        // The client's own certificate comes first.
+        let chain = try certificate.chain(includingRoot: true).reversed().map { try Certificate($0) }
+        expectPinningError(.keyMismatch) { try ClientIdentity(certificates: chain, privateKey: .bytes(pem)) }
+        expectPinningError(.noCertificates) { try ClientIdentity(certificates: [], privateKey: .bytes(pem)) }
+    }
+
+    @Test("a key too weak for TLS is refused where it is configured")
+    func weak() throws {
+        let weak = try TestPKI.leaf(hosts: ["client.test"], issuer: nil, key: TestKey(.rsa1024))
+        expectPinningError(.weakKey) { try ClientIdentity(weak) }
+    }
+
+    @Test("what is no private key is an error, and no prefix of one crashes")
+    func malformed() throws {
+        let der = try KeyForms.pkcs8DER(certificate.key)
+        for bytes in [[], Array("junk".utf8), Array(certificate.pem.utf8), pem + pem, pem + Array("junk".utf8), der + [0]] {
+            expectPinningError(.malformedKey) { try ClientIdentity(certificates: [own], privateKey: .bytes(bytes)) }
+        }
+        for count in der.indices {
+            #expect(throws: PinningError.self) { try ClientIdentity(certificates: [own], privateKey: .bytes(Array(der[..<count]))) }
+        }
+    }
+
+    @Test("PKCS #12 opens with its password and no other, with the chain in it")
+    func pkcs12() throws {
+        try withTemporaryFolder { folder in
+            let (pemFile, store) = (folder + "/all.pem", folder + "/client.p12")
+            try (certificate.privateKeyPEM + "\n" + certificate.chainPEM(includingRoot: true))
+                .write(toFile: pemFile, atomically: true, encoding: .utf8)
+            try openssl("pkcs12", "-export", "-in", pemFile, "-out", store, "-passout", "pass:secret")
+            let identity = try ClientIdentity(pkcs12File: store) { "secret" }
+            #expect(identity.certificates.map(\.der) == certificate.chain(includingRoot: true).map(\.der))
+            expectPinningError(.wrongPassword) { try ClientIdentity(pkcs12File: store) { "Secret" } }
+            expectPinningError(.wrongPassword) { try ClientIdentity(pkcs12File: store) }
+            let bytes = [UInt8](try Data(contentsOf: URL(filePath: store)))
+            for count in stride(from: 0, to: bytes.count, by: 7) {
+                #expect(throws: PinningError.self) { try ClientIdentity(pkcs12: Array(bytes[..<count])) { "secret" } }
+            }
+            expectPinningError(.malformedKey) { try ClientIdentity(pkcs12: bytes + [0]) { "secret" } }
+            try openssl("pkcs12", "-export", "-in", pemFile, "-out", store, "-passout", "pass:")
+            _ = try ClientIdentity(pkcs12File: store)
+            _ = try ClientIdentity(pkcs12File: store) { "" }
+        }
+    }
+}

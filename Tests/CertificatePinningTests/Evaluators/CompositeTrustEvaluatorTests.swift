@@ -1,0 +1,87 @@
+import ApproovTesting
+import CertificatePinning
+import Testing
+
+@Suite("CompositeTrustEvaluator and evaluators of one's own")
+struct CompositeTrustEvaluatorTests {
+    private let root: TestCertificate
+    private let leaf: TestCertificate
+
+    init() throws {
+        root = try TestPKI.root()
+        leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
+    }
+
+    private func reason(_ evaluators: any ServerTrustEvaluating...) throws -> TrustRefusal? {
+        try judge([leaf], rule: TrustRule(evaluators: [CompositeTrustEvaluator(evaluators: evaluators)]), anchors: TrustAnchors(root))
+            .refusal
+    }
+
+    private static func refusing(_ reason: TrustRefusal.Reason) -> ClosureTrustEvaluator {
+        evaluator { trust, host in .refused(TrustRefusal(reason, trust: trust, detail: "refused for \(host)")) }
+    }
+
+    @Test("a closure is an evaluator, and sees path and host")
+    func closure() throws {
+        let seen = evaluator { trust, host in
+            trust.chain.count == 2 && host == "api.test" && trust.isPathValidated
+                ? .trusted : .refused(TrustRefusal(.other, trust: trust, detail: "unexpected"))
+        }
+        #expect(try reason(seen) == nil)
+        #expect(try reason(Self.refusing(.evaluatorFailed))?.detail == "refused for api.test")
+    }
+
+    @Test("all must trust, and the first refusal is the one reported")
+    func all() throws {
+        #expect(try reason(DefaultTrustEvaluator(), DefaultTrustEvaluator()) == nil)
+        #expect(try reason() == nil)
+        #expect(try reason(DefaultTrustEvaluator(), Self.refusing(.revoked), Self.refusing(.other))?.reason == .revoked)
+    }
+
+    @Test("what several need is looked up together, each once, and not at all where one refuses")
+    func needs() throws {
+        let (one, two) = (TrustLookup(kind: .ocsp, url: "http://one.test"), TrustLookup(kind: .crl, url: "http://two.test"))
+        let (first, second) = (evaluator { _, _ in .needs([one]) }, evaluator { _, _ in .needs([one, two]) })
+        #expect(try reason(first, second)?.lookups == [one, two])
+        let refusal = try reason(first, Self.refusing(.revoked), second)
+        #expect(refusal?.reason == .revoked && refusal?.lookups.isEmpty == true)
+    }
+
+    @Test("a report lets the server pass, unless another one refuses")
+    func reports() throws {
+        let reporting = ReportOnlyTrustEvaluator(Self.refusing(.pinMismatch))
+        #expect(try reason(reporting, DefaultTrustEvaluator()) == nil)
+        #expect(try reason(reporting, Self.refusing(.revoked))?.reason == .revoked)
+    }
+
+    @Test("a disabled evaluator among others, or alone in here, disables nothing")
+    func disabled() throws {
+        let composite = CompositeTrustEvaluator(evaluators: [DisabledTrustEvaluator()])
+        let rule = TrustRule(evaluators: [composite])
+        #expect(rule.validatesPath)
+        #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(TestPKI.root("Other"))).reason == .incompletePath)
+    }
+
+    @Test("the conditions of all hold together, through composites in composites")
+    func conditions() throws {
+        let anchors = try TrustAnchors(root)
+        let inner = CompositeTrustEvaluator(evaluators: [try DefaultTrustEvaluator().anchored(by: anchors), RevocationTrustEvaluator()])
+        let rule = TrustRule(evaluators: [CompositeTrustEvaluator(evaluators: [inner, DefaultTrustEvaluator()])])
+        #expect(rule.anchors === anchors)
+        #expect(rule.requestsStatus)
+        #expect(rule.flaw == nil)
+    }
+
+    @Test("two evaluators with different roots are a mistake that refuses every server")
+    func conflict() throws {
+        let one = try DefaultTrustEvaluator().anchored(by: TrustAnchors(root))
+        let two = try DefaultTrustEvaluator().anchored(by: TrustAnchors(root))
+        let rule = TrustRule(evaluators: [CompositeTrustEvaluator(evaluators: [one, two])])
+        #expect(rule.flaw?.code == .conflictingConditions)
+        #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(root)).reason == .evaluatorFailed)
+        let policy = TrustPolicy(rules: try HostMap([(HostPattern("api.test"), rule)]), defaultAnchors: try TrustAnchors(root))
+        let host = try CanonicalHost("api.test")
+        let refusal = #expect(throws: TrustRefusal.self) { try policy.rule(for: host) }
+        #expect(refusal?.reason == .evaluatorFailed)
+    }
+}

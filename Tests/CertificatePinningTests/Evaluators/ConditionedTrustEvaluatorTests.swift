@@ -1,0 +1,93 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import Testing
+
+@Suite("Roots and client certificates of a host's own")
+struct ConditionedTrustEvaluatorTests {
+    private let own: TestCertificate
+    private let leaf: TestCertificate
+    private let usual: TestCertificate
+
+    init() throws {
+        own = try TestPKI.root("Own Root")
+        leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: own)
+        usual = try TestPKI.root("Usual Root")
+    }
+
+    @Test("roots of the host's own are trusted for it, and the usual ones no longer are")
+    func replacing() throws {
+        let rule = TrustRule(evaluators: [try DefaultTrustEvaluator().anchored(by: TrustAnchors(own))])
+        #expect(try judge([leaf], anchors: TrustAnchors(usual)).reason == .incompletePath)
+        #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(usual)).isTrusted)
+        let elsewhere = try TestPKI.leaf(hosts: ["api.test"], issuer: usual)
+        #expect(try judge([elsewhere], rule: rule, anchors: TrustAnchors(usual)).reason == .incompletePath)
+    }
+
+    @Test("the evaluator goes on judging")
+    func judging() throws {
+        let pins = try PublicKeysTrustEvaluator(withoutBackup: [usual.pin])
+        let rule = TrustRule(evaluators: [try pins.anchored(by: TrustAnchors(own))])
+        #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(usual)).reason == .pinMismatch)
+    }
+
+    @Test("beside the system's roots they are some more")
+    func besideSystem() throws {
+        let system = try TrustAnchors.system()
+        let rule = TrustRule(evaluators: [try DefaultTrustEvaluator().anchored(by: TrustAnchors(own), besideSystem: true)])
+        #expect(rule.anchors?.count == system.count + 1)
+        #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(usual)).isTrusted)
+    }
+
+    @Test("roots that a rule names itself come before an evaluator's")
+    func ruleFirst() throws {
+        let rule = TrustRule(evaluators: [try DefaultTrustEvaluator().anchored(by: TrustAnchors(usual))], anchors: try TrustAnchors(own))
+        #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(usual)).isTrusted)
+    }
+
+    @Test("roots that are all past their time are an error where they are given, one that still holds is enough")
+    func expired() throws {
+        let old = try TestPKI.root("Old Root", flaws: [.expired])
+        expectPinningError(.expiredAnchors) { try DefaultTrustEvaluator().anchored(by: TrustAnchors(old)) }
+        _ = try DefaultTrustEvaluator().anchored(by: TrustAnchors(old, own))
+        try withTemporaryFolder { folder in
+            try old.pem.write(toFile: folder + "/old.pem", atomically: true, encoding: .utf8)
+            expectPinningError(.expiredAnchors) { try TrustAnchors(contentsOf: folder) }
+            try own.pem.write(toFile: folder + "/own.crt", atomically: true, encoding: .utf8)
+            #expect(try TrustAnchors(contentsOf: folder).count == 2)
+        }
+    }
+
+    @Test("an empty folder, one without roots, and what is not there are errors")
+    func folders() throws {
+        try withTemporaryFolder { folder in
+            expectPinningError(.noCertificates) { try TrustAnchors(contentsOf: folder) }
+            expectPinningError(.unreadableFile) { try TrustAnchors(contentsOf: folder + "/missing") }
+            try leaf.pem.write(toFile: folder + "/leaf.pem", atomically: true, encoding: .utf8)
+            expectPinningError(.noAnchors) { try TrustAnchors(contentsOf: folder) }
+        }
+    }
+
+    @Test("a disabled evaluator with roots validates paths again")
+    func disabled() throws {
+        let rule = TrustRule(evaluators: [try DisabledTrustEvaluator().anchored(by: TrustAnchors(usual))])
+        #expect(rule.validatesPath)
+        #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(own)).reason == .incompletePath)
+    }
+
+    @Test("a client certificate goes into the rule of its host alone, and two of them into none")
+    func clientIdentity() throws {
+        let (one, two) = (try ClientIdentity(leaf), try ClientIdentity(leaf))
+        let presenting = DefaultTrustEvaluator().presenting(one)
+        #expect(TrustRule(evaluators: [presenting]).clientIdentity === one)
+        #expect(TrustRule(evaluators: [DefaultTrustEvaluator()]).clientIdentity == nil)
+        #expect(TrustRule(evaluators: [presenting.presenting(two)]).flaw?.code == .conflictingConditions)
+    }
+}
+
+extension ClientIdentity {
+    convenience init(_ certificate: TestCertificate) throws {
+        try self.init(
+            certificates: certificate.chain().map { try Certificate($0) }, privateKey: .bytes(Array(certificate.privateKeyPEM.utf8)))
+    }
+}

@@ -1,0 +1,315 @@
+import ApproovTesting
+import COpenSSL
+import Foundation
+import Logging
+import Testing
+
+@testable import CertificatePinning
+
+@Suite("RevocationTrustEvaluator")
+struct RevocationTrustEvaluatorTests {
+    private static let responder = "http://ocsp.test/"
+    private static let listURL = "http://crl.test/list"
+
+    private let root: TestCertificate
+    private let leaf: TestCertificate
+
+    init() throws {
+        root = try TestPKI.root()
+        leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root, revocation: TestRevocation(ocsp: Self.responder, crl: Self.listURL))
+    }
+
+    /// What the evaluator says of the leaf with a stapled response and with what look-ups brought; nil: trusted.
+    private func refusal(
+        _ evaluator: RevocationTrustEvaluator = RevocationTrustEvaluator(), _ certificate: TestCertificate? = nil, staple: [UInt8]? = nil,
+        ocsp: TrustLookupResult? = nil, crl: TrustLookupResult? = nil, time: Date = Date()
+    ) throws -> TrustRefusal? {
+        let certificate = certificate ?? leaf
+        var results: [TrustLookup: TrustLookupResult] = [:]
+        if let ocsp, let issuer = certificate.issuers.first {
+            let issued = IssuedCertificate(certificate: try Certificate(certificate), issuer: try Certificate(issuer))
+            let request = try #require(OCSPResponse.request(for: issued))
+            results[TrustLookup(kind: .ocsp, url: Self.responder, requestBody: request)] = ocsp
+        }
+        if let crl { results[TrustLookup(kind: .crl, url: Self.listURL)] = crl }
+        return try ChainValidator.evaluate(
+            chain: certificate.chain().map { try Certificate($0) }, host: CanonicalHost("api.test"),
+            rule: TrustRule(evaluators: [evaluator]), defaultAnchors: TrustAnchors(root), time: time, stapledResponse: staple,
+            lookupResults: results
+        ).refusal
+    }
+
+    private func result(_ bytes: [UInt8]) -> TrustLookupResult { TrustLookupResult(bytes: bytes, receivedAt: Date()) }
+
+    private static let stapled = RevocationTrustEvaluator(sources: .withoutNetwork)
+
+    // MARK: What is good and what is revoked
+
+    @Test("a stapled response decides without the network")
+    func staple() throws {
+        #expect(try refusal(staple: TestPKI.ocspResponse(for: leaf)) == nil)
+        let revoked = try refusal(staple: TestPKI.ocspResponse(for: leaf, status: .revoked))
+        #expect(revoked?.reason == .revoked)
+        #expect(revoked?.detail.contains("since") == true)
+    }
+
+    @Test("without a staple, OCSP is asked first and the CRL when it brings nothing")
+    func order() throws {
+        let first = try refusal()
+        #expect(first?.reason == .lookupsUnavailable)
+        #expect(first?.lookups.map(\.kind) == [.ocsp])
+        #expect(first?.lookups.first?.url == Self.responder)
+        let failed = TrustLookupResult(failure: "nobody there", receivedAt: Date())
+        let second = try refusal(ocsp: failed)
+        #expect(second?.lookups == [TrustLookup(kind: .crl, url: Self.listURL)])
+        #expect(try refusal(ocsp: failed, crl: result(TestPKI.revocationList(of: root))) == nil)
+        let last = try refusal(ocsp: failed, crl: failed)
+        #expect(last?.reason == .revocationUnknown)
+        #expect(last?.detail.contains("nobody there") == true)
+    }
+
+    @Test("OCSP that was looked up is good or revoked")
+    func ocsp() throws {
+        #expect(try refusal(ocsp: result(TestPKI.ocspResponse(for: leaf))) == nil)
+        #expect(try refusal(ocsp: result(TestPKI.ocspResponse(for: leaf, status: .revoked)))?.reason == .revoked)
+    }
+
+    @Test("a CRL lists the certificate or does not")
+    func crl() throws {
+        let evaluator = { RevocationTrustEvaluator(sources: .crl) }
+        let other = try TestPKI.leaf(hosts: ["b.test"], issuer: root)
+        #expect(try refusal(evaluator(), crl: result(TestPKI.revocationList(of: root, revoking: [other]))) == nil)
+        #expect(try refusal(evaluator(), crl: result(TestPKI.revocationList(of: root, revoking: [other, leaf])))?.reason == .revoked)
+    }
+
+    @Test("openssl asks as we do, and understands our responder (a second opinion)")
+    func secondOpinion() throws {
+        try withTemporaryFolder { folder in
+            try root.pem.write(toFile: folder + "/root.pem", atomically: true, encoding: .utf8)
+            try leaf.pem.write(toFile: folder + "/leaf.pem", atomically: true, encoding: .utf8)
+            try openssl(
+                "ocsp", "-issuer", folder + "/root.pem", "-cert", folder + "/leaf.pem", "-no_nonce", "-reqout", folder + "/request")
+            let issued = IssuedCertificate(certificate: try Certificate(leaf), issuer: try Certificate(root))
+            #expect(try Data(contentsOf: URL(filePath: folder + "/request")) == Data(try #require(OCSPResponse.request(for: issued))))
+            try Data(TestPKI.ocspResponse(for: leaf)).write(to: URL(filePath: folder + "/response"))
+            try openssl(
+                "ocsp", "-issuer", folder + "/root.pem", "-cert", folder + "/leaf.pem", "-respin", folder + "/response", "-CAfile",
+                folder + "/root.pem")
+        }
+    }
+
+    // MARK: Who may answer
+
+    @Test("a responder that the issuer certified for OCSP may answer, one that it certified for something else may not")
+    func delegated() throws {
+        let responder = try TestPKI.ocspResponder(issuer: root)
+        #expect(try refusal(staple: TestPKI.ocspResponse(for: leaf, signedBy: responder)) == nil)
+        let server = try TestPKI.ocspResponder(issuer: root, isAuthorized: false)
+        let refused = try refusal(Self.stapled, staple: TestPKI.ocspResponse(for: leaf, signedBy: server))
+        #expect(refused?.reason == .revocationUnknown)
+        let old = Date(timeIntervalSinceNow: -864_000)
+        let expired = try TestPKI.ocspResponder(issuer: root, validity: old...old.addingTimeInterval(86_400))
+        #expect(try refusal(Self.stapled, staple: TestPKI.ocspResponse(for: leaf, signedBy: expired))?.reason == .revocationUnknown)
+    }
+
+    @Test("another authority's word does not count, trusted root or not")
+    func foreignSigner() throws {
+        let other = try TestPKI.root("Other Root")
+        let foreign = try TestPKI.ocspResponse(for: leaf, signedBy: other)
+        #expect(try refusal(Self.stapled, staple: foreign)?.reason == .revocationUnknown)
+        let delegate = try TestPKI.ocspResponder(issuer: other)
+        #expect(try refusal(Self.stapled, staple: TestPKI.ocspResponse(for: leaf, signedBy: delegate))?.reason == .revocationUnknown)
+        // The root above the issuer signs for the issuer, not for what the issuer certified (RFC 6960 4.2.2.2).
+        let intermediate = try TestPKI.intermediate(issuer: root)
+        let below = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate)
+        #expect(
+            try refusal(Self.stapled, below, staple: TestPKI.ocspResponse(for: below, signedBy: root))?.reason == .revocationUnknown)
+        #expect(try refusal(Self.stapled, below, staple: TestPKI.ocspResponse(for: below)) == nil)
+    }
+
+    @Test("a list that another key signed does not count")
+    func foreignList() throws {
+        let list = try TestPKI.revocationList(of: root, signedBy: TestPKI.root("Other Root"))
+        #expect(try refusal(RevocationTrustEvaluator(sources: .crl), crl: result(list))?.reason == .revocationUnknown)
+        let others = try TestPKI.revocationList(of: TestPKI.root("Other Root"))
+        #expect(try refusal(RevocationTrustEvaluator(sources: .crl), crl: result(others))?.reason == .revocationUnknown)
+    }
+
+    // MARK: Answers that say nothing
+
+    @Test("a response about another certificate, or about one of another issuer, does not count")
+    func otherCertificate() throws {
+        let other = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
+        #expect(try refusal(Self.stapled, staple: TestPKI.ocspResponse(for: other))?.reason == .revocationUnknown)
+        let twin = try TestPKI.root("Other Root")
+        let renamed = try TestPKI.ocspResponse(for: leaf, signedBy: root, issuer: twin)
+        #expect(try refusal(Self.stapled, staple: renamed)?.reason == .revocationUnknown)
+    }
+
+    @Test("a responder that does not know, or has no time, says nothing")
+    func unknown() throws {
+        #expect(try refusal(Self.stapled, staple: TestPKI.ocspResponse(for: leaf, status: .unknown))?.reason == .revocationUnknown)
+        #expect(try refusal(Self.stapled, staple: TestPKI.ocspTryLater())?.reason == .revocationUnknown)
+        #expect(try refusal(Self.stapled)?.reason == .revocationUnknown)
+    }
+
+    @Test("responses and lists that are out of date, or from the future, do not count")
+    func dates() throws {
+        let now = Date()
+        for (start, end) in [(-7_200.0, -3_600.0), (3_600, 7_200), (-100, -200)] {
+            let (from, until) = (now.addingTimeInterval(start), now.addingTimeInterval(end))
+            let response = try TestPKI.ocspResponse(for: leaf, thisUpdate: from, nextUpdate: until)
+            #expect(try refusal(Self.stapled, staple: response)?.reason == .revocationUnknown)
+            let list = try TestPKI.revocationList(of: root, thisUpdate: from, nextUpdate: until)
+            #expect(try refusal(RevocationTrustEvaluator(sources: .crl), crl: result(list))?.reason == .revocationUnknown)
+        }
+        let endless = try TestPKI.ocspResponse(for: leaf, nextUpdate: nil)
+        #expect(try refusal(Self.stapled, staple: endless) == nil)
+        let old = try TestPKI.ocspResponse(for: leaf, thisUpdate: now.addingTimeInterval(-7_200), nextUpdate: nil)
+        #expect(try refusal(RevocationTrustEvaluator(sources: .withoutNetwork), staple: old)?.reason == .revocationUnknown)
+    }
+
+    @Test("no prefix and no flipped byte of a response or a list counts as good or crashes")
+    func garbage() throws {
+        let response = try TestPKI.ocspResponse(for: leaf, signedBy: TestPKI.ocspResponder(issuer: root))
+        let list = try TestPKI.revocationList(of: root)
+        let issued = IssuedCertificate(certificate: try Certificate(leaf), issuer: try Certificate(root))
+        for count in stride(from: 0, to: response.count, by: 3) {
+            #expect(throws: RevocationProblem.self) { try OCSPResponse.status(Array(response[..<count]), of: issued, at: Date()) }
+        }
+        for count in list.indices {
+            #expect(throws: RevocationProblem.self) { try RevocationList.status(Array(list[..<count]), of: issued, at: Date()) }
+        }
+        #expect(throws: RevocationProblem.self) { try OCSPResponse.status(response + [0], of: issued, at: Date()) }
+        #expect(throws: RevocationProblem.self) { try RevocationList.status(list + [0], of: issued, at: Date()) }
+        for index in stride(from: 0, to: response.count, by: 2) {
+            var bytes = response
+            bytes[index] ^= 0x41
+            // A flipped byte of the responder's certificate may leave what matters as it was; nothing may turn into revoked.
+            if let status = try? OCSPResponse.status(bytes, of: issued, at: Date()) { #expect(status.value == .good) }
+        }
+        for index in list.indices {
+            var bytes = list
+            bytes[index] ^= 0x41
+            _ = try? RevocationList.status(bytes, of: issued, at: Date())
+        }
+    }
+
+    // MARK: Choices
+
+    @Test("a soft failure lets a server pass that cannot be checked, says so once, and still refuses a revoked one")
+    func soft() throws {
+        let logs = RecordingLogHandler.Record()
+        let evaluator = RevocationTrustEvaluator(
+            sources: .all, failure: .soft, logger: Logger(label: "test") { _ in RecordingLogHandler(record: logs) })
+        let failed = TrustLookupResult(failure: "nobody there", receivedAt: Date())
+        #expect(try refusal(evaluator)?.lookups.count == 1)
+        #expect(try refusal(evaluator, ocsp: failed, crl: failed) == nil)
+        // For five minutes it is not looked up again.
+        #expect(try refusal(evaluator) == nil)
+        #expect(try refusal(evaluator, time: Date(timeIntervalSinceNow: 301))?.lookups.count == 1)
+        #expect(logs.lines.count == 1)
+        #expect(try refusal(evaluator, staple: TestPKI.ocspResponse(for: leaf, status: .revoked))?.reason == .revoked)
+    }
+
+    @Test("a certificate that names no source is refused as the server's, and passes as an intermediate's")
+    func noSource() throws {
+        let bare = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
+        #expect(try refusal(RevocationTrustEvaluator(), bare)?.reason == .revocationUnknown)
+        let intermediate = try TestPKI.intermediate(issuer: root)
+        let below = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate)
+        #expect(try refusal(RevocationTrustEvaluator(), below, staple: TestPKI.ocspResponse(for: below)) == nil)
+    }
+
+    @Test("intermediates that name a source are checked, unless only the leaf is to be")
+    func intermediates() throws {
+        let intermediate = try TestPKI.intermediate(issuer: root, revocation: TestRevocation(crl: Self.listURL))
+        let below = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate)
+        let staple = try TestPKI.ocspResponse(for: below)
+        #expect(try refusal(RevocationTrustEvaluator(), below, staple: staple)?.lookups.map(\.url) == [Self.listURL])
+        let revoking = try TestPKI.revocationList(of: root, revoking: [intermediate])
+        let refused = try refusal(RevocationTrustEvaluator(), below, staple: staple, crl: result(revoking))
+        #expect(refused?.reason == .revoked && refused?.detail.contains("Test Intermediate") == true)
+        #expect(try refusal(RevocationTrustEvaluator(sources: .all, scope: .leaf), below, staple: staple) == nil)
+    }
+
+    @Test("URLs that are not plain http are not looked at")
+    func schemes() throws {
+        for url in ["https://ocsp.test/", "ldap://ocsp.test/", "file:///etc/passwd", "http://" + String(repeating: "a", count: 2_000)] {
+            let certificate = try TestPKI.leaf(hosts: ["api.test"], issuer: root, revocation: TestRevocation(ocsp: url, crl: url))
+            #expect(try refusal(RevocationTrustEvaluator(), certificate)?.reason == .revocationUnknown)
+        }
+    }
+
+    // MARK: What is kept
+
+    @Test("what was verified is kept until it ends, and what was not is not kept")
+    func kept() throws {
+        let evaluator = RevocationTrustEvaluator()
+        #expect(try refusal(evaluator, ocsp: result([1, 2, 3]))?.lookups.map(\.kind) == [.crl])
+        #expect(try refusal(evaluator)?.lookups.map(\.kind) == [.ocsp])
+        #expect(try refusal(evaluator, ocsp: result(TestPKI.ocspResponse(for: leaf))) == nil)
+        #expect(try refusal(evaluator) == nil)
+        #expect(try refusal(evaluator, time: Date(timeIntervalSinceNow: 3_700))?.lookups.map(\.kind) == [.ocsp])
+        // Every evaluator has its own memory.
+        #expect(try refusal()?.lookups.map(\.kind) == [.ocsp])
+    }
+
+    @Test("what is known to be revoked stays so, also where the server staples an older answer that still holds")
+    func staysRevoked() throws {
+        let evaluator = RevocationTrustEvaluator()
+        let good = try TestPKI.ocspResponse(for: leaf)
+        #expect(try refusal(evaluator, staple: TestPKI.ocspResponse(for: leaf, status: .revoked))?.reason == .revoked)
+        #expect(try refusal(evaluator, staple: good)?.reason == .revoked)
+    }
+
+    @Test("the memory is bounded, and the least recently used entry goes first")
+    func bounded() throws {
+        let cache = RevocationCache(capacity: 2)
+        let issuer = try Certificate(root)
+        let keys = try (0..<3).map { number in
+            RevocationCache.Key(
+                IssuedCertificate(certificate: try Certificate(TestPKI.leaf(hosts: ["\(number).test"], issuer: root)), issuer: issuer))
+        }
+        let (now, end) = (Date(), Date(timeIntervalSinceNow: 60))
+        let good = RevocationStatus(value: .good, validUntil: end)
+        for key in keys.prefix(2) { cache.store(good, of: key, until: end) }
+        #expect(cache.status(of: keys[0], at: now) == .some(good))
+        cache.store(good, of: keys[2], until: end)
+        #expect(cache.count == 2)
+        #expect(cache.status(of: keys[1], at: now) == nil)
+        #expect(cache.status(of: keys[0], at: now) == .some(good))
+        #expect(cache.status(of: keys[0], at: end.addingTimeInterval(1)) == nil)
+    }
+
+    // MARK: In a handshake
+
+    @Test("a staple is asked for and judged, under TLS 1.2 and 1.3", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    func handshake(version: Int32) throws {
+        let cases: [([UInt8]?, TrustRefusal.Reason?)] = [
+            (try TestPKI.ocspResponse(for: leaf), nil), (try TestPKI.ocspResponse(for: leaf, status: .revoked), .revoked),
+            (nil, .revocationUnknown), ([1, 2, 3], .revocationUnknown),
+        ]
+        for (staple, reason) in cases {
+            let rule = TrustRule(evaluators: [RevocationTrustEvaluator(sources: .withoutNetwork)])
+            let hook = try HandshakePair.Hook(host: "api.test", rule: rule, anchors: TrustAnchors(root))
+            let pair = try HandshakePair(server: leaf.chain(), hook: hook)
+            COpenSSLTest.setMaximumVersion(pair.server, version)
+            if let staple { pair.staple(staple) }
+            #expect(try pair.connect().isConnected == (reason == nil))
+            let refusal = hook.results.first?.refusal ?? hook.statusResults.first?.refusal
+            #expect(refusal?.reason == reason)
+            // Under TLS 1.2 the response comes after the certificates: the judgement waits for it.
+            #expect(hook.statusResults.isEmpty == (version == TLS1_3_VERSION))
+        }
+    }
+
+    @Test("no staple is asked for where nothing would judge it")
+    func notAsked() throws {
+        let hook = try HandshakePair.Hook(host: "api.test", rule: .pathValidation, anchors: TrustAnchors(root))
+        let pair = try HandshakePair(server: leaf.chain(), hook: hook)
+        pair.staple(try TestPKI.ocspResponse(for: leaf, status: .revoked))
+        #expect(try pair.connect().isConnected)
+        #expect(try hook.results.first?.get().stapledResponse == nil)
+    }
+}
