@@ -107,7 +107,7 @@ struct ObliviousChannel: Sendable {
         } catch {
             throw ApproovError(.obliviousError, "the request cannot be sealed for the gateway", cause: error)
         }
-        let outer = try await exchange.send(.bytes(sealed.message), isChunked: false, for: request)
+        let outer = try await exchange.send(.bytes([UInt8](sealed.message)), isChunked: false, for: request)
         options.onUpload?(TransferProgress(completed: body.count, total: body.count))
         let limit = min(options.maximumBodyBytes ?? .max, Self.maximumWholeBytes)
         let answer: [UInt8]

@@ -2,8 +2,31 @@ import HTTPTypes
 
 /// The control data of requests and responses (RFC 9292 sections 3.4 and 3.5).
 enum ControlData {
+    /// Which parts a request's control data has: what its rules are about.
+    struct Shape {
+        var isConnect: Bool
+        var hasScheme: Bool
+        var hasAuthority: Bool
+        var hasPath: Bool
+
+        /// Scheme and path are there, or the method is CONNECT and they are not (RFC 9113 sections 8.3.1 and 8.5, RFC 8441 section 4).
+        func check(hasProtocol: Bool, _ code: OHTTPError.Code) throws(OHTTPError) {
+            if isConnect, !hasProtocol {
+                guard !hasScheme, !hasPath, hasAuthority else {
+                    throw OHTTPError(code, "a CONNECT request has an authority, and neither scheme nor path (RFC 9113 section 8.5)")
+                }
+            } else {
+                guard hasScheme, hasPath else {
+                    throw OHTTPError(code, "a request has a scheme and a path; the path of a URL without one is / (RFC 9113 section 8.3.1)")
+                }
+            }
+        }
+    }
+
     /// The request that the control data at `offset` describes, without fields; nil when there are too few bytes.
-    static func request(_ bytes: Span<UInt8>, at offset: inout Int, limits: BinaryHTTPLimits) throws(OHTTPError) -> HTTPRequest? {
+    static func request(
+        _ bytes: Span<UInt8>, at offset: inout Int, limits: BinaryHTTPLimits
+    ) throws(OHTTPError) -> (head: HTTPRequest, shape: Shape)? {
         var end = offset
         var room = max(limits.controlDataBytes, 0)
         guard let method = try part(bytes, at: &end, room: &room), let scheme = try part(bytes, at: &end, room: &room),
@@ -16,33 +39,33 @@ enum ControlData {
         guard isVisible(bytes.extracting(scheme)), isVisible(bytes.extracting(authority)), isVisible(bytes.extracting(path)) else {
             throw OHTTPError(.malformedMessage, "scheme, authority or path has a byte that is not visible ASCII")
         }
-        return HTTPRequest(
-            method: method, scheme: text(bytes, scheme), authority: text(bytes, authority), path: text(bytes, path))
-    }
-
-    /// Scheme and path are there, or the method is CONNECT and they are not (RFC 9113 sections 8.3.1 and 8.5, RFC 8441 section 4).
-    static func check(_ request: HTTPRequest, _ code: OHTTPError.Code) throws(OHTTPError) {
-        if request.method == .connect, request.extendedConnectProtocol == nil {
-            guard request.scheme == nil, request.path == nil, request.authority != nil else {
-                throw OHTTPError(code, "a CONNECT request has an authority, and neither scheme nor path (RFC 9113 section 8.5)")
-            }
-        } else {
-            guard request.scheme?.isEmpty == false, request.path?.isEmpty == false else {
-                throw OHTTPError(code, "a request has a scheme and a path; the path of a URL without one is / (RFC 9113 section 8.3.1)")
-            }
-        }
+        let head = HTTPRequest(method: method, scheme: text(bytes, scheme), authority: text(bytes, authority), path: text(bytes, path))
+        let shape = Shape(
+            isConnect: method == .connect, hasScheme: !scheme.isEmpty, hasAuthority: !authority.isEmpty, hasPath: !path.isEmpty)
+        return (head, shape)
     }
 
     /// Appends the control data of a request.
-    static func append(_ request: HTTPRequest, to bytes: inout [UInt8]) throws(OHTTPError) {
-        try check(request, .unencodable)
-        for value in [request.method.rawValue, request.scheme ?? "", request.authority ?? "", request.path ?? ""] {
-            guard value.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-                throw OHTTPError(.unencodable, "scheme, authority and path are visible ASCII; percent-encode other characters")
-            }
-            VariableLengthInteger.append(value.utf8.count, to: &bytes)
-            bytes.append(contentsOf: value.utf8)
+    static func append(_ request: HTTPRequest, hasProtocol: Bool, to bytes: inout [UInt8]) throws(OHTTPError) {
+        let method = request.method.rawValue
+        let scheme = request.scheme ?? ""
+        let authority = request.authority ?? ""
+        let path = request.path ?? ""
+        let shape = Shape(
+            isConnect: method == "CONNECT", hasScheme: !scheme.isEmpty, hasAuthority: !authority.isEmpty, hasPath: !path.isEmpty)
+        try shape.check(hasProtocol: hasProtocol, .unencodable)
+        try append(method, to: &bytes)
+        try append(scheme, to: &bytes)
+        try append(authority, to: &bytes)
+        try append(path, to: &bytes)
+    }
+
+    private static func append(_ value: String, to bytes: inout [UInt8]) throws(OHTTPError) {
+        guard value.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+            throw OHTTPError(.unencodable, "scheme, authority and path are visible ASCII; percent-encode other characters")
         }
+        VariableLengthInteger.append(value.utf8.count, to: &bytes)
+        bytes.append(contentsOf: value.utf8)
     }
 
     /// Appends the status of a final or informational response.

@@ -5,7 +5,7 @@ struct FieldSection {
     /// Where a field section stands; pseudo-fields and their meaning depend on it.
     enum Place { case request, response, trailers }
 
-    private(set) var fields: [HTTPField] = []
+    private(set) var fields = HTTPFields()
     /// The pseudo-field `:protocol` (RFC 8441), the only one that a request may have beside its control data.
     private(set) var extendedConnectProtocol: String?
     /// Bytes of the lines read so far.
@@ -14,15 +14,6 @@ struct FieldSection {
 
     init(_ place: Place) {
         self.place = place
-    }
-
-    /// The fields as swift-http-types keeps them.
-    func httpFields() -> HTTPFields {
-        var result = HTTPFields()
-        guard !fields.isEmpty else { return result }
-        result.reserveCapacity(fields.count)
-        result.replaceSubrange(0..<0, with: fields)
-        return result
     }
 
     /// What reading a line came to.
@@ -62,7 +53,8 @@ struct FieldSection {
     }
 
     private mutating func append(name: Span<UInt8>, value: Span<UInt8>) throws(OHTTPError) {
-        guard Self.isValid(value: value) else {
+        let kind = Self.kind(of: value)
+        guard kind != .invalid else {
             throw OHTTPError(
                 .malformedMessage, "a field value with NUL, CR or LF in it, or white space at its ends (RFC 9113 section 8.2.1)")
         }
@@ -70,11 +62,25 @@ struct FieldSection {
         guard let fieldName = HTTPField.Name(String(ascii: name)) else {
             throw OHTTPError(.malformedMessage, "a field name has a byte that no field name may have (RFC 9110 section 5.1)")
         }
-        fields.append(value.withUnsafeBufferPointer { HTTPField(name: fieldName, lenientValue: $0) })
+        // One allocation for the fields of a common message, instead of one for each doubling.
+        if fields.isEmpty { fields.reserveCapacity(8) }
+        guard kind == .text else {
+            return fields.append(value.withUnsafeBufferPointer { HTTPField(name: fieldName, lenientValue: $0) })
+        }
+        let text = String(ascii: value)
+        // Both put the field at the end. The first is inlined where it is called, the second goes through generic code that takes five
+        // times as long; but the first looks through all fields, replaces those of the same name and splits cookies.
+        if fields.count < 16, fieldName != .cookie, !fields.contains(fieldName) {
+            fields[fieldName] = text
+        } else {
+            fields.append(HTTPField(name: fieldName, value: text))
+        }
     }
 
     private mutating func appendPseudoField(name: Span<UInt8>, value: Span<UInt8>) throws(OHTTPError) {
-        guard place == .request, String(ascii: name) == ":protocol", extendedConnectProtocol == nil, fields.isEmpty else {
+        guard place == .request, String(ascii: name) == ":protocol", extendedConnectProtocol == nil, fields.isEmpty,
+            Self.kind(of: value) == .text, !value.isEmpty
+        else {
             throw OHTTPError(
                 .malformedMessage, "a pseudo-field other than one :protocol in front of a request's fields (RFC 9292 section 3.6)")
         }
@@ -85,16 +91,26 @@ struct FieldSection {
         OHTTPError(.limitExceeded, "a field section is larger than the limit fieldSectionBytes")
     }
 
-    /// RFC 9113 section 8.2.1; other control characters and bytes above 0x7f are kept as they are.
-    private static func isValid(value: Span<UInt8>) -> Bool {
-        guard !value.isEmpty else { return true }
+    private enum Kind {
+        case invalid
+        /// Visible ASCII and spaces.
+        case text
+        /// Has bytes above 0x7f, tabs or other control characters, which are kept as they are.
+        case octets
+    }
+
+    /// What RFC 9113 section 8.2.1 says of a value.
+    private static func kind(of value: Span<UInt8>) -> Kind {
+        guard !value.isEmpty else { return .text }
+        guard !isWhitespace(value[0]), !isWhitespace(value[value.count - 1]) else { return .invalid }
+        // Without a way out of it the loop is done in vectors.
+        let isText = value.withUnsafeBufferPointer { $0.reduce(0 as UInt8) { $0 | ($1 &- 0x20 > 0x5e ? 1 : 0) } == 0 }
+        guard !isText else { return .text }
         for index in value.indices {
-            switch value[index] {
-            case 0x00, 0x0a, 0x0d: return false
-            default: continue
-            }
+            let byte = value[index]
+            if byte == 0x00 || byte == 0x0a || byte == 0x0d { return .invalid }
         }
-        return !isWhitespace(value[0]) && !isWhitespace(value[value.count - 1])
+        return .octets
     }
 }
 

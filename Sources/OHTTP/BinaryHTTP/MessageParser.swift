@@ -21,8 +21,8 @@ struct MessageParser {
         case framing
         case requestControl
         case responseControl
-        case requestFields(HTTPRequest)
-        case responseFields(HTTPResponse)
+        case requestFields(HTTPRequest, ControlData.Shape)
+        case responseFields(HTTPResponse, isInformational: Bool)
         case contentLength
         case content(remaining: Int)
         case trailers
@@ -83,8 +83,11 @@ struct MessageParser {
     /// The next part, or nil when more bytes are needed.
     mutating func next() throws(OHTTPError) -> Part? {
         do {
+            // One look into the buffer for all steps: each costs a check for exclusive access.
+            let whole = buffer
+            let bytes = whole.span
             while true {
-                switch try step() {
+                switch try step(bytes) {
                 case .part(let part): return part
                 case .again: continue
                 case .needsBytes: return nil
@@ -96,17 +99,17 @@ struct MessageParser {
         }
     }
 
-    private mutating func step() throws(OHTTPError) -> Step {
+    private mutating func step(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {
         switch state {
-        case .framing: try readFraming()
-        case .requestControl: try readRequestControl()
-        case .responseControl: try readStatus()
-        case .requestFields(let head): try readFields(of: head)
-        case .responseFields(let head): try readFields(of: head)
-        case .contentLength: try readContentLength()
-        case .content(let remaining): try readContent(remaining: remaining)
-        case .trailers: try readTrailers()
-        case .padding: try readPadding()
+        case .framing: try readFraming(bytes)
+        case .requestControl: try readRequestControl(bytes)
+        case .responseControl: try readStatus(bytes)
+        case .requestFields(let head, let shape): try readFields(bytes, of: head, shape)
+        case .responseFields(let head, let isInformational): try readFields(bytes, of: head, isInformational: isInformational)
+        case .contentLength: try readContentLength(bytes)
+        case .content(let remaining): try readContent(bytes, remaining: remaining)
+        case .trailers: try readTrailers(bytes)
+        case .padding: try readPadding(bytes)
         case .ended: end()
         case .done: .needsBytes
         case .failed(let error): throw error
@@ -115,8 +118,8 @@ struct MessageParser {
 
     // MARK: Head
 
-    private mutating func readFraming() throws(OHTTPError) -> Step {
-        guard let indicator = VariableLengthInteger.read(buffer.span, at: &offset) else { return try needBytes() }
+    private mutating func readFraming(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {
+        guard let indicator = VariableLengthInteger.read(bytes, at: &offset) else { return try needBytes() }
         switch (kind, indicator) {
         case (.request, 0), (.response, 1): isKnownLength = true
         case (.request, 2), (.response, 3): isKnownLength = false
@@ -129,36 +132,39 @@ struct MessageParser {
         return .again
     }
 
-    private mutating func readRequestControl() throws(OHTTPError) -> Step {
-        guard let head = try ControlData.request(buffer.span, at: &offset, limits: limits) else { return try needBytes() }
-        state = .requestFields(head)
+    private mutating func readRequestControl(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {
+        guard let control = try ControlData.request(bytes, at: &offset, limits: limits) else { return try needBytes() }
+        state = .requestFields(control.head, control.shape)
         return .again
     }
 
-    private mutating func readStatus() throws(OHTTPError) -> Step {
-        guard let status = VariableLengthInteger.read(buffer.span, at: &offset) else { return try needBytes() }
+    private mutating func readStatus(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {
+        guard let status = VariableLengthInteger.read(bytes, at: &offset) else { return try needBytes() }
         guard (100...599).contains(status) else {
             throw OHTTPError(.malformedMessage, "a status that is not 100 to 599 (RFC 9292 section 3.5)")
         }
-        state = .responseFields(HTTPResponse(status: .init(code: Int(status))))
+        state = .responseFields(HTTPResponse(status: .init(code: Int(status))), isInformational: status < 200)
         return .again
     }
 
-    private mutating func readFields(of request: HTTPRequest) throws(OHTTPError) -> Step {
-        guard let section = try readSection(.request, mayBeAbsent: true) else { return .needsBytes }
+    private mutating func readFields(
+        _ bytes: Span<UInt8>, of request: HTTPRequest, _ shape: ControlData.Shape
+    ) throws(OHTTPError) -> Step {
+        guard let section = try readSection(bytes, .request, mayBeAbsent: true) else { return .needsBytes }
         var head = request
-        head.headerFields = section.httpFields()
+        head.headerFields = section.fields
         if let name = section.extendedConnectProtocol { head.extendedConnectProtocol = name }
-        try ControlData.check(head, .malformedMessage)
+        try shape.check(hasProtocol: section.extendedConnectProtocol != nil, .malformedMessage)
         state = .contentLength
         return .part(.requestHead(head))
     }
 
-    private mutating func readFields(of response: HTTPResponse) throws(OHTTPError) -> Step {
-        let isInformational = response.status.kind == .informational
-        guard let section = try readSection(.response, mayBeAbsent: !isInformational) else { return .needsBytes }
+    private mutating func readFields(
+        _ bytes: Span<UInt8>, of response: HTTPResponse, isInformational: Bool
+    ) throws(OHTTPError) -> Step {
+        guard let section = try readSection(bytes, .response, mayBeAbsent: !isInformational) else { return .needsBytes }
         var head = response
-        head.headerFields = section.httpFields()
+        head.headerFields = section.fields
         guard isInformational else {
             state = .contentLength
             return .part(.responseHead(head))
@@ -173,14 +179,14 @@ struct MessageParser {
 
     // MARK: Content
 
-    private mutating func readContentLength() throws(OHTTPError) -> Step {
-        if isAtEnd, offset == buffer.count {
+    private mutating func readContentLength(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {
+        if isAtEnd, offset == bytes.count {
             // The content and the trailers were left out. In an indeterminate-length message only when no content came before.
             guard isKnownLength || bodyBytes == 0 else { return try needBytes() }
             state = .ended
             return .again
         }
-        guard let length = VariableLengthInteger.read(buffer.span, at: &offset) else { return try needBytes() }
+        guard let length = VariableLengthInteger.read(bytes, at: &offset) else { return try needBytes() }
         guard length <= UInt64(max(limits.bodyBytes - bodyBytes, 0)) else {
             throw OHTTPError(.limitExceeded, "the content is larger than the limit bodyBytes")
         }
@@ -189,8 +195,8 @@ struct MessageParser {
         return .again
     }
 
-    private mutating func readContent(remaining: Int) throws(OHTTPError) -> Step {
-        let count = min(remaining, buffer.count - offset)
+    private mutating func readContent(_ bytes: Span<UInt8>, remaining: Int) throws(OHTTPError) -> Step {
+        let count = min(remaining, bytes.count - offset)
         guard count > 0 else { return try needBytes() }
         let start = buffer.startIndex + offset
         offset += count
@@ -202,20 +208,20 @@ struct MessageParser {
         return .part(.body(buffer[start..<start + count]))
     }
 
-    private mutating func readTrailers() throws(OHTTPError) -> Step {
-        guard let section = try readSection(.trailers, mayBeAbsent: true) else { return .needsBytes }
+    private mutating func readTrailers(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {
+        guard let section = try readSection(bytes, .trailers, mayBeAbsent: true) else { return .needsBytes }
         state = .padding
-        return section.fields.isEmpty ? .again : .part(.trailers(section.httpFields()))
+        return section.fields.isEmpty ? .again : .part(.trailers(section.fields))
     }
 
-    private mutating func readPadding() throws(OHTTPError) -> Step {
-        let padding = buffer.span.extracting(offset...)
+    private mutating func readPadding(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {
+        let padding = bytes.extracting(offset...)
         var bits: UInt8 = 0
         for index in padding.indices { bits |= padding[index] }
         guard bits == 0 else {
             throw OHTTPError(.malformedMessage, "a byte behind the message that is not zero (RFC 9292 section 3.8)")
         }
-        offset = buffer.count
+        offset = bytes.count
         guard isAtEnd else { return .needsBytes }
         state = .ended
         return .again
@@ -229,20 +235,24 @@ struct MessageParser {
     // MARK: Field sections
 
     /// A field section, or nil when more bytes are needed.
-    private mutating func readSection(_ place: FieldSection.Place, mayBeAbsent: Bool) throws(OHTTPError) -> FieldSection? {
-        if isAtEnd, mayBeAbsent, offset == buffer.count, openSection == nil { return FieldSection(place) }
-        return isKnownLength ? try readKnownSection(place) : try readIndeterminateSection(place)
+    private mutating func readSection(
+        _ bytes: Span<UInt8>, _ place: FieldSection.Place, mayBeAbsent: Bool
+    ) throws(OHTTPError) -> FieldSection? {
+        if isAtEnd, mayBeAbsent, offset == bytes.count, openSection == nil { return FieldSection(place) }
+        return isKnownLength ? try readKnownSection(bytes, place) : try readIndeterminateSection(bytes, place)
     }
 
-    private mutating func readKnownSection(_ place: FieldSection.Place) throws(OHTTPError) -> FieldSection? {
+    private mutating func readKnownSection(
+        _ bytes: Span<UInt8>, _ place: FieldSection.Place
+    ) throws(OHTTPError) -> FieldSection? {
         var start = offset
-        guard let length = VariableLengthInteger.read(buffer.span, at: &start) else { return try lacksBytes() }
+        guard let length = VariableLengthInteger.read(bytes, at: &start) else { return try lacksBytes() }
         guard length <= UInt64(max(limits.fieldSectionBytes, 0)) else { throw FieldSection.tooLarge }
         let end = start + Int(length)
-        guard end <= buffer.count else { return try lacksBytes() }
+        guard end <= bytes.count else { return try lacksBytes() }
         var section = FieldSection(place)
         while start < end {
-            guard case .field(let next) = try section.readLine(buffer.span, from: start, to: end, limits: limits) else {
+            guard case .field(let next) = try section.readLine(bytes, from: start, to: end, limits: limits) else {
                 throw OHTTPError(.malformedMessage, "a field section whose length does not fit the fields in it")
             }
             start = next
@@ -251,17 +261,20 @@ struct MessageParser {
         return section
     }
 
-    private mutating func readIndeterminateSection(_ place: FieldSection.Place) throws(OHTTPError) -> FieldSection? {
+    private mutating func readIndeterminateSection(
+        _ bytes: Span<UInt8>, _ place: FieldSection.Place
+    ) throws(OHTTPError) -> FieldSection? {
         var section = openSection.take() ?? FieldSection(place)
         while true {
-            switch try section.readLine(buffer.span, from: offset, to: buffer.count, limits: limits) {
+            switch try section.readLine(bytes, from: offset, to: bytes.count, limits: limits) {
             case .field(let end):
                 offset = end
             case .terminator(let end):
                 offset = end
                 return section
             case .incomplete:
-                openSection = section
+                // A section of which nothing has come may still turn out to be left out.
+                if section.byteCount > 0 { openSection = section }
                 return try lacksBytes()
             }
         }

@@ -26,8 +26,9 @@ struct MessageWriter {
     }
 
     mutating func append(_ request: HTTPRequest) throws(OHTTPError) {
-        try ControlData.append(request, to: &bytes)
-        append(request.headerFields, extendedConnectProtocol: request.extendedConnectProtocol)
+        let extendedConnectProtocol = request.extendedConnectProtocol
+        try ControlData.append(request, hasProtocol: extendedConnectProtocol != nil, to: &bytes)
+        append(request.headerFields, extendedConnectProtocol: extendedConnectProtocol)
     }
 
     mutating func append(_ response: HTTPResponse, isFinal: Bool) throws(OHTTPError) {
@@ -52,7 +53,11 @@ struct MessageWriter {
     mutating func append(_ fields: HTTPFields, extendedConnectProtocol: String? = nil) {
         let start = bytes.count
         // Most sections have a length of two bytes; the room for it is made now and put right at the end.
-        if isKnownLength { bytes += [0, 0] }
+        if isKnownLength {
+            guard !fields.isEmpty || extendedConnectProtocol != nil else { return bytes.append(0) }
+            bytes.append(0)
+            bytes.append(0)
+        }
         if let extendedConnectProtocol { appendLine(name: ":protocol", value: extendedConnectProtocol) }
         let named = ConnectionFields.named(in: fields)
         for field in fields where !ConnectionFields.isAboutConnection(field, named: named) { append(field) }
@@ -80,7 +85,7 @@ struct MessageWriter {
             while let first = value.first, isWhitespace(first) { value.removeFirst() }
             while let last = value.last, isWhitespace(last) { value.removeLast() }
             VariableLengthInteger.append(value.count, to: &bytes)
-            bytes.append(contentsOf: value)
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: value))
         }
     }
 

@@ -73,9 +73,7 @@ enum Chunk {
     /// What marks the final chunk.
     static let finalMark = [UInt8]("final".utf8)
 
-    /// Appends `bytes` in sealed chunks; with `isFinal`, what is left over is the final chunk.
-    ///
-    /// - Parameter prefix: what the stream begins with, when this is its beginning.
+    /// `bytes` in sealed chunks behind `prefix`; with `isFinal`, what is left over is the final chunk.
     static func seal<Bytes: DataProtocol>(
         _ bytes: Bytes, prefix: [UInt8], isFinal: Bool, _ seal: (Bytes.SubSequence, _ mark: [UInt8]) throws -> Data
     ) throws(OHTTPError) -> [UInt8] {

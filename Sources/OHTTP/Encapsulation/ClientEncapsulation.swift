@@ -36,7 +36,9 @@ extension KeyConfiguration {
 /// Take `message`, send it, and call `response.open`, which uses up the whole.
 @frozen public struct EncapsulatedRequest: ~Copyable, Sendable {
     /// The content of the request to the relay, `message/ohttp-req`.
-    public let message: [UInt8]
+    ///
+    /// It stands in the memory that the cipher wrote, so that a large one is not copied; its first index may be other than 0.
+    public let message: Data
     /// Opens the response, once.
     public let response: ResponseOpener
 
@@ -48,12 +50,12 @@ extension KeyConfiguration {
 
     private static func seal(
         _ request: some DataProtocol, header: MessageHeader, sender: HPKE.Sender
-    ) throws(OHTTPError) -> (message: [UInt8], secret: ResponseSecret) {
+    ) throws(OHTTPError) -> (message: Data, secret: ResponseSecret) {
         var sender = sender
         do {
-            let ciphertext = try sender.seal(request)
-            let secret = try ResponseSecret(sender, suite: header.suite, variant: .whole)
-            return (concatenated(header.bytes, sender.encapsulatedKey, ciphertext), secret)
+            var message = try sender.seal(request)
+            message.putInFront(header.bytes + sender.encapsulatedKey)
+            return (message, try ResponseSecret(sender, suite: header.suite, variant: .whole))
         } catch {
             throw .encapsulationFailed(error)
         }
@@ -93,15 +95,5 @@ extension OHTTPError {
 
     static func responseRejected(_ cause: (any Error)?) -> OHTTPError {
         OHTTPError(.responseRejected, "the response was changed or cut short on its way, or answers another request", cause: cause)
-    }
-}
-
-/// The parts one after the other, in memory that is written once.
-func concatenated(_ first: [UInt8], _ second: Data, _ third: Data) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: first.count + second.count + third.count) { buffer, count in
-        // The capacity is the sum of the counts, so that each part fits behind the last.
-        count = first.copyBytes(to: UnsafeMutableRawBufferPointer(buffer))
-        count += second.copyBytes(to: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...]))
-        count += third.copyBytes(to: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...]))
     }
 }

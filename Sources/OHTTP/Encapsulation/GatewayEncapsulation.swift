@@ -49,6 +49,7 @@ public struct GatewayKeyring: Sendable {
     func recipient(
         _ header: MessageHeader, _ encapsulatedKey: Data, _ variant: Variant
     ) throws -> (context: HPKE.Recipient, isAccepted: Bool) {
+        if header.kem == .x25519, X25519Point.isLowOrder(encapsulatedKey) { throw OHTTPError.decapsulationFailed }
         let named = keys.first { $0.configuration.id == header.keyID && $0.configuration.kem == header.kem }
         guard let key = named ?? keys.first(where: { $0.configuration.kem == header.kem }) else { throw OHTTPError.decapsulationFailed }
         let context = try key.privateKey.recipient(header.ciphersuite, info: header.info(variant), encapsulatedKey: encapsulatedKey)
@@ -93,7 +94,12 @@ public struct ResponseSealer: ~Copyable, Sendable {
     /// Seals with a nonce that must not have been used with this request before.
     consuming func seal(_ response: some DataProtocol, nonce: [UInt8]) throws(OHTTPError) -> [UInt8] {
         do {
-            return concatenated(nonce, Data(), try secret.key(responseNonce: nonce).seal(response))
+            let sealed = try secret.key(responseNonce: nonce).seal(response)
+            var message: [UInt8] = []
+            message.reserveCapacity(nonce.count + sealed.count)
+            message += nonce
+            message += sealed
+            return message
         } catch {
             throw .encapsulationFailed(error)
         }

@@ -11,7 +11,9 @@ enum HPKEPublicKey: Sendable {
     init(_ kem: KeyConfiguration.KEM, _ bytes: [UInt8]) throws(OHTTPError) {
         do {
             switch kem {
-            case .x25519: self = .x25519(try Curve25519.KeyAgreement.PublicKey(bytes, kem: kem.hpke))
+            case .x25519:
+                guard !X25519Point.isLowOrder(bytes) else { throw CryptoKitError.incorrectParameterSize }
+                self = .x25519(try Curve25519.KeyAgreement.PublicKey(bytes, kem: kem.hpke))
             case .p256: self = .p256(try P256.KeyAgreement.PublicKey(bytes, kem: kem.hpke))
             case .xWing: self = .xWing(try XWingMLKEM768X25519.PublicKey(bytes, kem: kem.hpke))
             }

@@ -1,0 +1,57 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import OHTTP
+
+@Suite("Binary HTTP written while it is made")
+struct BinaryHTTPEncoderTests {
+    @Test("a request in parts is read as a whole, and is of its size class with padding", arguments: [BinaryHTTPPadding.none, .padme])
+    func request(padding: BinaryHTTPPadding) throws {
+        var encoder = BinaryHTTPRequestEncoder()
+        var bytes = try encoder.head(Samples.request.head)
+        bytes += try encoder.body(Samples.request.body.prefix(100))
+        bytes += try encoder.body(Data())
+        bytes += try encoder.body(Samples.request.body.dropFirst(100))
+        let before = bytes.count
+        bytes += try encoder.end(trailers: Samples.request.trailers, padding: padding)
+        #expect(bytes.count > before)
+        #expect(padding.paddedSize(of: bytes.count) == bytes.count)
+        #expect(try BinaryHTTPRequest(decoding: Data(bytes)) == Samples.request)
+    }
+
+    @Test("a response in parts is read as a whole, informational responses included")
+    func response() throws {
+        var encoder = BinaryHTTPResponseEncoder()
+        var bytes: [UInt8] = []
+        for response in Samples.response.informational { bytes += try encoder.informational(response) }
+        bytes += try encoder.head(Samples.response.head)
+        bytes += try encoder.body(Samples.response.body)
+        bytes += try encoder.end(trailers: Samples.response.trailers)
+        #expect(try BinaryHTTPResponse(decoding: Data(bytes)) == Samples.response)
+        #expect(bytes == (try Samples.response.encoded(framing: .indeterminateLength)))
+    }
+
+    @Test("parts out of their order are refused")
+    func order() throws {
+        #expect(throws: OHTTPError(.unencodable, "")) {
+            var encoder = BinaryHTTPRequestEncoder()
+            _ = try encoder.body(Data([1]))
+        }
+        #expect(throws: OHTTPError(.unencodable, "")) { _ = try BinaryHTTPRequestEncoder().end() }
+        #expect(throws: OHTTPError(.unencodable, "")) {
+            var encoder = BinaryHTTPRequestEncoder()
+            _ = try encoder.head(Samples.request.head)
+            _ = try encoder.head(Samples.request.head)
+        }
+        #expect(throws: OHTTPError(.unencodable, "")) {
+            var encoder = BinaryHTTPResponseEncoder()
+            _ = try encoder.head(HTTPResponse(status: 200))
+            _ = try encoder.informational(HTTPResponse(status: 103))
+        }
+        #expect(throws: OHTTPError(.unencodable, "")) {
+            var encoder = BinaryHTTPResponseEncoder()
+            _ = try encoder.head(HTTPResponse(status: 103))
+        }
+    }
+}

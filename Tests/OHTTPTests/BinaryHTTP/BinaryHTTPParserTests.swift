@@ -1,0 +1,116 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import OHTTP
+
+@Suite("Binary HTTP read as it arrives")
+struct BinaryHTTPParserTests {
+    @Test("byte by byte, every message says the same as whole")
+    func byteByByte() throws {
+        for bytes in try Samples.encodedRequests() {
+            let whole = try Samples.parse(.request, [Data(bytes)])
+            #expect(whole.isComplete && whole.request == Samples.request.head && whole.body == Samples.request.body)
+            #expect(try Samples.parse(.request, bytes.map { Data([$0]) }) == whole)
+        }
+        for bytes in try Samples.encodedResponses() {
+            let whole = try Samples.parse(.response, [Data(bytes)])
+            #expect(whole.isComplete && whole.responses.count == 3 && whole.trailers == Samples.response.trailers)
+            #expect(try Samples.parse(.response, bytes.map { Data([$0]) }) == whole)
+        }
+    }
+
+    @Test("in any split, every message says the same as whole", arguments: 0..<200)
+    func anySplit(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let bytes = try #require(try (Samples.encodedRequests() + Samples.encodedResponses()).randomElement(using: &random))
+        let kind: MessageParser.Kind = bytes[0] % 2 == 0 ? .request : .response
+        #expect(try Samples.parse(kind, split(bytes, &random)) == Samples.parse(kind, [Data(bytes)]))
+    }
+
+    @Test("in any split, a message with any byte changed is refused or read as it is when whole", arguments: 0..<300)
+    func anySplitOfBadBytes(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        var bytes = try #require(try (Samples.encodedRequests() + Samples.encodedResponses()).randomElement(using: &random))
+        let kind: MessageParser.Kind = bytes[0] % 2 == 0 ? .request : .response
+        for _ in 0..<Int.random(in: 1...3, using: &random) {
+            bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+        }
+        #expect(result { try Samples.parse(kind, split(bytes, &random)) } == result { try Samples.parse(kind, [Data(bytes)]) })
+    }
+
+    private func split(_ bytes: [UInt8], _ random: inout SeededGenerator) -> [Data] {
+        var parts: [Data] = []
+        var rest = bytes[...]
+        let most = [1, 3, 20, 1000].randomElement(using: &random) ?? 1
+        while !rest.isEmpty {
+            let part = rest.prefix(Int.random(in: 0...most, using: &random))
+            // Half of the parts are slices of something larger, whose first index is not 0.
+            parts.append(Bool.random(using: &random) ? Data(part) : (Data([7]) + Data(part)).dropFirst())
+            rest = rest.dropFirst(part.count)
+        }
+        return parts
+    }
+
+    private func result(_ work: () throws -> Samples.Parsed) -> Result<Samples.Parsed, OHTTPError> {
+        do { return .success(try work()) } catch { return .failure(error as? OHTTPError ?? OHTTPError(.finished, "another error")) }
+    }
+
+    @Test("the head is known when its section is complete, and content when it comes")
+    func early() throws {
+        var parser = BinaryHTTPRequestParser()
+        try parser.append(Data(.get(2) + .line("a", "b")))
+        #expect(try parser.next() == nil)
+        try parser.append(Data([0]))
+        guard case .head(let head) = try parser.next() else { throw OHTTPError(.finished, "no head") }
+        #expect(head.headerFields.count == 1)
+        try parser.append(Data([5, 1, 2]))
+        #expect(try parser.next() == .body(Data([1, 2])))
+        #expect(try parser.next() == nil)
+        try parser.append(Data([3, 4, 5, 0]))
+        #expect(try parser.next() == .body(Data([3, 4, 5])))
+        #expect(try parser.next() == nil)
+        parser.finish()
+        #expect(try parser.next() == .end)
+        #expect(try parser.next() == nil)
+    }
+
+    @Test("a response says its informational responses, head, content, trailers and end in this order")
+    func order() throws {
+        var parser = BinaryHTTPResponseParser()
+        try parser.append(Data(try Samples.response.encoded()))
+        parser.finish()
+        var names: [String] = []
+        while let event = try parser.next() {
+            names.append(String(String(describing: event).prefix { $0 != "(" }))
+        }
+        #expect(names == ["informational", "informational", "head", "body", "trailers", "end"])
+    }
+
+    @Test("nothing can be added after the end was said")
+    func afterFinish() throws {
+        var parser = BinaryHTTPRequestParser()
+        parser.finish()
+        #expect(throws: OHTTPError(.finished, "")) { try parser.append(Data([0])) }
+    }
+
+    @Test("after an error there is only that error")
+    func afterError() throws {
+        var parser = BinaryHTTPRequestParser()
+        try parser.append(Data([4]))
+        for _ in 0..<2 { #expect(throws: OHTTPError(.malformedMessage, "")) { _ = try parser.next() } }
+        try parser.append(Data([UInt8].get(0)))
+        #expect(throws: OHTTPError(.malformedMessage, "")) { _ = try parser.next() }
+    }
+
+    @Test("a connection that breaks inside of a message is no end")
+    func broken() throws {
+        for bytes in try Samples.encodedRequests() {
+            var parser = BinaryHTTPRequestParser()
+            try parser.append(Data(bytes.prefix(200)))
+            while try parser.next() != nil {}
+            parser.finish()
+            #expect(throws: OHTTPError(.truncatedMessage, "")) { _ = try parser.next() }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Testing
+
+@testable import OHTTP
+
+@Suite("Bad encapsulated messages")
+struct BadEncapsulationTests {
+    private static let failed = OHTTPError(.decapsulationFailed, "")
+    private static let rejected = OHTTPError(.responseRejected, "")
+    private let keyring: GatewayKeyring
+    private let configuration: KeyConfiguration
+
+    init() throws {
+        let key = try GatewayKey(id: 1, suites: [.aes128GCM])
+        keyring = try GatewayKeyring([GatewayKey(id: 2, kem: .p256), key, GatewayKey(id: 3)])
+        configuration = key.configuration
+    }
+
+    private func seal(_ text: String = "question") throws -> [UInt8] {
+        let sealed = try configuration.encapsulate([UInt8](text.utf8))
+        return [UInt8](sealed.message)
+    }
+
+    private func open(_ message: [UInt8]) throws {
+        _ = try keyring.decapsulate(message)
+    }
+
+    /// The description too is always the same: an answer made from it tells nobody what went wrong.
+    private func expectUniform(_ message: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) {
+        do {
+            try open(message)
+            Issue.record("opened", sourceLocation: sourceLocation)
+        } catch {
+            #expect("\(error)" == "\(OHTTPError.decapsulationFailed)", sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test("a request cut off at any byte is refused")
+    func truncated() throws {
+        let message = try seal()
+        try open(message)
+        for count in message.indices { expectUniform([UInt8](message.prefix(count))) }
+    }
+
+    @Test("a request with any bit flipped is refused")
+    func flipped() throws {
+        let message = try seal()
+        for index in message.indices {
+            for bit in 0..<8 {
+                var bad = message
+                bad[index] ^= 1 << UInt8(bit)
+                expectUniform(bad)
+            }
+        }
+    }
+
+    @Test("a request with more behind it is refused")
+    func longer() throws {
+        expectUniform(try seal() + [0])
+    }
+
+    @Test("every combination of algorithms that the header can name, but the right one, is refused")
+    func algorithms() throws {
+        let message = try seal()
+        for (position, values) in [(1, [0x0010, 0x0011, 0x0030, 0x647a, 0xffff]), (3, [0, 2, 3, 4, 0xffff]), (5, [0, 2, 3, 4, 0xffff])] {
+            for value in values {
+                var bad = message
+                bad[position] = UInt8(value >> 8)
+                bad[position + 1] = UInt8(value & 0xff)
+                expectUniform(bad)
+            }
+        }
+    }
+
+    @Test("a request that names an unknown key, or another key of the ring, is refused", arguments: [0, 2, 3, 255] as [UInt8])
+    func keys(id: UInt8) throws {
+        var message = try seal()
+        message[0] = id
+        expectUniform(message)
+    }
+
+    @Test("a suite that the configuration does not name is refused by the gateway, and not sealed with by the client")
+    func suite() throws {
+        #expect(throws: OHTTPError(.unsupportedKeyConfiguration, "")) {
+            _ = try configuration.encapsulate([1], suite: .chaCha20Poly1305)
+        }
+        let generous = try KeyConfiguration(id: 1, kem: .x25519, publicKey: configuration.publicKey, suites: [.chaCha20Poly1305])
+        let sealed = try generous.encapsulate([1])
+        expectUniform([UInt8](sealed.message))
+    }
+
+    @Test("a keyring without keys opens nothing")
+    func emptyKeyring() throws {
+        let message = try seal()
+        #expect(throws: Self.failed) { _ = try GatewayKeyring([]).decapsulate(message) }
+    }
+
+    @Test("a request in chunks is not taken for a whole one, nor the other way round")
+    func variants() throws {
+        let chunked = try configuration.chunkedRequest()
+        var sealer = chunked.sealer
+        expectUniform(try sealer.seal([1, 2, 3]))
+        var opener = keyring.chunkedRequestOpener()
+        opener.append(try seal())
+        #expect(throws: Self.failed) {
+            while try opener.next() != nil {}
+            _ = try opener.finish()
+        }
+    }
+
+    @Test("a response cut off at any byte, or with any byte changed, is refused")
+    func badResponses() throws {
+        for index in 0..<(16 + 6 + 16) {
+            for isCut in [true, false] {
+                let sealed = try configuration.encapsulate([1])
+                let opened = try keyring.decapsulate(sealed.message)
+                var response = try opened.response.seal([UInt8]("answer".utf8))
+                #expect(response.count == 38)
+                if isCut { response.removeLast(response.count - index) } else { response[index] ^= 0x10 }
+                let bad = response
+                let result = Self.open(sealed.response, bad)
+                #expect(result == .failure(Self.rejected))
+            }
+        }
+    }
+
+    private static func open(_ opener: consuming ResponseOpener, _ response: [UInt8]) -> Result<Data, OHTTPError> {
+        do { return .success(try opener.open(response)) } catch { return .failure(error) }
+    }
+
+    @Test("a response to another request is refused")
+    func foreignResponse() throws {
+        let first = try configuration.encapsulate([1])
+        let second = try configuration.encapsulate([1])
+        let opened = try keyring.decapsulate(first.message)
+        let answer = try opened.response.seal([2])
+        let result = Self.open(second.response, answer)
+        #expect(result == .failure(Self.rejected))
+    }
+
+    @Test("a response nonce is drawn anew each time")
+    func nonces() throws {
+        let message = try seal()
+        var nonces = Set<[UInt8]>()
+        for _ in 0..<50 {
+            let opened = try keyring.decapsulate(message)
+            nonces.insert([UInt8](try opened.response.seal([1]).prefix(16)))
+        }
+        #expect(nonces.count == 50)
+    }
+
+    @Test("two requests of the same content have nothing in common but header and length")
+    func freshContexts() throws {
+        let first = try seal()
+        let second = try seal()
+        #expect(first.prefix(7) == second.prefix(7) && first.count == second.count)
+        #expect(first[7..<39] != second[7..<39])
+        #expect(first[39...] != second[39...])
+    }
+
+    @Test("two keys of one identifier make no keyring")
+    func duplicateKeys() throws {
+        let keys = [try GatewayKey(id: 1), try GatewayKey(id: 1, kem: .p256)]
+        #expect(throws: OHTTPError(.duplicateKey, "")) { try GatewayKeyring(keys) }
+    }
+
+    @Test("no error has a byte of the message in it")
+    func silence() throws {
+        do {
+            try open(try seal("a very secret question"))
+            let sealed = try configuration.encapsulate([UInt8]("a very secret question".utf8))
+            _ = try sealed.response.open([UInt8]("a very secret answer, made up by somebody else".utf8))
+        } catch {
+            #expect(!"\(error)".contains("secret"))
+        }
+    }
+}

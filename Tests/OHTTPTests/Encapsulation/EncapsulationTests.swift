@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+@testable import OHTTP
+
+@Suite("Encapsulation of whole messages")
+struct EncapsulationTests {
+    @Test("goes both ways with every KEM and cipher", arguments: KeyConfiguration.KEM.allCases, SymmetricSuite.AEAD.allCases)
+    func everyAlgorithm(kem: KeyConfiguration.KEM, aead: SymmetricSuite.AEAD) throws {
+        for kdf in SymmetricSuite.KDF.allCases {
+            try roundTrip(GatewayKey(id: 9, kem: kem, suites: [SymmetricSuite(kdf: kdf, aead: aead)]), count: 100)
+        }
+    }
+
+    @Test(
+        "goes both ways for messages of every size, small ones and those that are moved within their memory",
+        arguments: [0, 1, 15, 205, 1024, 16_384, 65_496, 65_536, 65_537, 262_144, 1_048_576])
+    func everySize(count: Int) throws {
+        try roundTrip(GatewayKey(id: 0), count: count)
+    }
+
+    private func roundTrip(_ key: GatewayKey, count: Int) throws {
+        let question = pattern(count)
+        let sealed = try key.configuration.encapsulate(question)
+        #expect(sealed.message.count == 7 + key.configuration.kem.encapsulatedKeySize + count + 16)
+        let opened = try GatewayKeyring([key]).decapsulate(sealed.message)
+        let keyID = opened.keyID
+        #expect(keyID == key.configuration.id)
+        let enc = opened.encapsulatedKey
+        #expect(enc == [UInt8](sealed.message.dropFirst(7).prefix(key.configuration.kem.encapsulatedKeySize)))
+        #expect(opened.request == Data(question))
+        let answer = pattern(count, seed: 2)
+        let response = try opened.response.seal(answer)
+        let received = try sealed.response.open(response)
+        #expect(received == Data(answer))
+    }
+
+    @Test("takes Data, arrays and slices of both")
+    func inputs() throws {
+        let key = try GatewayKey(id: 1)
+        let keyring = try GatewayKeyring([key])
+        let bytes = pattern(100)
+        for offset in [0, 10] {
+            let sealed = try key.configuration.encapsulate(Data(bytes).dropFirst(offset))
+            let opened = try keyring.decapsulate(([1, 2] + [UInt8](sealed.message)).dropFirst(2))
+            #expect(opened.request == Data(bytes.dropFirst(offset)))
+            let response = try opened.response.seal(bytes.dropFirst(offset))
+            let received = try sealed.response.open((Data([1]) + Data(response)).dropFirst())
+            #expect(received == Data(bytes.dropFirst(offset)))
+        }
+    }
+
+    @Test("the older key of a ring still opens, and says which it is")
+    func rotation() throws {
+        let old = try GatewayKey(id: 1)
+        let new = try GatewayKey(id: 2)
+        let keyring = try GatewayKeyring([new, old])
+        let sealed = try old.configuration.encapsulate([1])
+        let opened = try keyring.decapsulate(sealed.message)
+        let keyID = opened.keyID
+        #expect(keyID == 1)
+        #expect(keyring.configurations.configurations.map(\.id) == [2, 1])
+        #expect(throws: OHTTPError(.decapsulationFailed, "")) { _ = try GatewayKeyring([new]).decapsulate(sealed.message) }
+    }
+
+    @Test("a context can wait for its response in another task")
+    func acrossTasks() async throws {
+        let key = try GatewayKey(id: 1)
+        let sealed = try key.configuration.encapsulate([1, 2])
+        let message = sealed.message
+        let response = try await Task {
+            let opened = try GatewayKeyring([key]).decapsulate(message)
+            return try opened.response.seal([3])
+        }.value
+        let received = try sealed.response.open(response)
+        #expect(received == Data([3]))
+    }
+}

@@ -1,0 +1,40 @@
+import Crypto
+import Foundation
+import Testing
+
+@testable import OHTTP
+
+@Suite("X25519 points of low order")
+struct X25519PointTests {
+    /// All of them with their highest bit set, too.
+    private static let points = X25519Point.lowOrder.flatMap { point in [point, Array(point.prefix(31)) + [point[31] | 0x80]] }
+
+    @Test("give the shared secret zero with any key, which swift-crypto does not refuse", arguments: points)
+    func sharedSecret(point: [UInt8]) throws {
+        let key = Curve25519.KeyAgreement.PrivateKey()
+        let secret = try key.sharedSecretFromKeyAgreement(with: .init(rawRepresentation: point))
+        #expect(secret.withUnsafeBytes { $0.allSatisfy { $0 == 0 } })
+        #expect(X25519Point.isLowOrder(point))
+    }
+
+    @Test("are refused as a gateway's key and as an encapsulated key", arguments: points)
+    func refused(point: [UInt8]) throws {
+        #expect(throws: OHTTPError(.malformedKeyConfiguration, "")) {
+            try KeyConfiguration(id: 1, kem: .x25519, publicKey: point, suites: [.aes128GCM])
+        }
+        let gateway = try GatewayKey(id: 1, suites: [.aes128GCM])
+        let message = MessageHeader(keyID: 1, kem: .x25519, suite: .aes128GCM).bytes + point + [UInt8](repeating: 0, count: 100)
+        #expect(throws: OHTTPError(.decapsulationFailed, "")) { _ = try GatewayKeyring([gateway]).decapsulate(message) }
+        #expect(throws: OHTTPError(.decapsulationFailed, "")) {
+            let header = MessageHeader(keyID: 1, kem: .x25519, suite: .aes128GCM)
+            _ = try GatewayKeyring([gateway]).recipient(header, Data(point), .whole)
+        }
+    }
+
+    @Test("are no others")
+    func others() {
+        for _ in 0..<100 { #expect(!X25519Point.isLowOrder(Curve25519.KeyAgreement.PrivateKey().publicKey.rawRepresentation)) }
+        #expect(!X25519Point.isLowOrder([]))
+        #expect(!X25519Point.isLowOrder([UInt8](repeating: 0, count: 31)))
+    }
+}
