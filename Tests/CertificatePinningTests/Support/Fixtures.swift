@@ -79,7 +79,11 @@ func withTemporaryFolder<Value>(_ body: (String) throws -> Value) throws -> Valu
 
 /// Runs the openssl command: a second opinion on what OpenSSL's library told us.
 @discardableResult
-func openssl(_ arguments: String...) throws -> Data {
+func openssl(_ arguments: String...) throws -> Data { try openssl(arguments) }
+
+/// Runs the openssl command with arguments from elsewhere.
+@discardableResult
+func openssl(_ arguments: [String]) throws -> Data {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
     process.arguments = arguments

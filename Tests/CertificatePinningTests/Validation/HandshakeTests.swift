@@ -53,7 +53,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("what libcurl does to the store after the context was handed out has no effect")
+    @Test("what libcurl does to the store after the context was handed out has no effect (C7)")
     func foreignStore() throws {
         let evil = try TestPKI.root("Evil")
         let evilIntermediate = try TestPKI.intermediate(issuer: evil)
@@ -88,7 +88,7 @@ struct HandshakeTests {
         #expect(outcome.verifyResult == Int(X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN))
     }
 
-    @Test("verification cannot be switched off around the callback")
+    @Test("verification cannot be switched off around the callback (C4)")
     func verifyNone() throws {
         let hook = try hook(rule: .pinned(Pin(TestKey())))
         let pair = try HandshakePair(
@@ -96,7 +96,7 @@ struct HandshakeTests {
         #expect(try !pair.connect().isConnected)
     }
 
-    @Test("no session is resumed, so that every handshake is judged", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    @Test("no session is resumed, so that every handshake is judged (C2)", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func noResumption(version: Int32) throws {
         let hook = try hook()
         let pair = try HandshakePair(
@@ -110,7 +110,7 @@ struct HandshakeTests {
         #expect(hook.results.count == 3)
     }
 
-    @Test("no key log is written, whoever asked for one before")
+    @Test("no key log is written, whoever asked for one before (C12)")
     func keyLog() throws {
         let hook = try hook()
         let pair = try HandshakePair(
@@ -119,7 +119,7 @@ struct HandshakeTests {
         #expect(try pair.connect().isConnected)
     }
 
-    @Test("TLS 1.1 is refused, and TLS 1.3 spoken, whatever openssl.cnf said before")
+    @Test("TLS 1.1 is refused, and TLS 1.3 spoken, whatever openssl.cnf said before (C19)")
     func versions() throws {
         let loosen: (OpaquePointer) -> Void = { context in
             SSL_CTX_set_security_level(context, 0)

@@ -15,7 +15,7 @@ struct RedirectTests {
         return try world.url("/redirect?to=\(target.addingPercentEncoding(withAllowedCharacters: allowed) ?? "")")
     }
 
-    @Test("to a host that is not protected carries neither token nor Authorization")
+    @Test("to a host that is not protected carries neither token nor Authorization (C10)")
     func toOpenHost() async throws {
         try await World.with { world in
             let seen = Shared<[HTTPFields]>([])
@@ -67,7 +67,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("to plain http is refused, and nobody is connected to", arguments: [World.apiHost, World.openHost])
+    @Test("to plain http is refused, and nobody is connected to (C10)", arguments: [World.apiHost, World.openHost])
     func toPlainHTTP(_ host: String) async throws {
         try await World.with { world in
             let plain = try await RawServer.start { _ in }
@@ -99,7 +99,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "a protected host in another spelling is the same host: pinned, and called with its token",
+        "a protected host in another spelling is the same host: pinned, and called with its token (C8)",
         arguments: ["API.Test.LocalHost", "api.test.localhost."])
     func spelledOtherwise(_ host: String) async throws {
         try await World.with { world in

@@ -22,7 +22,7 @@ struct EnvironmentTests {
             ], environment: environment)
     }
 
-    @Test("its proxies see no connection")
+    @Test("its proxies see no connection (C11)")
     func proxies() async throws {
         try await World.with { world in
             let proxy = try await RawServer.start { await $0.waitForClose() }
@@ -35,7 +35,7 @@ struct EnvironmentTests {
         }
     }
 
-    @Test("SSLKEYLOGFILE gets no key")
+    @Test("SSLKEYLOGFILE gets no key (C12)")
     func keyLog() async throws {
         try await World.with { world in
             let run = try await call(world, environment: ["SSLKEYLOGFILE": world.folder.path("keys.log")])
@@ -44,7 +44,7 @@ struct EnvironmentTests {
         }
     }
 
-    @Test("its roots are not trusted, whatever variable names them")
+    @Test("its roots are not trusted, whatever variable names them (C19)")
     func roots() async throws {
         let folder = try TemporaryFolder()
         let evil = try TestPKI.root("Evil Root")
@@ -65,7 +65,7 @@ struct EnvironmentTests {
         await server.stop()
     }
 
-    @Test("OPENSSL_CONF weakens nothing: a weak key below a trusted root is still refused")
+    @Test("OPENSSL_CONF weakens nothing: a weak key below a trusted root is still refused (C19)")
     func weakenedOpenSSL() async throws {
         let folder = try TemporaryFolder()
         let root = try TestPKI.root()

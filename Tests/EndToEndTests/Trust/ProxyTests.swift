@@ -14,7 +14,7 @@ struct ProxyTests {
         return configuration
     }
 
-    @Test("it is used, and what it sees of a call is the host")
+    @Test("it is used, and what it sees of a call is the host (C11)")
     func tunnel() async throws {
         try await World.with { world in
             let heads = Shared<[String]>([])

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("an endless header section is cut off")
+    @Test("an endless header section is cut off (C21)")
     func endlessHeader() async throws {
         try await withScript { connection in
             _ = try await connection.receiveHead()
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(
-        "a thousand requests cancelled at random leave no descriptor open and no request hanging (F61)", .timeLimit(.minutes(1)),
+        "a thousand requests cancelled at random leave no descriptor open and no request hanging (F61, C16)", .timeLimit(.minutes(1)),
         arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func cancellationStorm(versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions) { _ in

@@ -160,7 +160,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("gzip is undone, its description taken off, and the cap holds for what comes out")
+    @Test("gzip is undone, its description taken off, and the cap holds for what comes out (C21)")
     func compression() async throws {
         // 1 MiB of zeros as gzip makes it: about a kilobyte.
         let bomb = try gzip([UInt8](repeating: 0, count: 1 << 20))

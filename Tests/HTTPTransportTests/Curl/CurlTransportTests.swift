@@ -52,7 +52,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a redirect comes back as it is")
+    @Test("a redirect comes back as it is (C10)")
     func redirect() async throws {
         let site = try await Site.start { _ in TestResponse(.found, headerFields: [.location: "https://localhost:1/"]) }
         let (response, _) = try await site.get(policy: site.policy())

@@ -30,7 +30,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("an authority that is not trusted is refused, the right pin notwithstanding")
+    @Test("an authority that is not trusted is refused, the right pin notwithstanding (C3)")
     func untrusted() async throws {
         let site = try await Site.start()
         let other = try TestPKI.root("Other Root")
@@ -42,7 +42,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a pooled connection never serves a new policy", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    @Test("a pooled connection never serves a new policy (C1)", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func generations(versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions)
         _ = try await site.get(policy: site.policy(pins: [site.leaf.pin]))
@@ -56,7 +56,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("the evaluator runs in every handshake: sessions are not resumed")
+    @Test("the evaluator runs in every handshake: sessions are not resumed (C2)")
     func noResumption() async throws {
         let site = try await Site.start(versions: .http1)
         let count = Counter()
@@ -71,7 +71,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("two hosts on one address are judged apart (A6)")
+    @Test("two hosts on one address are judged apart (A6, C13)")
     func twoHosts() async throws {
         let site = try await Site.start()
         let (one, two) = (Counter(), Counter())
@@ -88,7 +88,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a disabled host does not weaken a pinned one (A10)")
+    @Test("a disabled host does not weaken a pinned one (A10, C4)")
     func disabledBesidePinned() async throws {
         let site = try await Site.start()
         let rules = [
@@ -143,7 +143,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("an evaluator that takes its time while the request is cancelled fails closed and crashes nothing (A17)")
+    @Test("an evaluator that takes its time while the request is cancelled fails closed and crashes nothing (A17, C16)")
     func slowEvaluator() async throws {
         let site = try await Site.start(versions: .http1)
         let rule = TrustRule(evaluators: [SlowEvaluator()])
