@@ -100,4 +100,46 @@ import Testing
         await refuses(.unknownHost) { try await store.removeHost("other.example.com") }
         await refuses(.unknownHost) { try await store.setPins(TestAccount.pins, forHost: "other.example.com") }
     }
+
+    @Test("a part of a host's settings is changed, whoever else changes another part")
+    func update() async throws {
+        let account = try await TestAccount()
+        let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
+        let added = (10..<20).map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, pin) in added.enumerated() {
+                let store = index % 2 == 0 ? account.store : other
+                group.addTask { try await store.updateHost(TestAccount.host) { $0.pins.append(pin) } }
+            }
+            group.addTask { try await other.updateHost(TestAccount.host) { $0.enforce = false } }
+            try await group.waitForAll()
+        }
+        try await account.store.refresh()
+        let settings = try #require(try account.store.host(for: TestAccount.host)?.settings)
+        #expect(Set(settings.pins) == Set(TestAccount.pins + added) && !settings.enforce && settings.attested)
+    }
+
+    @Test("a change that fails, names nobody, or that clients would refuse changes nothing")
+    func updateRefused() async throws {
+        let store = try await TestAccount().store
+        let version = store.configurationVersion
+        await refuses(.unknownHost) { try await store.updateHost("else.example.com") { $0.enforce = false } }
+        await refuses(.malformedPin) { try await store.updateHost(TestAccount.host) { $0.pins = ["sha1/x", "y"] } }
+        await refuses(.unknownKeyset) { try await store.updateHost(TestAccount.host) { $0.kid = "none" } }
+        await refuses(.configurationRefused) { try await store.updateHost(TestAccount.host) { $0.pins.removeLast() } }
+        await #expect(throws: CancellationError.self) {
+            try await store.updateHost(TestAccount.host) { settings in
+                settings.enforce = false
+                throw CancellationError()
+            }
+        }
+        #expect(store.configurationVersion == version)
+        #expect(store.hosts.first?.settings.enforce == true)
+        // What is only reported may have one pin.
+        try await store.updateHost(TestAccount.host) {
+            $0.enforce = false
+            $0.pins.removeLast()
+        }
+        #expect(store.hosts.first?.settings.pins.count == 1)
+    }
 }
