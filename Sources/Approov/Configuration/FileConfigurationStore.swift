@@ -1,5 +1,6 @@
 import Attestation
 public import Foundation
+import Glibc
 
 /// Keeps the configuration in force as `approov-dynamic.json`.
 ///
@@ -57,11 +58,34 @@ public struct FileConfigurationStore: ConfigurationStore {
         guard descriptor >= 0 else {
             throw ApproovError(.configurationError, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
         }
-        // Closing gives the lock back.
+        // Closing gives the locks back.
         defer { close(descriptor) }
         let deadline = ContinuousClock.now + Self.lockTimeout
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else {
+        // Whoever waits for the place stands at the gate, so that the one who leaves cannot be the next one at once, again and again.
+        try Self.setLock(F_WRLCK, onByte: Self.gate, of: descriptor, path: path, until: deadline)
+        try Self.setLock(F_WRLCK, onByte: Self.place, of: descriptor, path: path, until: deadline)
+        try Self.setLock(F_UNLCK, onByte: Self.gate, of: descriptor, path: path, until: deadline)
+        // Whoever was killed while it wrote left a file behind; under the lock nobody else writes.
+        file.removeLeftovers(unchangedFor: 0)
+        return try body()
+    }
+
+    /// The bytes of the lock file that are locked; the file itself stays empty.
+    private static let gate: off_t = 0
+    private static let place: off_t = 1
+    /// F_OFD_SETLK of Linux: a lock that belongs to the open file, so that it also keeps threads of one process apart.
+    private static let setOpenFileLock: Int32 = 37
+
+    private static func setLock(
+        _ type: Int32, onByte byte: off_t, of descriptor: Int32, path: String, until deadline: ContinuousClock.Instant
+    ) throws {
+        var range = Glibc.flock()
+        range.l_type = Int16(type)
+        range.l_whence = Int16(SEEK_SET)
+        range.l_start = byte
+        range.l_len = 1
+        while fcntl(descriptor, setOpenFileLock, &range) != 0 {
+            guard errno == EAGAIN || errno == EACCES || errno == EINTR else {
                 throw ApproovError(.configurationError, "\(path) cannot be locked: \(String(cString: strerror(errno)))")
             }
             guard ContinuousClock.now < deadline else {
@@ -69,8 +93,5 @@ public struct FileConfigurationStore: ConfigurationStore {
             }
             usleep(2_000)
         }
-        // Whoever was killed while it wrote left a file behind; under the lock nobody else writes.
-        file.removeLeftovers(unchangedFor: 0)
-        return try body()
     }
 }
