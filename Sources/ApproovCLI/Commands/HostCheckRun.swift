@@ -54,17 +54,17 @@ struct HostCheckRun {
                     subject: $0.subject, pin: $0.pin.description, isPinned: check.pins.contains($0.pin), notAfter: RFC3339.text($0.notAfter)
                 )
             }, findings: findings)
-        if json { try Console.json(report) } else { show(report) }
+        if json { try Console.json(report) } else { show(report, of: check) }
         // The findings are the message; JSON holds them too.
         if !findings.isEmpty { throw CommandFailure(nil) }
     }
 
-    private func show(_ report: Report) {
+    private func show(_ report: Report, of check: HostCheck) {
         for certificate in report.presented {
             Console.line(
                 "\(certificate.pin)  \(certificate.isPinned ? "pinned" : "      ")  until \(certificate.notAfter)  \(certificate.subject)")
         }
-        for finding in report.findings { Console.line("\(finding.kind.breaksNow ? "broken" : "soon"): \(finding.message)") }
+        for finding in report.findings { Console.line("\(check.breaksNow(finding) ? "broken" : "soon"): \(finding.message)") }
         if !report.enforce { Console.note("approov: the pins of \(report.entry) are not enforced: mismatches are only reported") }
         if report.ok { Console.line("good: \(report.host) is pinned, with a backup, for \(days) days at least") }
     }

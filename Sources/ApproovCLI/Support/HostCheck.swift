@@ -11,9 +11,6 @@ struct HostCheck {
             case pathInvalid, noMatch
             /// Apps are refused with the next change of the server's key, or soon.
             case noBackupPin, certificateExpiring, pinsExpiring
-
-            /// Whether it is so already, where pins are enforced.
-            var breaksNow: Bool { self == .pathInvalid || self == .noMatch }
         }
 
         let kind: Kind
@@ -32,7 +29,10 @@ struct HostCheck {
     var findings: [Finding] { pathFindings + pinFindings + expiryFindings }
 
     /// Whether apps get through now.
-    var isBroken: Bool { findings.contains { $0.kind == .pathInvalid || $0.kind == .noMatch && settings.enforce } }
+    var isBroken: Bool { findings.contains(where: breaksNow) }
+
+    /// Whether apps are refused already because of it.
+    func breaksNow(_ finding: Finding) -> Bool { finding.kind == .pathInvalid || finding.kind == .noMatch && settings.enforce }
 
     private var matching: [Certificate] { presented.certificates.filter { pins.contains($0.pin) } }
 

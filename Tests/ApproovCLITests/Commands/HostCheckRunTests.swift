@@ -59,6 +59,7 @@ struct HostCheckRunTests {
         let report = try JSONDecoder().decode(Report.self, from: Data(run.output.utf8))
         #expect(run.exitCode == (report.ok ? 0 : 1) && text.exitCode == run.exitCode && report.ok == report.findings.isEmpty)
         for finding in report.findings { #expect(text.output.contains(finding.message)) }
+        #expect(text.output.contains("broken: ") == report.broken)
         if report.ok { #expect(text.output.contains("good: ")) }
         return (run.exitCode, report)
     }
