@@ -1,0 +1,76 @@
+import Approov
+import ApproovServer
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import Testing
+
+@Suite("The key that signs configurations", .timeLimit(.minutes(2)))
+struct KeyChangeTests {
+    private let host = "late.test.localhost"
+
+    private func addHost(_ world: World) async throws {
+        try await world.authority.store.addHost(
+            host, settings: HostSettings(pins: world.keys.prefix(2).map(\.pin.description), trustRoots: world.root.pem))
+    }
+
+    private func service(_ world: World, _ initial: InitialConfiguration) throws -> ApproovService {
+        let state = world.folder.file("key-change")
+        return try ApproovService(
+            configuration: ApproovConfiguration(initial), stateDirectory: state,
+            attester: InstallationAttester(stateDirectory: state, executable: world.executable))
+    }
+
+    @Test("changed twice while the app was away, it is followed over both changes, and by the next start without the authority")
+    func rotation() async throws {
+        try await World.with { world in
+            let initial = try await world.authority.initialConfiguration()
+            let service = try service(world, initial)
+            try await world.authority.store.rotateConfigurationKey()
+            try await world.authority.store.rotateConfigurationKey()
+            try await addHost(world)
+            #expect(try await service.refreshConfiguration())
+            #expect(service.configuration.hosts.keys.contains(host))
+            let version = service.configuration.version
+            #expect(try self.service(world, initial).configuration.version == version)
+            // What is shipped from now on follows as well.
+            let shipped = try await world.authority.initialConfiguration()
+            #expect(shipped.configKeys != initial.configKeys)
+            #expect(try self.service(world, shipped).configuration.hosts.keys.contains(host))
+        }
+    }
+
+    @Test("lost, a new epoch takes over: apps of the old one keep their pins and call on, and follow with a new initial configuration")
+    func newEpoch() async throws {
+        try await World.with { world in
+            let initial = try await world.authority.initialConfiguration()
+            let old = try service(world, initial)
+            try await addHost(world)
+            #expect(try await old.refreshConfiguration())
+            let version = old.configuration.version
+            try await world.authority.store.startEpoch()
+            // The new epoch has overtaken the old version's number, so that it is offered, and refused.
+            while world.authority.store.configurationVersion <= version {
+                try await world.authority.store.updateHost(World.otherHost) { $0.attested.toggle() }
+            }
+            var events = old.configurationEvents().makeAsyncIterator()
+            _ = await events.next()
+            #expect(try await !old.refreshConfiguration())
+            guard case .refused = await events.next() else {
+                Issue.record("the refusal was not reported")
+                return
+            }
+            #expect(old.configuration.version == version && old.configuration.epoch == 1)
+            #expect(await old.fetchToken(for: try world.url("/shapes"), binding: "x").status == .success)
+
+            let renewed = try service(world, try await world.authority.initialConfiguration())
+            #expect(renewed.configuration.epoch == 2)
+            try await world.authority.store.removeHost(host)
+            #expect(try await renewed.refreshConfiguration())
+            #expect(!renewed.configuration.hosts.keys.contains(host))
+            let names = try FileManager.default.contentsOfDirectory(atPath: world.folder.path("key-change"))
+            #expect(names.contains("approov-dynamic.json") && names.contains("approov-dynamic.json.refused"))
+        }
+    }
+}
