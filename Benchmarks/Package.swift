@@ -39,6 +39,7 @@ let package = Package(
                 .product(name: "Attestation", package: "approov-swift"),
                 .product(name: "CertificatePinning", package: "approov-swift"),
                 .product(name: "HTTPTransport", package: "approov-swift"),
+                .product(name: "OHTTP", package: "approov-swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),

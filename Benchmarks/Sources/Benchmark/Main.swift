@@ -12,7 +12,7 @@ struct Measure: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Measures groups and prints a table.")
 
     enum Group: String, CaseIterable, ExpressibleByArgument {
-        case transport, tokens, interceptor, hosts, authority, memory, stream
+        case transport, tokens, interceptor, hosts, authority, ohttp, bhttp, memory, stream
 
         /// What is read off the process's memory must not see what other groups left there.
         var needsOwnProcess: Bool { self == .memory || self == .stream }
@@ -49,6 +49,8 @@ struct Measure: AsyncParsableCommand {
         case .interceptor: try await InterceptorBenchmark(options: options).run()
         case .hosts: try await HostMapBenchmark(options: options).run()
         case .authority: try await AuthorityBenchmark(options: options).run()
+        case .ohttp: try await OHTTPBenchmark(options: options).run()
+        case .bhttp: try await BinaryHTTPBenchmark(options: options).run()
         case .memory: try await MemoryBenchmark(options: options).run()
         case .stream: try await StreamBenchmark(options: options).run()
         }

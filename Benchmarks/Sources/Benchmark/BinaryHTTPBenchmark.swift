@@ -1,0 +1,90 @@
+import AllocationCounter
+import Foundation
+import HTTPTypes
+import OHTTP
+
+/// (i) Binary HTTP messages read and written, on one core.
+struct BinaryHTTPBenchmark {
+    let options: Options
+
+    func run() async throws -> [Figure] {
+        var figures: [Figure] = []
+        let small = try Self.request(body: 0)
+        let encoded = Data(try small.encoded())
+        let response = try Self.response(body: 0)
+        let encodedResponse = Data(try response.encoded())
+        let steps: [(String, () throws -> Void)] = [
+            ("parse a request, \(encoded.count) B", { blackHole(try BinaryHTTPRequest(decoding: encoded)) }),
+            ("serialize a request, \(encoded.count) B", { blackHole(try small.encoded()) }),
+            ("parse a response, \(encodedResponse.count) B", { blackHole(try BinaryHTTPResponse(decoding: encodedResponse)) }),
+            ("serialize a response, \(encodedResponse.count) B", { blackHole(try response.encoded()) }),
+            (
+                "parse and serialize a request, \(encoded.count) B",
+                {
+                    blackHole(try BinaryHTTPRequest(decoding: encoded))
+                    blackHole(try small.encoded())
+                }
+            ),
+        ]
+        figures += try await rate(steps, scenario: "small message")
+        figures += try await Comparison(group: "bhttp", scenario: "allocations", unit: .count, peers: []).run(
+            steps.map { step in
+                Subject(step.0) {
+                    allocation_counter_start()
+                    for _ in 0..<1_000 { try step.1() }
+                    return Double(allocation_counter_stop()) / 1_000
+                }
+            }, options: options)
+        let bodies = try [0, 1024, 16 * 1024, 1024 * 1024].map { size in
+            let encoded = Data(try Self.request(body: size).encoded())
+            return ("body of \(size) B", { blackHole(try BinaryHTTPRequest(decoding: encoded)) })
+        }
+        return figures + (try await rate(bodies, scenario: "parse by size"))
+    }
+
+    private func rate(_ steps: [(String, () throws -> Void)], scenario: String) async throws -> [Figure] {
+        try await Comparison(group: "bhttp", scenario: scenario, unit: .perSecond, peers: []).run(
+            steps.map { step in Subject(step.0) { try callsPerSecond(step.1) } }, options: options)
+    }
+
+    /// Calls a second, from as many as fit into about half a round; `nanosecondsPerCall` is for calls that may wait, and costs a tenth of
+    /// one of these.
+    private func callsPerSecond(_ work: () throws -> Void) rethrows -> Double {
+        let start = ContinuousClock.now
+        let end = start + .seconds(options.seconds / 2)
+        var calls = 0
+        repeat {
+            for _ in 0..<1_000 { try work() }
+            calls += 1_000
+        } while ContinuousClock.now < end
+        return Double(calls) / ((ContinuousClock.now - start) / .seconds(1))
+    }
+
+    private static func request(body: Int) throws -> BinaryHTTPRequest {
+        let fields = try fields([
+            ("accept", "application/json"), ("authorization", "Bearer 0123456789abcdef0123456789abcdef"), ("user-agent", "Shapes/1.0"),
+            ("approov-token", "eyJhbGciOiJIUzI1NiJ9.eyJleHAiOjE3"),
+        ])
+        return BinaryHTTPRequest(
+            head: HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/v1/shapes", headerFields: fields),
+            body: Data(repeating: 0x61, count: body))
+    }
+
+    private static func response(body: Int) throws -> BinaryHTTPResponse {
+        let fields = try fields([
+            ("content-type", "application/json"), ("date", "Sat, 21 Nov 2026 14:00:00 GMT"), ("server", "shapes"),
+            ("cache-control", "no-store"), ("etag", "\"0123456789abcdef\""),
+        ])
+        return BinaryHTTPResponse(
+            head: HTTPResponse(status: .ok, headerFields: fields), body: Data(repeating: 0x61, count: body))
+    }
+
+    private static func fields(_ lines: [(String, String)]) throws -> HTTPFields {
+        var fields = HTTPFields()
+        for (name, value) in lines {
+            guard let name = HTTPField.Name(name) else { throw BenchmarkError("not a field name") }
+            fields.append(HTTPField(name: name, value: value))
+        }
+        return fields
+    }
+}

@@ -1,0 +1,137 @@
+import Crypto
+import Foundation
+import OHTTP
+
+/// (h) A client's part of one exchange, a request sealed and its response opened, beside the bare operations of swift-crypto in it.
+///
+/// The two take turns call by call, and a round's figure is the median of its calls: what else the machine does, and what the allocator
+/// does with large buffers, falls on both alike. The gateway's part between the two halves of a call is not counted.
+struct OHTTPBenchmark {
+    private static let sizes = [205, 1024, 16 * 1024, 256 * 1024, 1024 * 1024]
+    private static let names = ["OHTTP client", "bare HPKE, HKDF and AEAD"]
+
+    let options: Options
+
+    func run() async throws -> [Figure] {
+        let key = try GatewayKey(id: 1, suites: [.aes128GCM])
+        let keyring = try GatewayKeyring([key])
+        let bare = try BareExchange(publicKey: key.configuration.publicKey)
+        return try Self.sizes.flatMap { size in
+            let message = [UInt8](repeating: 0x61, count: size)
+            return try alternate(
+                scenario: "exchange, \(size) B each way",
+                [
+                    { stopwatch in
+                        let sealed = try stopwatch.measure { try Sealed(key.configuration, message) }
+                        let response = try answer(sealed.message, keyring, message)
+                        blackHole(try stopwatch.measure { try sealed.open(response) })
+                    },
+                    { stopwatch in
+                        let sealed = try stopwatch.measure { try bare.seal(message) }
+                        let response = try answer(bare.message(sealed), keyring, message)
+                        blackHole(try stopwatch.measure { try bare.open(response, sealed) })
+                    },
+                ])
+        }
+    }
+
+    /// What the gateway sends back.
+    private func answer(_ request: Data, _ keyring: GatewayKeyring, _ message: [UInt8]) throws -> [UInt8] {
+        let opened = try keyring.decapsulate(request)
+        return try opened.response.seal(message)
+    }
+
+    private func alternate(scenario: String, _ subjects: [(inout Stopwatch) throws -> Void]) throws -> [Figure] {
+        var rounds = [[Double]](repeating: [], count: subjects.count)
+        for round in 0...options.rounds {
+            var calls = [[Double]](repeating: [], count: subjects.count)
+            let end = ContinuousClock.now + .seconds(options.seconds)
+            repeat {
+                for (index, subject) in subjects.enumerated() {
+                    var stopwatch = Stopwatch()
+                    try subject(&stopwatch)
+                    calls[index].append(stopwatch.total / .nanoseconds(1))
+                }
+            } while ContinuousClock.now < end
+            // The first warms up.
+            guard round > 0 else { continue }
+            for index in subjects.indices { rounds[index].append(median(calls[index])) }
+        }
+        return subjects.indices.map { index in
+            let ratios = index == 0 ? [Self.names[1]: median(zip(rounds[1], rounds[0]).map { $0 / $1 })] : [:]
+            return Figure(
+                group: "ohttp", scenario: scenario, name: Self.names[index], value: median(rounds[index]), unit: .nanoseconds,
+                ratios: ratios, rounds: rounds[index])
+        }
+    }
+}
+
+/// Counts time only while what is measured runs: the gateway's part of an exchange is nobody's.
+private struct Stopwatch {
+    private(set) var total = Duration.zero
+
+    mutating func measure<Result>(_ work: () throws -> Result) rethrows -> Result {
+        let start = ContinuousClock.now
+        defer { total += ContinuousClock.now - start }
+        return try work()
+    }
+}
+
+/// A copyable box: a closure cannot hand a noncopyable value out to be used up later.
+private final class Sealed {
+    let message: Data
+    private var opener: ResponseOpener?
+
+    init(_ configuration: KeyConfiguration, _ request: [UInt8]) throws {
+        let sealed = try configuration.encapsulate(request)
+        message = sealed.message
+        opener = .some(sealed.response)
+    }
+
+    func open(_ response: [UInt8]) throws -> Data {
+        guard let opener = opener.take() else { throw BenchmarkError("opened twice") }
+        return try opener.open(response)
+    }
+}
+
+/// What RFC 9458 makes a client compute, with swift-crypto and nothing around it.
+private struct BareExchange {
+    private let key: Curve25519.KeyAgreement.PublicKey
+    private let suite = HPKE.Ciphersuite(kem: .Curve25519_HKDF_SHA256, kdf: .HKDF_SHA256, aead: .AES_GCM_128)
+    private let header: [UInt8] = [1, 0, 0x20, 0, 1, 0, 1]
+    private let info: Data
+    private let responseLabel = Data("message/bhttp response".utf8)
+
+    struct Request {
+        let encapsulatedKey: Data
+        let ciphertext: Data
+        let secret: SymmetricKey
+    }
+
+    init(publicKey: [UInt8]) throws {
+        key = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey)
+        info = Data("message/bhttp request".utf8) + [0] + header
+    }
+
+    func seal(_ message: [UInt8]) throws -> Request {
+        var sender = try HPKE.Sender(recipientKey: key, ciphersuite: suite, info: info)
+        let ciphertext = try sender.seal(message)
+        let secret = try sender.exportSecret(context: responseLabel, outputByteCount: 16)
+        return Request(encapsulatedKey: sender.encapsulatedKey, ciphertext: ciphertext, secret: secret)
+    }
+
+    /// The bytes that the gateway reads; not a part of what is measured.
+    func message(_ request: Request) -> Data {
+        Data(header) + request.encapsulatedKey + request.ciphertext
+    }
+
+    func open(_ response: [UInt8], _ request: Request) throws -> Data {
+        let prk = HKDF<SHA256>.extract(inputKeyMaterial: request.secret, salt: request.encapsulatedKey + response.prefix(16))
+        let key = HKDF<SHA256>.expand(pseudoRandomKey: prk, info: Data("key".utf8), outputByteCount: 16)
+        let nonce = HKDF<SHA256>.expand(pseudoRandomKey: prk, info: Data("nonce".utf8), outputByteCount: 12)
+        let box = try AES.GCM.SealedBox(
+            nonce: AES.GCM.Nonce(data: nonce.withUnsafeBytes { Data($0) }), ciphertext: response.dropFirst(16).dropLast(16),
+            tag: response.suffix(16))
+        return try AES.GCM.open(box, using: key)
+    }
+}
