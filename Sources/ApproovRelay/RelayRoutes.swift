@@ -18,13 +18,9 @@ struct RelayRoutes: Sendable {
 
     func router() -> Router<RelayRequestContext> {
         let router = Router(context: RelayRequestContext.self)
-        router.add(middleware: PlainErrors())
+        router.add(middleware: PlainErrors(methods: ["/": "POST", "/health": "GET"]))
         router.post("/", use: relay)
-        router.get("/health") { _, _ in
-            Response(
-                status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
-                body: ResponseBody(byteBuffer: ByteBuffer(string: #"{"status":"ok"}"#)))
-        }
+        router.get("/health") { _, _ in Response.healthy }
         return router
     }
 
@@ -39,16 +35,12 @@ struct RelayRoutes: Sendable {
         do throws(GatewayLink.Failure) {
             let answer = try await link.forward(message, length: length, body: body, over: transport)
             switch answer {
-            case .encapsulated(let response, let message): return stream(response, message, whileReading: body, from: context.remoteAddress)
+            case .encapsulated(let response, let message): return stream(response, message, whileReading: body, for: context)
             case .refusal(let status, let problem):
                 await body.takeBack()
                 metrics.wasForwarded()
-                return problem.isEmpty
-                    ? .problem(HTTPResponse.Status(code: status))
-                    : Response(
-                        status: HTTPResponse.Status(code: status),
-                        headers: [.contentType: "application/problem+json", .cacheControl: "no-store"],
-                        body: ResponseBody(byteBuffer: ByteBuffer(bytes: problem)))
+                let status = HTTPResponse.Status(code: status)
+                return problem.isEmpty ? .problem(status) : .problem(status, problem)
             }
         } catch {
             await body.takeBack()
@@ -57,15 +49,18 @@ struct RelayRoutes: Sendable {
     }
 
     private func stream(
-        _ response: TransportResponse, _ message: EncapsulatedMessage, whileReading body: BorrowedRequestBody, from client: SocketAddress?
+        _ response: TransportResponse, _ message: EncapsulatedMessage, whileReading body: BorrowedRequestBody,
+        for context: RelayRequestContext
     ) -> Response {
         let length = response.headerFields[.contentLength].flatMap { Int($0) }
         let content = ResponseBody(contentLength: length) { writer in
             var bytes = 0
+            var pace = WritePace(context.eventLoop)
             do {
                 for try await part in response.body {
                     bytes += part.count
                     try await writer.write(ByteBuffer(bytes: part))
+                    try await pace.wrote(part.count)
                 }
             } catch {
                 // The client sees an answer that is not whole: the connection, or the stream, is broken off.
@@ -77,7 +72,10 @@ struct RelayRoutes: Sendable {
             // All that a relay knows: who, and how much.
             logger.debug(
                 "forwarded a message",
-                metadata: ["client": "\(client?.ipAddress ?? "unknown")", "type": "\(message.requestType)", "responseBytes": "\(bytes)"])
+                metadata: [
+                    "client": "\(context.remoteAddress?.ipAddress ?? "unknown")", "type": "\(message.requestType)",
+                    "responseBytes": "\(bytes)",
+                ])
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: [.contentType: message.responseType, .cacheControl: "no-store"], body: content)
@@ -102,30 +100,5 @@ struct RelayRoutes: Sendable {
             logger.warning("the gateway gave no usable answer", metadata: ["error": "\(code?.description ?? "unexpectedStatus")"])
             return .problem(.badGateway)
         }
-    }
-}
-
-/// Says what is not there, and which method is, in the form of every other error.
-private struct PlainErrors<Context: RequestContext>: RouterMiddleware {
-    func handle(_ request: Request, context: Context, next: (Request, Context) async throws -> Response) async throws -> Response {
-        do {
-            return try await next(request, context)
-        } catch let error as HTTPError where error.status == .notFound {
-            let allowed: [String: String] = ["/": "POST", "/health": "GET"]
-            guard let method = allowed[request.uri.path] else { return .problem(.notFound) }
-            var response = Response.problem(.methodNotAllowed)
-            response.headers[.allow] = method
-            return response
-        }
-    }
-}
-
-extension Response {
-    /// An answer of the relay's own: problem details (RFC 9457 section 4.2.1) that say no more than the status does.
-    static func problem(_ status: HTTPResponse.Status) -> Response {
-        let text = #"{"status":\#(status.code),"title":"\#(status.reasonPhrase)"}"#
-        return Response(
-            status: status, headers: [.contentType: "application/problem+json", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 }

@@ -22,7 +22,8 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         var remaining: Int
     }
 
-    private let body: RequestBody
+    // Touched between begin() and end() alone, which let one reader in at a time.
+    private nonisolated(unsafe) var iterator: RequestBody.AsyncIterator
     private let state: Mutex<State>
 
     /// Lends a request's content out.
@@ -30,12 +31,29 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     ///   - body: the content, which nobody else reads
     ///   - limit: the most bytes it may have
     package init(_ body: RequestBody, limit: Int) {
-        self.body = body
+        iterator = body.makeAsyncIterator()
         state = Mutex(State(remaining: limit))
     }
 
-    /// Starts reading, which can be done once.
-    package func makeAsyncIterator() -> Iterator { Iterator(base: body.makeAsyncIterator(), loan: self) }
+    /// The next part, nil at the end.
+    ///
+    /// For one reader at a time, whichever task it is in.
+    /// - Throws: `TooLong`, `TakenBack`, or what happened to the connection
+    package func next() async throws -> [UInt8]? {
+        try begin()
+        let part: ByteBuffer?
+        do {
+            part = try await iterator.next()
+        } catch {
+            _ = end(read: 0)
+            throw error
+        }
+        guard end(read: part?.readableBytes ?? 0) else { throw TooLong() }
+        return part.map { Array($0.readableBytesView) }
+    }
+
+    /// Goes on reading; what one iterator has read, no other reads again.
+    package func makeAsyncIterator() -> Iterator { Iterator(body: self) }
 
     /// Waits until nobody reads, and lets nobody read from then on.
     ///
@@ -75,22 +93,8 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
 
     /// Reads the parts of a content that was lent out.
     package struct Iterator: AsyncIteratorProtocol {
-        var base: RequestBody.AsyncIterator
-        let loan: BorrowedRequestBody
+        let body: BorrowedRequestBody
 
-        /// The next part, nil at the end.
-        /// - Throws: `TooLong`, `TakenBack`, or what happened to the connection
-        package mutating func next() async throws -> [UInt8]? {
-            try loan.begin()
-            let part: ByteBuffer?
-            do {
-                part = try await base.next()
-            } catch {
-                _ = loan.end(read: 0)
-                throw error
-            }
-            guard loan.end(read: part?.readableBytes ?? 0) else { throw TooLong() }
-            return part.map { Array($0.readableBytesView) }
-        }
+        package mutating func next() async throws -> [UInt8]? { try await body.next() }
     }
 }
