@@ -101,8 +101,8 @@ let package = Package(
         .target(
             name: "ApproovServer",
             dependencies: [
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPListener", "HTTPTransport", asn1, crypto, cryptoExtras, grdb,
-                httpTypes, hummingbird, lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, x509,
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPListener", "HTTPTransport", "OHTTP", asn1, crypto, cryptoExtras,
+                grdb, httpTypes, hummingbird, lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, x509,
             ],
             swiftSettings: settings),
         // Without OHTTP, and without anything that depends on it: the relay cannot read what it forwards.
@@ -124,7 +124,7 @@ let package = Package(
             name: "ApproovCLI",
             dependencies: [
                 "Approov", "ApproovRelay", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
-                "HTTPTransport", argumentParser, crypto, httpTypes, hummingbird, lifecycle, logging, unixSignals,
+                "HTTPTransport", "OHTTP", argumentParser, crypto, httpTypes, hummingbird, lifecycle, logging, unixSignals,
             ],
             exclude: ["Resources/README.txt"],
             resources: [
@@ -174,8 +174,8 @@ let package = Package(
         .testTarget(
             name: "ApproovServerTests",
             dependencies: [
-                "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", crypto, grdb,
-                httpTypes, hummingbird, hummingbirdTesting, lifecycle, logging, nioCore, nioEmbedded, nioHTTP2, nioSSL,
+                "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto,
+                grdb, httpTypes, hummingbird, hummingbirdTesting, lifecycle, logging, nioCore, nioEmbedded, nioHTTP2, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -187,7 +187,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ApproovCLITests",
-            dependencies: ["ApproovCLI", "ApproovTesting", "CertificatePinning", crypto, httpTypes],
+            dependencies: ["ApproovCLI", "ApproovTesting", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes],
             swiftSettings: settings),
         // A process that tests kill while it writes.
         .executableTarget(

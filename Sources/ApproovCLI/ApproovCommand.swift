@@ -12,6 +12,7 @@ struct ApproovCommand: AsyncParsableCommand {
             Register an app:   approov registration -add EXECUTABLE
             Ship with an app:  approov sdk -getConfig approov-initial.config
             Make a call:       approov call https://HOST/path
+            Hide who calls:    approov gateway, approov relay, approov oblivious
 
             Exit codes: 0 done, 1 failed, 2 wrong usage. `call` adds 22 (the
             status is not 2xx) and 60 (certificate or pins refused), `pin -check`
@@ -20,5 +21,7 @@ struct ApproovCommand: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, ServeCommand.self, CallCommand.self, APICommand.self, SDKCommand.self, RegistrationCommand.self,
             TokenCommand.self, SecretCommand.self, KeysetCommand.self, PolicyCommand.self, PinCommand.self, RelayCommand.self,
+            GatewayCommand.self,
+            ObliviousCommand.self,
         ])
 }

@@ -11,7 +11,7 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
             case malformedKeyset, unknownKeyset, keysetExists, keysetInUse
             case configurationRefused, malformedSecret, malformedAccount
             case invalidConfiguration, insecureListener, demoKeysExposed, identityFailed, malformedARC
-            case tokenMissing
+            case tokenMissing, obliviousUnset, obliviousInUse, malformedOblivious, malformedOrigin, gatewayKeysUnusable
         }
 
         private let value: Value
@@ -69,6 +69,16 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
         public static let malformedARC = Code(.malformedARC)
         /// A handler asked for the verified token of a request that was not checked.
         public static let tokenMissing = Code(.tokenMissing)
+        /// A host is to be oblivious, and the account has no relay.
+        public static let obliviousUnset = Code(.obliviousUnset)
+        /// The relay cannot go while a host is oblivious.
+        public static let obliviousInUse = Code(.obliviousInUse)
+        /// A relay's URL or a gateway's key configurations cannot be used.
+        public static let malformedOblivious = Code(.malformedOblivious)
+        /// What a gateway is to forward to is not an origin.
+        public static let malformedOrigin = Code(.malformedOrigin)
+        /// A gateway's key file cannot be read or written, or does not hold its keys.
+        public static let gatewayKeysUnusable = Code(.gatewayKeysUnusable)
     }
 
     /// What kind of failure this is.

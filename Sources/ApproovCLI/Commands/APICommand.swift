@@ -17,6 +17,9 @@ struct APICommand: AsyncParsableCommand {
             approov api -list [--json]
             approov api -remove HOST
 
+            With -oblivious, requests to the host travel through the relay that
+            `approov oblivious` names.
+
             A host has two pins at least: its server's and that of a backup key.
             A pin is sha256/ and the base64 of the SHA-256 of a public key; see
             `approov pin -get`. Running authorities take a change up within a
@@ -94,6 +97,9 @@ struct APICommand: AsyncParsableCommand {
     @Flag(name: .dash("noApproovToken"), help: "With -add: pin the host, but give it no tokens.")
     var noApproovToken = false
 
+    @Flag(name: .dash("oblivious"), help: "With -add: requests to the host travel inside Oblivious HTTP; see approov oblivious.")
+    var oblivious = false
+
     @Flag(name: .dash("includeSubdomains"), help: "With -add: the settings hold for all subdomains too.")
     var includeSubdomains = false
 
@@ -106,8 +112,8 @@ struct APICommand: AsyncParsableCommand {
     func validate() throws {
         let actions = [add != nil, remove != nil, list, pins != nil, check != nil, managedTrustRoots].filter { $0 }.count
         guard actions == 1 else { throw ValidationError("Give one of -add, -remove, -list, -pins, -check and -managedTrustRoots.") }
-        if add == nil, keySetKID != nil || noApproovToken || includeSubdomains || trustRoots != nil {
-            throw ValidationError("-keySetKID, -noApproovToken, -includeSubdomains and -trustRoots go with -add.")
+        if add == nil, keySetKID != nil || noApproovToken || oblivious || includeSubdomains || trustRoots != nil {
+            throw ValidationError("-keySetKID, -noApproovToken, -oblivious, -includeSubdomains and -trustRoots go with -add.")
         }
         let changesPins = pins != nil || managedTrustRoots
         if add == nil, !changesPins, !pin.isEmpty || !pinFrom.isEmpty {
@@ -136,8 +142,9 @@ struct APICommand: AsyncParsableCommand {
         let store = try store.open()
         if let add {
             let settings = HostSettings(
-                pins: try givenPins(), enforce: enforce != .off, attested: !noApproovToken, includeSubdomains: includeSubdomains,
-                pinsExpireAt: expiry, trustRoots: try trustRoots.map { try Files.text(at: $0, what: "the roots") }, kid: keySetKID)
+                pins: try givenPins(), enforce: enforce != .off, attested: !noApproovToken, oblivious: oblivious,
+                includeSubdomains: includeSubdomains, pinsExpireAt: expiry,
+                trustRoots: try trustRoots.map { try Files.text(at: $0, what: "the roots") }, kid: keySetKID)
             try await store.addHost(add, settings: settings)
             try report("added", host: add, in: store)
         } else if let remove {
@@ -226,6 +233,7 @@ struct HostList {
         let pins: [String]
         let enforce: Bool
         let attested: Bool
+        let oblivious: Bool
         let includeSubdomains: Bool
         let pinsExpireAt: String?
         let kid: String?
@@ -243,12 +251,14 @@ struct HostList {
                 hosts.map {
                     Host(
                         host: $0.name, pins: $0.settings.pins, enforce: $0.settings.enforce, attested: $0.settings.attested,
-                        includeSubdomains: $0.settings.includeSubdomains, pinsExpireAt: Self.expiry(of: $0.settings), kid: $0.settings.kid)
+                        oblivious: $0.settings.oblivious, includeSubdomains: $0.settings.includeSubdomains,
+                        pinsExpireAt: Self.expiry(of: $0.settings), kid: $0.settings.kid)
                 })
         }
         for host in hosts {
             var remarks = [host.settings.attested ? "attested" : "pinned only"]
             if !host.settings.enforce { remarks.append("PINS NOT ENFORCED") }
+            if host.settings.oblivious { remarks.append("oblivious") }
             if host.settings.includeSubdomains { remarks.append("with subdomains") }
             if let expiry = Self.expiry(of: host.settings) { remarks.append("pins due \(expiry)") }
             if let kid = host.settings.kid { remarks.append("keyset \(kid)") }

@@ -42,13 +42,7 @@ struct AttestationDesk: Sendable {
         let appraiser = EvidenceAppraiser(
             registeredMeasurements: snapshot.registeredMeasurements, environmentPolicy: snapshot.environmentPolicy)
         let verdict = appraiser.appraise(evidence)
-        let issuedAt = now
-        let deviceID = verified.deviceID
-        let arc = try ARC(reasons: verdict.reasons, deviceID: deviceID.bytes, issuedAt: time.date).encoded(key: snapshot.arcKey)
-        let claims = TokenClaims(
-            exp: issuedAt + tokenLifetime, iat: issuedAt, ip: address, did: deviceID.base64, arc: arc, pay: evidence.payHash,
-            iss: snapshot.account, aud: host.name, ipk: Base64.encode(verified.installationKey.derRepresentation),
-            anno: verdict.annotations.isEmpty ? nil : verdict.annotations)
+        let claims = try claims(verified, verdict, host: host, isOblivious: entry.settings.oblivious, from: address, snapshot)
         let token = try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: verdict.isTrusted)
         let traceID = Base64URL.encode(SystemRandom.bytes(9))
         metrics.judged(verdict)
@@ -59,10 +53,34 @@ struct AttestationDesk: Sendable {
                 "reasons": "\(verdict.reasons.map(\.rawValue).sorted().joined(separator: ","))",
             ])
         return AttestationResult(
-            token: token, expiresIn: Int(tokenLifetime), arc: arc,
+            token: token, expiresIn: Int(tokenLifetime), arc: claims.arc ?? "",
             rejectionReasons: snapshot.reportsReasons && !verdict.isTrusted ? verdict.reasons.map(\.rawValue).sorted() : nil,
             traceID: traceID, configurations: snapshot.configurations(since: evidence.configVersion),
-            challenge: mint(snapshot).make(now: issuedAt, lifetime: tokenLifetime + ChallengeMint.freshLifetime))
+            challenge: mint(snapshot).make(now: now, lifetime: tokenLifetime + ChallengeMint.freshLifetime))
+    }
+
+    /// What the token says.
+    ///
+    /// For an oblivious host nothing in it tells one app from another: address, device and key would tell the API, and the gateway, who is
+    /// calling, which is what the relay keeps from them.
+    private func claims(
+        _ verified: VerifiedEvidence, _ verdict: EvidenceAppraiser.Verdict, host: CanonicalHost, isOblivious: Bool, from address: String?,
+        _ snapshot: StoreSnapshot
+    ) throws -> TokenClaims {
+        let issuedAt = now
+        let deviceID = verified.deviceID
+        let arc =
+            isOblivious
+            ? ARC(anonymous: verdict.reasons) : ARC(reasons: verdict.reasons, deviceID: deviceID.bytes, issuedAt: time.date)
+        var claims = TokenClaims(
+            exp: issuedAt + tokenLifetime, iat: issuedAt, arc: try arc.encoded(key: snapshot.arcKey), pay: verified.evidence.payHash,
+            iss: snapshot.account, aud: host.name, anno: verdict.annotations.isEmpty ? nil : verdict.annotations)
+        if !isOblivious {
+            claims.ip = address
+            claims.did = deviceID.base64
+            claims.ipk = Base64.encode(verified.installationKey.derRepresentation)
+        }
+        return claims
     }
 
     private var now: Int64 { Int64(time.date.timeIntervalSince1970) }

@@ -26,14 +26,17 @@ extension AuthorityStore {
     ///   - name: a host name, an address, or a pattern such as `*.example.com`
     ///   - settings: two pins or more; none when managed trust roots are set
     /// - Throws: `ServerError.malformedHost`, `.malformedPin`, `.pinsRequired` (enforced, no pins, no managed trust roots),
-    ///   `.unsupported` for an oblivious host, `.unknownKeyset`, `.configurationRefused` when clients would refuse the result
+    ///   `.obliviousUnset` for an oblivious host without a relay, `.unknownKeyset`, `.configurationRefused` when clients would refuse the result
     public func addHost(_ name: String, settings: HostSettings) async throws {
         let host = try AccountHost(name: name, settings: settings)
-        guard !settings.oblivious else {
-            throw ServerError(
-                code: .unsupported, message: "\(host.name) cannot be oblivious: this version has no Oblivious HTTP; leave the option away")
-        }
         try await change(issues: true) { database in
+            if settings.oblivious, try Self.obliviousSettings(in: database) == nil {
+                throw ServerError(
+                    code: .obliviousUnset,
+                    message:
+                        "\(host.name) cannot be oblivious without a relay; name it first: approov oblivious -set -relay URL -keyConfig FILE"
+                )
+            }
             if settings.pins.isEmpty, settings.enforce {
                 guard try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM managedTrustRoot)") == true else {
                     throw ServerError(

@@ -37,11 +37,18 @@ extension AuthorityStore {
             throw ServerError(code: .unknownHost, message: "the account does not protect that host; add it: approov api -add HOST")
         }
         let snapshot = snapshot
-        let deviceID = SystemRandom.bytes(16)
-        let arc = ARC(reasons: isValid ? [] : [.appNotRegistered], deviceID: deviceID, issuedAt: time.date)
-        let claims = try TokenClaims(
-            exp: now + Int64(lifetime), iat: now, ip: "127.0.0.1", did: Base64.encode(deviceID), arc: arc.encoded(key: snapshot.arcKey),
-            pay: data.map { Binding.payHash(of: $0) }, iss: snapshot.account, aud: CanonicalHost(host).name)
+        let reasons: Set<RejectionReason> = isValid ? [] : [.appNotRegistered]
+        var claims = try TokenClaims(
+            exp: now + Int64(lifetime), iat: now, pay: data.map { Binding.payHash(of: $0) }, iss: snapshot.account,
+            aud: CanonicalHost(host).name)
+        if entry.settings.oblivious {
+            claims.arc = try ARC(anonymous: reasons).encoded(key: snapshot.arcKey)
+        } else {
+            let deviceID = SystemRandom.bytes(16)
+            claims.ip = "127.0.0.1"
+            claims.did = Base64.encode(deviceID)
+            claims.arc = try ARC(reasons: reasons, deviceID: deviceID, issuedAt: time.date).encoded(key: snapshot.arcKey)
+        }
         return try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: isValid)
     }
 }

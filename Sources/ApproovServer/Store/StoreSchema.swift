@@ -48,6 +48,14 @@ enum StoreSchema {
                     );
                     """)
         }
+        migrator.registerMigration("2") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE oblivious (
+                        id INTEGER PRIMARY KEY CHECK (id = 1), relay TEXT NOT NULL, keyConfig TEXT NOT NULL, chunked INTEGER
+                    );
+                    """)
+        }
         return migrator
     }()
 }

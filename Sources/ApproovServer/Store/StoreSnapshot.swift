@@ -22,6 +22,7 @@ final class StoreSnapshot: Sendable {
     let hosts: [AccountHost]
     let hostMap: HostMap<AccountHost>
     let managedTrustRoots: [String]
+    let oblivious: ObliviousSettings?
     let registrations: [Registration]
     let registeredMeasurements: Set<String>
     let keysets: [Keyset]
@@ -46,6 +47,7 @@ final class StoreSnapshot: Sendable {
             hosts = try AccountHost.all(in: database)
             hostMap = try HostMap(hosts.map { ($0.pattern, $0) })
             managedTrustRoots = try String.fetchAll(database, sql: "SELECT pin FROM managedTrustRoot ORDER BY pin")
+            oblivious = try AuthorityStore.obliviousSettings(in: database)
             registrations = try Registration.all(in: database)
             keysets = try Keyset.all(in: database)
             configurations = try IssuedConfiguration.all(in: database)

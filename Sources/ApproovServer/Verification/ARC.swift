@@ -17,9 +17,9 @@ public import Foundation
 public struct ARC: Hashable, Sendable {
     /// Why evidence was not believed; empty when it was.
     public let reasons: Set<RejectionReason>
-    /// The first four bytes of the device ID, which an operator compares with a `did` claim.
+    /// The first four bytes of the device ID, which an operator compares with a `did` claim; zeros for an oblivious host.
     public let deviceHint: [UInt8]
-    /// When the code was made, to the second.
+    /// When the code was made, to the second; 1970 for an oblivious host.
     public let issuedAt: Date
 
     private static let version: UInt8 = 1
@@ -31,6 +31,11 @@ public struct ARC: Hashable, Sendable {
         self.reasons = reasons
         self.deviceHint = Array(deviceID.prefix(Self.hintSize))
         self.issuedAt = issuedAt
+    }
+
+    /// A code that says what was thought and of nobody: for tokens of oblivious hosts.
+    init(anonymous reasons: Set<RejectionReason>) {
+        self.init(reasons: reasons, deviceID: [], issuedAt: Date(timeIntervalSince1970: 0))
     }
 
     /// Reads a code.

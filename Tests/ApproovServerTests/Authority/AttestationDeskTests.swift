@@ -3,6 +3,7 @@ import ApproovTokens
 import Attestation
 import Crypto
 import Foundation
+import OHTTP
 import Testing
 
 @testable import ApproovServer
@@ -37,6 +38,34 @@ import Testing
         #expect(result.expiresIn == 300)
         #expect(result.rejectionReasons == nil)
         #expect(try account.store.decodeARC(result.arc).reasons.isEmpty)
+    }
+
+    @Test("a token for an oblivious host says what was thought, and of nobody", arguments: [true, false])
+    func oblivious(isTrusted: Bool) async throws {
+        let account = try await TestAccount()
+        let keys = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
+        try await account.store.setOblivious(ObliviousSettings(relay: "https://relay.example.com/", keyConfig: Base64.encode(keys)))
+        try await account.store.addHost(TestAccount.host, settings: HostSettings(pins: TestAccount.pins, oblivious: true))
+        let pay = Binding.payHash(of: "Bearer x")
+        let result = try await account.attest(
+            account.evidence {
+                $0.payHash = pay
+                if !isTrusted { $0.environment = ["debugger"] }
+            })
+        let claims = try unverifiedParts(of: result.token).claims
+        let now = Int64(account.clock.date.timeIntervalSince1970)
+        let reasons: Set<RejectionReason> = isTrusted ? [] : [.debugger]
+        let expected = TokenClaims(
+            exp: now + 300, iat: now, arc: result.arc, pay: pay, iss: account.store.account, aud: TestAccount.host, anno: claims.anno)
+        #expect(claims == expected)
+        let arc = try account.store.decodeARC(result.arc)
+        #expect(arc.reasons == reasons)
+        #expect(arc.deviceHint == [0, 0, 0, 0])
+        #expect(arc.issuedAt.timeIntervalSince1970 == 0)
+        let example = try unverifiedParts(of: account.store.exampleToken(forHost: TestAccount.host, isValid: isTrusted)).claims
+        #expect(example.did == nil)
+        #expect(example.ip == nil)
+        #expect(try account.store.decodeARC(example.arc ?? "").deviceHint == [0, 0, 0, 0])
     }
 
     @Test("evidence without payHash gets a token without pay")

@@ -83,12 +83,9 @@ import Testing
         await refuses(.malformedPin) { try await store.setManagedTrustRoots([pin]) }
     }
 
-    @Test("an oblivious host and one with an unknown keyset are refused, and say what to do")
-    func unsupported() async throws {
+    @Test("a host with an unknown keyset is refused, and says what to do")
+    func unknownKeyset() async throws {
         let store = try await TestAccount().store
-        await refuses(.unsupported) {
-            try await store.addHost("a.example.com", settings: HostSettings(pins: TestAccount.pins, oblivious: true))
-        }
         await refuses(.unknownKeyset) {
             try await store.addHost("a.example.com", settings: HostSettings(pins: TestAccount.pins, kid: "none"))
         }

@@ -1,0 +1,178 @@
+import ApproovServer
+import ArgumentParser
+import Attestation
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import OHTTP
+
+/// `approov oblivious`: the relay and the gateway's keys of oblivious hosts.
+struct ObliviousCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "oblivious",
+        abstract: "Name the relay and the gateway's keys for hosts that are reached through Oblivious HTTP.",
+        discussion: """
+            approov oblivious -set -relay https://relay.example.com/ -keyConfig https://gateway.example.com/ohttp-keys
+            approov oblivious -show [--json]
+            approov oblivious -remove
+
+            Then: approov api -add HOST -oblivious …
+            Apps get relay and keys with the signed configuration and use no
+            others. After the gateway's keys were rotated, -set them again: it
+            accepts the old ones for as long as `approov gateway` says.
+            Who chooses the keys can read the requests: fetch them from a
+            gateway that you trust.
+            """)
+
+    /// Whether messages travel in chunks.
+    enum Chunking: String, ExpressibleByArgument, CaseIterable {
+        case on, off, auto
+
+        var setting: Bool? {
+            switch self {
+            case .on: true
+            case .off: false
+            case .auto: nil
+            }
+        }
+
+        init(_ setting: Bool?) {
+            switch setting {
+            case true?: self = .on
+            case false?: self = .off
+            case nil: self = .auto
+            }
+        }
+    }
+
+    @Flag(name: .dash("set"), help: "Set relay and keys.")
+    var set = false
+
+    @Flag(name: .dash("show"), help: "Show what is set.")
+    var show = false
+
+    @Flag(name: .dash("remove"), help: "Remove relay and keys; no host may be oblivious then.")
+    var remove = false
+
+    @Option(name: .dash("relay"), help: ArgumentHelp("With -set: the relay's https URL.", valueName: "url"))
+    var relay: String?
+
+    @Option(
+        name: .dash("keyConfig"),
+        help: ArgumentHelp("With -set: the gateway's application/ohttp-keys, a file or an https URL.", valueName: "file|url"))
+    var keyConfig: String?
+
+    @Option(
+        name: .dash("chunked"),
+        help: "With -set: whether messages travel in chunks. off: for gateways that know RFC 9458 alone; auto: where a request needs it.")
+    var chunked: Chunking?
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard [set, show, remove].filter({ $0 }).count == 1 else { throw ValidationError("Give one of -set, -show and -remove.") }
+        if set {
+            guard relay != nil, keyConfig != nil else { throw ValidationError("-set needs -relay and -keyConfig.") }
+        } else if relay != nil || keyConfig != nil || chunked != nil {
+            throw ValidationError("-relay, -keyConfig and -chunked go with -set.")
+        }
+        if let relay, (try? TransportURL(relay))?.isSecure != true { throw ValidationError("-relay must be an https URL.") }
+    }
+
+    func run() async throws {
+        if set, let relay, let keyConfig {
+            let keys = try await KeyConfigurationSource(keyConfig).read()
+            let store = try store.open()
+            try await store.setOblivious(
+                ObliviousSettings(relay: relay, keyConfig: Base64.encode(keys), chunked: (chunked ?? .auto).setting))
+            try report("set", in: store)
+            let host = try TransportURL(relay).host.name
+            if try store.host(for: host) == nil {
+                Console.note("approov: \(host) has no pins; to pin the relay: approov api -add \(host) -noApproovToken -pin …")
+            }
+        } else if remove {
+            let store = try store.open()
+            try await store.removeOblivious()
+            try report("removed", in: store)
+        } else {
+            try showSettings(of: store.open())
+        }
+    }
+
+    private struct Change: Encodable {
+        let change: String
+        let configurationVersion: Int64
+    }
+
+    private func report(_ change: String, in store: AuthorityStore) throws {
+        if output.json {
+            try Console.json(Change(change: change, configurationVersion: store.configurationVersion))
+        } else {
+            Console.line("\(change); the configuration is now version \(store.configurationVersion)")
+        }
+    }
+
+    private struct Settings: Encodable {
+        struct Key: Encodable {
+            let id: UInt8
+            let kem: String
+        }
+
+        let relay: String
+        let chunked: String
+        let keyConfig: String
+        let keys: [Key]
+    }
+
+    private func showSettings(of store: AuthorityStore) throws {
+        guard let settings = store.obliviousSettings else {
+            throw CommandFailure("no relay is set; set one with: approov oblivious -set -relay URL -keyConfig FILE|URL")
+        }
+        let list = try KeyConfigurationList(decoding: Base64.decode(settings.keyConfig) ?? [])
+        let keys = list.configurations.map { Settings.Key(id: $0.id, kem: "\($0.kem)") }
+        let chunked = Chunking(settings.chunked).rawValue
+        if output.json {
+            try Console.json(Settings(relay: settings.relay, chunked: chunked, keyConfig: settings.keyConfig, keys: keys))
+        } else {
+            Console.line("relay      \(settings.relay)")
+            Console.line("chunked    \(chunked)")
+            for key in keys { Console.line("key \(key.id)  \(key.kem)") }
+        }
+    }
+}
+
+/// Where a gateway's key configurations come from: a file, or a URL that answers `application/ohttp-keys`.
+struct KeyConfigurationSource {
+    private let source: String
+
+    init(_ source: String) { self.source = source }
+
+    /// Fetches or reads them.
+    /// - Throws: `CommandFailure` that names the source
+    func read() async throws -> [UInt8] {
+        guard source.contains("://") else {
+            return try Files.bytes(at: source, limit: KeyConfigurationList.maximumSize, what: "the key configurations")
+        }
+        let url: TransportURL
+        do {
+            url = try TransportURL(source)
+        } catch {
+            throw CommandFailure("\(source) is not a URL of key configurations: \(error)")
+        }
+        guard url.isSecure || url.host.isLoopback else {
+            throw CommandFailure(
+                "\(source): plain http is for this machine alone; whoever changes the keys on their way reads the requests")
+        }
+        let transport = try CurlTransport()
+        defer { transport.shutdown() }
+        var options = TransferOptions()
+        options.totalTimeout = .seconds(30)
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors.system())
+        let response = try await transport.send(
+            TransportRequest(url: url, headerFields: [.accept: OHTTPMediaType.keys], policy: policy, options: options))
+        guard response.status == 200 else { throw CommandFailure("\(source) answered with status \(response.status), not with keys") }
+        return try await response.body.collect(upTo: KeyConfigurationList.maximumSize)
+    }
+}

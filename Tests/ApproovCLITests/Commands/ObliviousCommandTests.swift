@@ -1,0 +1,99 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPTypes
+import OHTTP
+import Testing
+
+@Suite("approov oblivious", .timeLimit(.minutes(1)))
+struct ObliviousCommandTests {
+    private let folder: TemporaryFolder
+    private let data: String
+    private let pins: [String]
+    private let relay = "https://relay.example.com/"
+
+    init() throws {
+        folder = try TemporaryFolder()
+        data = folder.path("data")
+        pins = [try TestKey().pin.description, try TestKey().pin.description]
+    }
+
+    private func approov(_ arguments: String...) async throws -> Approov.Run {
+        try await Approov.run(arguments + ["--data", data])
+    }
+
+    private func keyFile(_ bytes: [UInt8]) throws -> String {
+        let url = folder.url.appending(path: "keys")
+        try Data(bytes).write(to: url)
+        return url.path(percentEncoded: false)
+    }
+
+    private func keys() throws -> [UInt8] { try GatewayKeyring([GatewayKey(id: 3)]).configurations.encoded() }
+
+    @Test("relay and keys are set from a file, shown, used by a host, and removed when no host needs them")
+    func life() async throws {
+        let file = try keyFile(try keys())
+        let early = try await approov("api", "-add", "a.example.com", "-oblivious", "-pin", pins[0], "-pin", pins[1])
+        #expect(early.exitCode == 1)
+        #expect(early.errors.contains("approov oblivious -set"))
+        #expect(try await approov("oblivious", "-show").exitCode == 1)
+
+        let set = try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", file, "-chunked", "off")
+        #expect(set.exitCode == 0)
+        #expect(set.errors.contains("approov api -add relay.example.com"))
+        let keyText = try Data(contentsOf: URL(filePath: file)).base64EncodedString()
+        let shown = try #require(try await approov("oblivious", "-show", "--json").json() as? [String: Any])
+        #expect(shown["relay"] as? String == relay)
+        #expect(shown["chunked"] as? String == "off")
+        #expect(shown["keyConfig"] as? String == keyText)
+        #expect(try await approov("oblivious", "-show").output.contains("x25519"))
+
+        #expect(try await approov("api", "-add", "a.example.com", "-oblivious", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
+        #expect(try await approov("api", "-list").output.contains("oblivious"))
+        let hosts = try #require(try await approov("api", "-list", "--json").json() as? [[String: Any]])
+        #expect(hosts.first?["oblivious"] as? Bool == true)
+        let refused = try await approov("oblivious", "-remove")
+        #expect(refused.exitCode == 1)
+        #expect(refused.errors.contains("a.example.com"))
+        #expect(try await approov("api", "-remove", "a.example.com").exitCode == 0)
+        #expect(try await approov("oblivious", "-remove").exitCode == 0)
+    }
+
+    @Test("keys are fetched from a gateway on this machine")
+    func fetched() async throws {
+        let keys = try keys()
+        let server = try await TestHTTPServer.start(certificate: nil) { request in
+            request.path == "/ohttp-keys"
+                ? TestResponse(headerFields: [.contentType: "application/ohttp-keys"], body: keys) : TestResponse(.notFound)
+        }
+        #expect(try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", "\(server.url)/ohttp-keys").exitCode == 0)
+        let missing = try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", "\(server.url)/other")
+        #expect(missing.exitCode == 1)
+        #expect(missing.errors.contains("404"))
+        await server.stop()
+    }
+
+    @Test("keys that are none, or could be changed on their way, are refused")
+    func refusals() async throws {
+        let file = try keyFile(Array(try keys().dropLast()))
+        let broken = try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", file)
+        #expect(broken.exitCode == 1)
+        #expect(broken.errors.contains("malformedOblivious"))
+        let plain = try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", "http://gateway.example.com/ohttp-keys")
+        #expect(plain.exitCode == 1)
+        #expect(plain.errors.contains("plain http"))
+        #expect(try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", folder.path("none")).exitCode == 1)
+        #expect(try await approov("oblivious", "-show").exitCode == 1)
+    }
+
+    @Test(
+        "wrong usage exits with 2",
+        arguments: [
+            ["-set"], ["-set", "-relay", "https://r.example"], ["-show", "-relay", "https://r.example"], [], ["-set", "-remove"],
+            ["-set", "-relay", "http://r.example", "-keyConfig", "f"],
+            ["-set", "-relay", "https://r.example", "-keyConfig", "f", "-chunked", "maybe"],
+        ])
+    func usage(arguments: [String]) async throws {
+        #expect(try await Approov.run(["oblivious"] + arguments + ["--data", data]).exitCode == 2)
+    }
+}
