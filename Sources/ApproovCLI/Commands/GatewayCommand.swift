@@ -1,0 +1,160 @@
+import ApproovServer
+import ArgumentParser
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import Logging
+import OHTTP
+import ServiceLifecycle
+import UnixSignals
+
+/// `approov gateway`: sees what is asked, not who asks.
+struct GatewayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "gateway",
+        abstract: "Run an Oblivious HTTP gateway: it sees what is asked, not who asks.",
+        discussion: """
+            approov gateway --listen 0.0.0.0:8445 --tls-cert gw.pem --tls-key gw.key \\
+                --keys /var/lib/approov/gateway.keys --allow https://api.example.com
+            approov gateway --keys /var/lib/approov/gateway.keys --rotate
+
+            Opens encapsulated requests (POST /gateway) and forwards them to the
+            origins that are allowed, and to nothing else; redirects are not
+            followed. GET /ohttp-keys is what clients seal with, GET /health
+            answers 200. Prints its URL on standard output when it is ready.
+            SIGTERM and SIGINT let open requests end first.
+
+            The key file (mode 0600) is made when there is none. --rotate makes a
+            new key in it, which a running gateway takes up within a second; the
+            old one is accepted for --overlap days more and then removed. Within
+            that time give apps the new one: approov oblivious -set. Rotate once
+            a month or so: a key that is gone opens nothing that was recorded.
+
+            A request is served once: its encapsulated key is remembered, for as
+            long as its Date field is accepted (--replay-window), or for the life
+            of its key when it has none. After a restart the gateway knows nothing
+            of requests without a Date; --require-date refuses them. Run one
+            process: two do not know of each other's requests.
+            """)
+
+    /// A key encapsulation mechanism, as the command line spells it.
+    enum Mechanism: String, ExpressibleByArgument, CaseIterable {
+        case x25519
+        case p256
+        case xWing = "x-wing"
+
+        var kem: KeyConfiguration.KEM {
+            switch self {
+            case .x25519: .x25519
+            case .p256: .p256
+            case .xWing: .xWing
+            }
+        }
+    }
+
+    @Option(name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"))
+    var listen: ListenAddress?
+
+    @Option(name: .long, help: ArgumentHelp("The file with the gateway's keys.", valueName: "file"))
+    var keys: String
+
+    @Option(
+        name: .long, parsing: .upToNextOption,
+        help: ArgumentHelp("An origin that requests may be for: https://HOST[:PORT]; http on loopback. Repeatable.", valueName: "origin"))
+    var allow: [String] = []
+
+    @Option(
+        name: .customLong("cacert"),
+        help: ArgumentHelp("The roots to trust for the origins, PEM. Default: the system's.", valueName: "file"))
+    var caCert: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("A pin of an origin's. Repeatable. Default: its certificate's path decides.", valueName: "host=sha256/…"))
+    var pin: [String] = []
+
+    @OptionGroup var tls: ServerTLSOptions
+
+    @Option(name: .long, help: ArgumentHelp("The largest message that is not in chunks; held in memory.", valueName: "bytes"))
+    var maxMessage = 1 << 20
+
+    @Option(name: .long, help: ArgumentHelp("How far a request's Date may be off.", valueName: "seconds"))
+    var replayWindow = 60
+
+    @Flag(name: .long, help: "Refuse requests without a Date.")
+    var requireDate = false
+
+    @Flag(name: .long, help: "Make a new key, and end.")
+    var rotate = false
+
+    @Option(name: .long, help: "The mechanism of a key that is made. x-wing: for traffic that must outlive a quantum computer.")
+    var kem: Mechanism = .x25519
+
+    @Option(name: .long, help: ArgumentHelp("With --rotate: how long the old key is accepted; 0 ends it at once.", valueName: "days"))
+    var overlap: Double?
+
+    func validate() throws {
+        guard !rotate else {
+            guard listen == nil, allow.isEmpty, pin.isEmpty, tls.tlsCert == nil, tls.tlsKey == nil, caCert == nil else {
+                throw ValidationError("--rotate goes with --keys, --kem and --overlap alone: it does not serve.")
+            }
+            guard (0...366).contains(overlap ?? 0) else { throw ValidationError("--overlap must be 0 to 366 days.") }
+            return
+        }
+        guard overlap == nil else { throw ValidationError("--overlap goes with --rotate.") }
+        guard let listen else { throw ValidationError("--listen says where to serve; or make a new key with --rotate.") }
+        guard !allow.isEmpty else { throw ValidationError("--allow names the origins that requests may be for, one at least.") }
+        try tls.check(listen)
+        guard (1_024...(1 << 30)).contains(maxMessage) else { throw ValidationError("--max-message must be 1024 to 1073741824 bytes.") }
+        guard (1...86_400).contains(replayWindow) else { throw ValidationError("--replay-window must be 1 to 86400 seconds.") }
+        for origin in allow {
+            guard let url = try? TransportURL(origin), url.target == "/", url.isSecure || url.host.isLoopback else {
+                throw ValidationError("--allow \(origin) is not an origin: write https://HOST[:PORT], or http on this machine.")
+            }
+        }
+        _ = try pins()
+    }
+
+    func run() async throws {
+        guard let listen, !rotate else { return try rotateKeys() }
+        let logger = Logger(label: "approov.gateway")
+        var replay = GatewayConfiguration.Replay()
+        replay.window = .seconds(replayWindow)
+        replay.requiresDate = requireDate
+        var limits = GatewayConfiguration.Limits()
+        limits.messageBytes = maxMessage
+        let file = GatewayKeyFile(URL(filePath: keys))
+        if !FileManager.default.fileExists(atPath: keys) {
+            _ = try file.load(makingKeyFor: kem.kem)
+            Console.note("approov: made \(keys), whose key opens every request: keep it to this machine")
+        }
+        let gateway = try Gateway(
+            keys: file,
+            configuration: GatewayConfiguration(
+                host: listen.host, port: listen.port, allowedOrigins: allow, pins: try pins(),
+                trustRootsPEM: try caCert.map { try Files.text(at: $0, what: "the roots") },
+                tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, replay: replay,
+                limits: limits),
+            logger: logger, onReady: { Console.line($0.absoluteString) })
+        try await ServiceGroup(services: [gateway], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
+    }
+
+    private func rotateKeys() throws {
+        let days = overlap ?? 30
+        let now = try GatewayKeyFile(URL(filePath: keys)).rotate(kem: kem.kem, overlap: .seconds(Int(days * 86_400)))
+        for entry in now.entries {
+            let end = entry.endsAt.map { "accepted until \($0.formatted(.iso8601))" } ?? "in use"
+            Console.line("key \(entry.key.configuration.id)  \(entry.key.configuration.kem)  \(end)")
+        }
+    }
+
+    private func pins() throws -> [String: [String]] {
+        try pin.reduce(into: [:]) { pins, text in
+            // A pin's base64 may end in "=", a host has none.
+            guard let equals = text.firstIndex(of: "="), let host = try? CanonicalHost(String(text[..<equals])),
+                let pin = try? Pin(String(text[text.index(after: equals)...]))
+            else { throw ValidationError("--pin must be HOST=sha256/ and the base64 of 32 bytes.") }
+            pins[host.name, default: []].append(pin.description)
+        }
+    }
+}

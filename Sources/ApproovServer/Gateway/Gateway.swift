@@ -1,0 +1,104 @@
+public import Attestation
+public import Foundation
+internal import HTTPListener
+public import HTTPTransport
+public import Logging
+internal import NIOSSL
+public import ServiceLifecycle
+
+/// An Oblivious HTTP gateway (RFC 9458): opens encapsulated requests, forwards them to the origins that its operator allows, and seals the
+/// responses.
+///
+/// It sees what is asked and not who asks: that is the relay's to know, which somebody else must run.
+///
+///     let gateway = try Gateway(
+///         keys: GatewayKeyFile(URL(filePath: "gateway.keys")),
+///         configuration: GatewayConfiguration(port: 8445, allowedOrigins: ["https://api.example.com"]))
+///     try await ServiceGroup(services: [gateway], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+///
+/// `POST /gateway` takes `message/ohttp-req` and `message/ohttp-chunked-req`, `GET /ohttp-keys` is what clients seal with, and
+/// `GET /health` answers 200. The logger gets no address, path, header field or content.
+public struct Gateway: Service {
+    private let configuration: GatewayConfiguration
+    private let address: ListenerAddress
+    private let keys: KeyWatch
+    private let leg: OriginLeg
+    private let logger: Logger
+    private let onReady: @Sendable (URL) async -> Void
+
+    /// Makes a gateway; it listens when it is run.
+    /// - Parameters:
+    ///   - keys: the file with its keys, which is made when there is none
+    ///   - configuration: where to listen, and what may be reached
+    ///   - transport: what carries requests to the origins; nil for libcurl
+    ///   - time: the clock
+    ///   - logger: gets failures of targets and keys
+    ///   - onReady: is told the gateway's URL when it listens
+    /// - Throws: `ServerError` for keys or a configuration that cannot be served; `TransportError` when libcurl cannot be used
+    public init(
+        keys: GatewayKeyFile, configuration: GatewayConfiguration, transport: (any HTTPTransport)? = nil,
+        time: any TimeSource = SystemTimeSource(), logger: Logger = Logger(label: "approov.gateway"),
+        onReady: @escaping @Sendable (URL) async -> Void = { _ in }
+    ) throws {
+        let replay = configuration.replay
+        guard (0...65_535).contains(configuration.port), configuration.limits.areUsable, replay.window >= .seconds(1),
+            replay.window <= .seconds(86_400), replay.rememberedDated > 0, replay.rememberedUndated > 0
+        else {
+            throw ServerError(
+                code: .invalidConfiguration,
+                message: "the port must be 0 to 65535, the replay window 1 second to a day, and every limit above zero")
+        }
+        self.configuration = configuration
+        address = try Self.address(configuration)
+        let targets = try TargetRules(configuration)
+        self.keys = try KeyWatch(file: keys, time: time, logger: logger)
+        var bounds = CurlTransportConfiguration()
+        bounds.maximumRequests = configuration.limits.requests
+        // With HTTP/1.1 each request that waits for a slow answer holds a connection.
+        bounds.maximumConnectionsPerHost = 256
+        leg = OriginLeg(
+            targets: targets, window: ReplayWindow(replay, startedAt: time.date, uptime: time.uptime),
+            transport: try transport ?? CurlTransport(configuration: bounds), limits: configuration.limits, time: time,
+            metrics: GatewayMetrics(), logger: logger)
+        self.logger = logger
+        self.onReady = onReady
+    }
+
+    /// Serves until the task is cancelled or a graceful shutdown is asked for.
+    /// - Throws: `ServerError.invalidConfiguration` when it cannot listen where it should
+    public func run() async throws {
+        let limits = configuration.limits
+        let routes = GatewayRoutes(keys: keys, leg: leg, load: GatewayLoad(limit: limits.requests))
+        let listener = HTTPListener(
+            address: address,
+            limits: ListenerLimits(
+                headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
+                requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout), drain: limits.drain))
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await keys.run { leg.window.forget(keysOtherThan: $0) } }
+            do {
+                try await listener.run(router: routes.router(), logger: logger) { port in
+                    if let url = URL(string: address.url(port: port)) { await onReady(url) }
+                }
+            } catch let error as HTTPListener.CannotListen {
+                throw ServerError(code: .invalidConfiguration, message: error.message, cause: error.cause)
+            }
+            group.cancelAll()
+        }
+    }
+
+    private static func address(_ configuration: GatewayConfiguration) throws -> ListenerAddress {
+        var tls: TLSConfiguration?
+        switch configuration.tls {
+        case .none:
+            guard ListenerAddress.isLoopback(configuration.host) else { throw ServerError.insecureListener(configuration.host) }
+        case .certificate(let certificatePEM, let keyPEM):
+            do {
+                tls = try ListenerAddress.tls(certificatePEM: certificatePEM, keyPEM: keyPEM)
+            } catch {
+                throw ServerError.unreadableIdentity(error)
+            }
+        }
+        return ListenerAddress(host: configuration.host, port: configuration.port, tls: tls)
+    }
+}

@@ -1,0 +1,31 @@
+internal import Metrics
+
+/// What a gateway counts (swift-metrics); no label tells clients or targets apart.
+struct GatewayMetrics: Sendable {
+    /// What became of a request.
+    enum Outcome: String, CaseIterable {
+        /// Its target answered, and the answer went back.
+        case answered
+        /// It could not be opened.
+        case unopened
+        /// It was here before.
+        case replayed
+        /// Its date was missing or too far off.
+        case date
+        /// Its target is not one of those that are allowed.
+        case forbidden
+        /// It was no valid request once opened.
+        case malformed
+        /// Its target gave no usable answer, or the gateway had no room.
+        case failed
+    }
+
+    private let counters = Dictionary(
+        uniqueKeysWithValues: Outcome.allCases.map {
+            ($0, Counter(label: "approov_gateway_requests", dimensions: [("outcome", $0.rawValue)]))
+        })
+
+    func count(_ outcome: Outcome) {
+        counters[outcome]?.increment()
+    }
+}

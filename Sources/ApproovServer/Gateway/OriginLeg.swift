@@ -1,0 +1,110 @@
+internal import Attestation
+internal import Foundation
+internal import HTTPTransport
+internal import HTTPTypes
+internal import Logging
+internal import OHTTP
+
+/// The way from a gateway to the origins: judges an opened request and forwards it.
+struct OriginLeg: Sendable {
+    /// The request is one that was here before.
+    struct Replayed: Error {}
+
+    /// A request's content, for the transport.
+    typealias Content = RequestBody
+
+    let targets: TargetRules
+    let window: ReplayWindow
+    let transport: any HTTPTransport
+    let limits: GatewayConfiguration.Limits
+    let time: any TimeSource
+    let metrics: GatewayMetrics
+    let logger: Logger
+
+    /// Judges a request, and remembers it when it is to be forwarded.
+    /// - Parameters:
+    ///   - head: the request
+    ///   - encapsulatedKey: its `enc`
+    ///   - keyID: the key that it was sealed to
+    /// - Returns: where it goes
+    /// - Throws: `Replayed`, or the `InnerProblem` to answer
+    func admit(_ head: HTTPRequest, encapsulatedKey: [UInt8], keyID: UInt8) throws -> TransportURL {
+        let dates = head.headerFields[values: .date]
+        let date = dates.count == 1 ? HTTPDate.parse(dates[0]) : nil
+        if date == nil, !dates.isEmpty {
+            metrics.count(.date)
+            throw InnerProblem.date
+        }
+        switch window.judge(encapsulatedKey: encapsulatedKey, keyID: keyID, date: date, now: time.date, uptime: time.uptime) {
+        case .fresh: break
+        case .replayed: throw Replayed()
+        case .dateNeeded:
+            metrics.count(.date)
+            throw InnerProblem.date
+        case .full:
+            metrics.count(.failed)
+            logger.warning("the replay window is full; make it larger or shorter")
+            throw InnerProblem.busy
+        }
+        guard let target = targets.target(of: head) else {
+            metrics.count(.forbidden)
+            throw InnerProblem.forbidden
+        }
+        return target
+    }
+
+    /// Forwards a request to its origin.
+    /// - Parameters:
+    ///   - head: the request
+    ///   - target: where it goes
+    ///   - body: its content
+    ///   - isChunked: whether the response is encapsulated as it comes
+    /// - Returns: the response, its content to be read
+    /// - Throws: the `InnerProblem` to answer
+    func send(_ head: HTTPRequest, to target: TransportURL, body: Content, isChunked: Bool) async throws -> TransportResponse {
+        var options = TransferOptions()
+        options.connectTimeout = limits.connectTimeout
+        options.idleTimeout = limits.originIdleTimeout
+        options.totalTimeout = isChunked ? limits.chunkedRequestTimeout : limits.requestTimeout
+        options.maximumHeaderBytes = limits.fieldSectionBytes
+        options.maximumBodyBytes = isChunked ? limits.chunkedMessageBytes : limits.messageBytes
+        options.decompresses = false
+        do {
+            let response = try await transport.send(
+                TransportRequest(
+                    url: target, method: head.method, headerFields: ForwardedFields.toOrigin(head.headerFields), body: body,
+                    policy: targets.policy, options: options))
+            guard (200...599).contains(response.status) else { throw InnerProblem.badGateway }
+            return response
+        } catch {
+            throw failed(error, target)
+        }
+    }
+
+    /// Counts and logs what went wrong on the way to an origin, without a word of the request.
+    func failed(_ error: any Error, _ target: TransportURL) -> InnerProblem {
+        let problem = InnerProblem(error)
+        guard problem.status >= 500 else {
+            metrics.count(.malformed)
+            return problem
+        }
+        metrics.count(.failed)
+        let code = (error as? TransportError)?.code.description ?? "unexpectedStatus"
+        logger.warning("the target gave no usable answer", metadata: ["origin": "\(target.origin)", "error": "\(code)"])
+        return problem
+    }
+
+    /// The head of a response as a client gets it.
+    func head(of response: TransportResponse) -> HTTPResponse {
+        HTTPResponse(status: .init(code: response.status), headerFields: ForwardedFields.toClient(response.headerFields))
+    }
+
+    /// The gateway's time.
+    var now: Date { time.date }
+
+    /// Counts and logs that a response could not be sealed, which is a defect.
+    func sealingFailed(_ error: any Error) {
+        metrics.count(.failed)
+        logger.error("a response could not be sealed", metadata: ["error": "\(type(of: error))"])
+    }
+}

@@ -1,0 +1,151 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import OHTTP
+import Testing
+
+@Suite("approov gateway", .timeLimit(.minutes(5)), .serialized)
+struct GatewayCommandTests {
+    private let folder: TemporaryFolder
+    private let keys: String
+    private let transport: CurlTransport
+
+    init() throws {
+        folder = try TemporaryFolder()
+        keys = folder.path("gateway.keys")
+        transport = try CurlTransport()
+    }
+
+    /// Runs a gateway and a relay before it, and a client of theirs.
+    private func system(
+        allow: [String], _ body: (_ client: ObliviousClient, _ gateway: ServerProcess, _ relay: ServerProcess) async throws -> Void
+    ) async throws {
+        let code = try await ServerProcess.run(
+            ["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow"] + allow, environment: ["LOG_LEVEL": "trace"]
+        ) { (gateway) async throws in
+            let code = try await ServerProcess.run(["relay", "--listen", "127.0.0.1:0", "--gateway", gateway.url]) { (relay) async throws in
+                let key = try await ObliviousClient.key(of: gateway.url, over: transport)
+                try await body(ObliviousClient(relay: relay.url, key: key, transport: transport), gateway, relay)
+            }
+            #expect(code == 0)
+        }
+        #expect(code == 0)
+    }
+
+    @Test("it makes its key file for its owner alone, says its URL, serves through a relay, and ends on SIGTERM with 0")
+    func serves() async throws {
+        let root = try TestPKI.root()
+        let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: root)
+        let target = try await TestHTTPServer.start(certificate: leaf) { request in
+            TestResponse(text: "\(request.method) \(request.target) \(String(decoding: try await request.body.collect(), as: UTF8.self))")
+        }
+        let roots = try folder.write(root.pem, to: "roots.pem")
+        let options = ["--cacert", roots, "--pin", "localhost=\(leaf.pin)"]
+        try await system(allow: [target.url] + options) { (client, gateway, relay) async throws in
+            #expect(try FileManager.default.attributesOfItem(atPath: keys)[.posixPermissions] as? Int == 0o600)
+            #expect(gateway.errors.contains("made \(keys)"))
+            let answer = try await client.ask(ObliviousClient.request("\(target.url)/shapes", method: .post), body: Data("hi".utf8))
+            #expect(answer.head.status == .ok)
+            #expect(String(decoding: answer.body, as: UTF8.self) == "POST /shapes hi")
+            #expect(try await client.ask(ObliviousClient.request("http://127.0.0.1:1/")).head.status == .forbidden)
+
+            let again = try client.key.encapsulate(BinaryHTTPRequest(head: ObliviousClient.request(target.url)).encoded()).message
+            #expect(try await client.post(again).status == 200)
+            #expect(try await client.post(again).status == 400)
+            #expect(target.counters.requests == 2)
+            for log in [gateway.errors, relay.errors] { #expect(!log.contains("shapes")) }
+        }
+        await target.stop()
+    }
+
+    @Test("many requests at once go through relay and gateway, and none is lost")
+    func many() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { TestResponse(text: $0.target) }
+        try await system(allow: [target.url]) { (client, _, _) async throws in
+            let answers = try await withThrowingTaskGroup(of: Bool.self) { group in
+                var right = 0
+                for number in 0..<300 {
+                    if number >= 64, try await group.next() == true { right += 1 }
+                    group.addTask {
+                        let answer = try await client.ask(ObliviousClient.request("\(target.url)/\(number)"))
+                        return String(decoding: answer.body, as: UTF8.self) == "/\(number)"
+                    }
+                }
+                return try await group.reduce(into: right) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(answers == 300)
+            #expect(target.counters.requests == 300)
+        }
+        await target.stop()
+    }
+
+    @Test("a large message in chunks goes through in little memory, in both directions")
+    func large() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            var count = 0
+            for try await part in request.body { count += part.count }
+            let parts = count / 65_536
+            return TestResponse(length: nil) { $0 < parts ? [UInt8](repeating: 9, count: 65_536) : nil }
+        }
+        try await system(allow: [target.url]) { (client, gateway, relay) async throws in
+            let size = 64 << 20
+            #expect(try await client.stream(ObliviousClient.request(target.url, method: .post), parts: size / 65_536, of: 65_536) == size)
+            let peaks = [try gateway.peakMemory, try relay.peakMemory]
+            #expect(peaks.allSatisfy { $0 < 96 << 20 }, "\(peaks)")
+        }
+        await target.stop()
+    }
+
+    @Test("--rotate puts a new key first, which a running gateway takes up, and keeps the old one for the overlap")
+    func rotate() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
+        try await system(allow: [target.url]) { (client, gateway, _) async throws in
+            let run = try await Approov.run("gateway", "--keys", keys, "--rotate")
+            #expect(run.exitCode == 0)
+            #expect(run.lines.count == 2)
+            #expect(run.lines.first?.hasSuffix("in use") == true)
+            #expect(run.lines.last?.contains("accepted until") == true)
+            try await Task.sleep(for: .seconds(1))
+            let new = try await ObliviousClient.key(of: gateway.url, over: transport)
+            #expect(new != client.key)
+            let request = try ObliviousClient.request(target.url)
+            #expect(try await client.ask(request).head.status == .ok)
+            #expect(try await ObliviousClient(relay: client.relay, key: new, transport: transport).ask(request).head.status == .ok)
+            #expect(try await Approov.run("gateway", "--keys", keys, "--rotate", "--overlap", "0").lines.count == 1)
+            try await Task.sleep(for: .seconds(1))
+            await #expect(throws: ObliviousClient.Refusal.self) { try await client.ask(request) }
+        }
+        await target.stop()
+    }
+
+    @Test("a key file that others may read is refused")
+    func unsafe() async throws {
+        #expect(try await Approov.run("gateway", "--keys", keys, "--rotate", "--kem", "x-wing").exitCode == 0)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: keys)
+        let run = try await Approov.run("gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example")
+        #expect(run.exitCode == 1)
+        #expect(run.errors.contains("chmod 600"))
+        #expect(run.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test(
+        "wrong usage exits with 2",
+        arguments: [
+            [], ["--keys", "k"], ["--listen", "127.0.0.1:0", "--keys", "k"], ["--listen", "127.0.0.1:0", "--allow", "https://a.example"],
+            ["--listen", "0.0.0.0:0", "--keys", "k", "--allow", "https://a.example"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "http://a.example"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example/path"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "*"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--pin", "a.example"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--pin", "a.example=sha256/AAAA"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--overlap", "1"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--max-message", "0"],
+            ["--keys", "k", "--rotate", "--listen", "127.0.0.1:0"], ["--keys", "k", "--rotate", "--overlap", "-1"],
+            ["--keys", "k", "--rotate", "--kem", "kyber"],
+        ])
+    func usage(arguments: [String]) async throws {
+        #expect(try await Approov.run(["gateway"] + arguments, environment: [:]).exitCode == 2)
+    }
+}

@@ -1,0 +1,118 @@
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import OHTTP
+
+/// A client of a relay that is made of module OHTTP alone.
+struct ObliviousClient {
+    let relay: String
+    let key: KeyConfiguration
+    let transport: CurlTransport
+
+    /// What came back when it was no encapsulated response.
+    struct Refusal: Error {
+        let status: Int
+    }
+
+    /// The gateway's preferred key.
+    static func key(of gateway: String, over transport: CurlTransport) async throws -> KeyConfiguration {
+        let response = try await ServerProcess.send(.none, to: "\(gateway)/ohttp-keys", method: .get, over: transport)
+        return try KeyConfigurationList(decoding: try await response.body.collect(upTo: 1 << 16)).preferred()
+    }
+
+    /// A request for a target on this machine.
+    static func request(_ url: String, method: HTTPRequest.Method = .get) throws -> HTTPRequest {
+        let target = try TransportURL(url)
+        return HTTPRequest(
+            method: method, scheme: target.isSecure ? "https" : "http", authority: "\(target.host.urlText):\(target.port)",
+            path: target.target)
+    }
+
+    /// Asks for a target, encapsulated whole.
+    func ask(_ head: HTTPRequest, body: Data = Data()) async throws -> BinaryHTTPResponse {
+        let sealed = try key.encapsulate(BinaryHTTPRequest(head: head, body: body).encoded(padding: .padme))
+        let response = try await post(sealed.message)
+        guard response.status == 200 else { throw Refusal(status: response.status) }
+        return try BinaryHTTPResponse(decoding: try sealed.response.open(try await response.body.collect(upTo: 1 << 24)))
+    }
+
+    /// Posts a message as it is.
+    func post(_ message: some Sequence<UInt8>) async throws -> TransportResponse {
+        try await ServerProcess.send(.bytes([UInt8](message)), type: OHTTPMediaType.request, to: relay, over: transport)
+    }
+
+    /// Sends content to a target in chunks and reads what comes back, neither of which is ever whole in memory.
+    /// - Returns: the bytes of the answer
+    func stream(_ head: HTTPRequest, parts: Int, of size: Int) async throws -> Int {
+        let request = try key.chunkedRequest()
+        let content = try SealedParts(head, parts: parts, size: size, request.sealer)
+        var opener = request.response
+        var parser = BinaryHTTPResponseParser()
+        let response = try await ServerProcess.send(
+            .stream(length: nil, RequestBodyStream(content)), type: OHTTPMediaType.chunkedRequest, to: relay, over: transport)
+        guard response.status == 200 else { throw Refusal(status: response.status) }
+        var count = 0
+        for try await part in response.body {
+            opener.append(part)
+            while let opened = try opener.next() {
+                try parser.append(opened)
+                while let event = try parser.next() { if case .body(let bytes) = event { count += bytes.count } }
+            }
+        }
+        try parser.append(try opener.finish())
+        parser.finish()
+        while let event = try parser.next() {
+            if case .body(let bytes) = event { count += bytes.count }
+            if case .end = event { return count }
+        }
+        throw Refusal(status: 0)
+    }
+}
+
+/// A request in chunks, each made when it is asked for.
+private struct SealedParts: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+
+    private let state: Locked
+
+    init(_ head: HTTPRequest, parts: Int, size: Int, _ sealer: consuming ChunkedRequestSealer) throws {
+        state = try Locked(head, parts: parts, size: size, sealer)
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(state: state) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        fileprivate let state: Locked
+
+        mutating func next() async throws -> [UInt8]? { try await state.next() }
+    }
+
+    actor Locked {
+        private var sealer: ChunkedRequestSealer?
+        private var encoder: BinaryHTTPRequestEncoder? = BinaryHTTPRequestEncoder()
+        private var head: HTTPRequest?
+        private var remaining: Int
+        private let part: Data
+
+        init(_ head: HTTPRequest, parts: Int, size: Int, _ sealer: consuming ChunkedRequestSealer) throws {
+            self.sealer = consume sealer
+            self.head = head
+            remaining = parts
+            part = Data(repeating: 7, count: size)
+        }
+
+        func next() throws -> [UInt8]? {
+            if let head {
+                self.head = nil
+                return try sealer?.seal(encoder?.head(head) ?? [])
+            }
+            if remaining > 0 {
+                remaining -= 1
+                return try sealer?.seal(encoder?.body(part) ?? [])
+            }
+            guard let last = sealer.take(), let encoder = encoder.take() else { return nil }
+            return try last.finish(encoder.end())
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import ApproovTesting
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import OHTTP
+import Synchronization
+import Testing
+
+@testable import ApproovServer
+
+/// Requests that are encapsulated in chunks, on real sockets.
+@Suite(.timeLimit(.minutes(5))) struct ChunkedExchangeTests {
+    @Test(
+        "a request and its answer go through, with content and without", arguments: ["", "hello", String(repeating: "x", count: 100_000)])
+    func answers(content: String) async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            let isFramed = request.headerFields[.contentLength] != nil || request.headerFields[.transferEncoding] != nil
+            #expect(isFramed == !content.isEmpty)
+            return TestResponse(body: Array("\(request.method) \(request.target) ".utf8) + (try await request.body.collect()))
+        }
+        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+            let method: HTTPRequest.Method = content.isEmpty ? .get : .put
+            let answer = try await gateway.askInChunks(.to("\(target.url)/a?b", method: method), body: content)
+            #expect(answer.head.status == .ok)
+            #expect(answer.text == "\(method) /a?b \(content)")
+        }
+        await target.stop()
+    }
+
+    @Test("both directions stream: an answer begins while its request goes on")
+    func streams() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            let (stream, source) = AsyncThrowingStream.makeStream(of: [UInt8].self)
+            Task {
+                do {
+                    for try await part in request.body { source.yield(part) }
+                    source.finish()
+                } catch {
+                    source.finish(throwing: error)
+                }
+            }
+            return TestResponse(length: nil) { _ in
+                var iterator = stream.makeAsyncIterator()
+                return try await iterator.next()
+            }
+        }
+        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+            let request = try await gateway.keys().preferred().chunkedRequest()
+            var sealer = request.sealer
+            var encoder = BinaryHTTPRequestEncoder()
+            let (parts, source) = AsyncStream.makeStream(of: [UInt8].self)
+            source.yield(try sealer.seal(encoder.head(.to(target.url, method: .post))))
+            source.yield(try sealer.seal(encoder.body(Data("one".utf8))))
+            let response = try await gateway.send(.stream(length: nil, RequestBodyStream(parts)), type: OHTTPMediaType.chunkedRequest)
+            var reader = ChunkedAnswer(response, request.response)
+            #expect(try await reader.nextBody() == "one")
+            source.yield(try sealer.seal(encoder.body(Data("two".utf8))))
+            #expect(try await reader.nextBody() == "two")
+            source.yield(try sealer.finish(encoder.end()))
+            source.finish()
+            #expect(try await reader.nextBody() == nil)
+        }
+        await target.stop()
+    }
+
+    @Test("a request that is cut short is no whole request for its target, and the client is told inside")
+    func truncated() async throws {
+        let whole = Mutex(0)
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            _ = try await request.body.collect()
+            whole.withLock { $0 += 1 }
+            return TestResponse()
+        }
+        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+            let sealed = try await gateway.chunkedMessage(.to(target.url, method: .post), body: "hello")
+            let answer = try await gateway.post(Array(sealed.message.dropLast(20)), type: OHTTPMediaType.chunkedRequest)
+            #expect(answer.status == 200)
+            var opener = sealed.opener
+            opener.append(answer.body)
+            var bytes = Data()
+            while let part = try opener.next() { bytes.append(part) }
+            bytes.append(try opener.finish())
+            #expect(try BinaryHTTPResponse(decoding: bytes).head.status == .badRequest)
+        }
+        #expect(whole.withLock { $0 } == 0)
+        await target.stop()
+    }
+
+    @Test("what cannot be opened is answered in the one way, at every length and with any byte changed")
+    func unopened() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
+        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+            let message = try await gateway.chunkedMessage(.to(target.url)).message
+            for length in 0..<56 {
+                let answer = try await gateway.post(Array(message.prefix(length)), type: OHTTPMediaType.chunkedRequest)
+                #expect(answer.refusal == .unknownKey, "\(length)")
+            }
+            for index in 0..<56 {
+                var changed = message
+                changed[index] ^= 1
+                #expect(try await gateway.post(changed, type: OHTTPMediaType.chunkedRequest).refusal == .unknownKey, "\(index)")
+            }
+            #expect(try await gateway.post(message).refusal == .unknownKey)
+        }
+        #expect(target.counters.requests == 0)
+        await target.stop()
+    }
+
+    @Test("a request that is sent again is served once, and its date and target are judged as those of a whole one")
+    func judged() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
+        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+            let message = try await gateway.chunkedMessage(.to(target.url)).message
+            #expect(try await gateway.post(message, type: OHTTPMediaType.chunkedRequest).status == 200)
+            #expect(try await gateway.post(message, type: OHTTPMediaType.chunkedRequest).refusal == .unknownKey)
+            #expect(target.counters.requests == 1)
+            let late = try await gateway.askInChunks(.to(target.url, fields: [.date: "Sun, 06 Nov 1994 08:49:37 GMT"]))
+            #expect(late.text.contains(OHTTPProblemType.date))
+            #expect(try await gateway.askInChunks(.to("http://127.0.0.1:1/")).head.status == .forbidden)
+        }
+        #expect(target.counters.requests == 1)
+        await target.stop()
+    }
+
+    @Test("a target that breaks off its answer leaves the client without the last chunk")
+    func half() async throws {
+        let target = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        let url = "http://127.0.0.1:\(target.port)"
+        try await RunningGateway.with(allow: [url]) { (gateway) async throws in
+            await #expect(throws: TransportError.self) { try await gateway.askInChunks(.to(url)) }
+        }
+        await target.stop()
+    }
+
+    @Test("a response of any size goes through, past what may be encapsulated whole")
+    func large() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in
+            TestResponse(length: nil) { $0 < 64 ? [UInt8](repeating: 7, count: 65_536) : nil }
+        }
+        try await RunningGateway.with(allow: [target.url], limits: { $0.messageBytes = 65_536 }) { (gateway) async throws in
+            #expect(try await gateway.askInChunks(.to(target.url)).body.count == 64 * 65_536)
+        }
+        await target.stop()
+    }
+}
