@@ -1,6 +1,7 @@
 #include "AllocationCounter.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -57,4 +58,9 @@ void allocation_counter_start(void) {
 long allocation_counter_stop(void) {
     atomic_store(&counting, 0);
     return atomic_load(&allocations);
+}
+
+void allocation_keep_memory(void) {
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }

@@ -14,8 +14,8 @@ struct Measure: AsyncParsableCommand {
     enum Group: String, CaseIterable, ExpressibleByArgument {
         case transport, tokens, interceptor, hosts, authority, ohttp, bhttp, memory, stream
 
-        /// What is read off the process's memory must not see what other groups left there.
-        var needsOwnProcess: Bool { self == .memory || self == .stream }
+        /// What is read off the process's memory must not see what other groups left there, and what sets its allocator up must not be seen.
+        var needsOwnProcess: Bool { self == .memory || self == .stream || self == .ohttp }
     }
 
     @Argument(help: "What to measure: \(Group.allCases.map(\.rawValue).joined(separator: ", "))")

@@ -7,4 +7,7 @@ void allocation_counter_start(void);
 /// Stops counting and returns how many allocations there were.
 long allocation_counter_stop(void);
 
+/// From now on glibc keeps memory that is freed, however large, instead of giving it back to the system.
+void allocation_keep_memory(void);
+
 #endif
