@@ -28,10 +28,11 @@ let package = Package(
     targets: [
         .target(name: "CurlLoop", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "AllocationCounter"),
+        .target(name: "HandshakeLoop", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
         .executableTarget(
             name: "Benchmark",
             dependencies: [
-                "AllocationCounter", "CurlLoop",
+                "AllocationCounter", "CurlLoop", "HandshakeLoop",
                 .product(name: "Approov", package: "approov-swift"),
                 .product(name: "ApproovServer", package: "approov-swift"),
                 .product(name: "ApproovTesting", package: "approov-swift"),

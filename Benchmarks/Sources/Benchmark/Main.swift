@@ -12,7 +12,7 @@ struct Measure: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Measures groups and prints a table.")
 
     enum Group: String, CaseIterable, ExpressibleByArgument {
-        case transport, tokens, interceptor, hosts, authority, ohttp, bhttp, memory, stream
+        case transport, tokens, interceptor, hosts, pinning, authority, ohttp, bhttp, memory, stream
 
         /// What is read off the process's memory must not see what other groups left there, and what sets its allocator up must not be seen.
         var needsOwnProcess: Bool { self == .memory || self == .stream || self == .ohttp }
@@ -48,6 +48,7 @@ struct Measure: AsyncParsableCommand {
         case .tokens: try await TokenBenchmark(options: options).run()
         case .interceptor: try await InterceptorBenchmark(options: options).run()
         case .hosts: try await HostMapBenchmark(options: options).run()
+        case .pinning: try await PinningBenchmark(options: options).run()
         case .authority: try await AuthorityBenchmark(options: options).run()
         case .ohttp: try await OHTTPBenchmark(options: options).run()
         case .bhttp: try await BinaryHTTPBenchmark(options: options).run()
