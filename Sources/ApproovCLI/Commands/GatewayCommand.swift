@@ -90,7 +90,9 @@ struct GatewayCommand: AsyncParsableCommand {
     @Option(name: .long, help: "The mechanism of a key that is made. x-wing: for traffic that must outlive a quantum computer.")
     var kem: Mechanism = .x25519
 
-    @Option(name: .long, help: ArgumentHelp("With --rotate: how long the old key is accepted; 0 ends it at once.", valueName: "days"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("With --rotate: how long the old key is accepted; 0 ends it at once. Default: 30.", valueName: "days"))
     var overlap: Double?
 
     func validate() throws {
