@@ -12,6 +12,13 @@ static inline const char *COpenSSL_texts_value(const STACK_OF(OPENSSL_STRING) *t
     return sk_OPENSSL_STRING_value(texts, index);
 }
 
+static inline int COpenSSL_accesses_count(const AUTHORITY_INFO_ACCESS *accesses) { return sk_ACCESS_DESCRIPTION_num(accesses); }
+
+/// The NID of what an entry of the authority information access gives access to.
+static inline int COpenSSL_accesses_method(const AUTHORITY_INFO_ACCESS *accesses, int index) {
+    return OBJ_obj2nid(sk_ACCESS_DESCRIPTION_value(accesses, index)->method);
+}
+
 static inline int COpenSSL_points_count(const CRL_DIST_POINTS *points) { return points ? sk_DIST_POINT_num(points) : 0; }
 
 static inline const DIST_POINT *COpenSSL_points_value(const CRL_DIST_POINTS *points, int index) {

@@ -7,22 +7,26 @@ public struct TestRevocation: Sendable {
     public var ocsp: String?
     /// The URL of a CRL (RFC 5280, 4.2.1.13).
     public var crl: String?
+    /// The URL of the issuer's certificate (RFC 5280, 4.2.2.1), which stands beside the responder's and says nothing of revocation.
+    public var issuer: String?
 
     /// Names the places; by default none.
     /// - Parameters:
     ///   - ocsp: The URL of an OCSP responder.
     ///   - crl: The URL of a CRL.
-    public init(ocsp: String? = nil, crl: String? = nil) {
+    ///   - issuer: The URL of the issuer's certificate.
+    public init(ocsp: String? = nil, crl: String? = nil, issuer: String? = nil) {
         self.ocsp = ocsp
         self.crl = crl
+        self.issuer = issuer
     }
 
     func add(to extensions: inout Certificate.Extensions) throws {
-        if let ocsp {
-            let responder = AuthorityInformationAccess.AccessDescription(
-                method: .ocspServer, location: .uniformResourceIdentifier(ocsp))
-            try extensions.append(.init(AuthorityInformationAccess([responder]), critical: false))
-        }
+        typealias Access = AuthorityInformationAccess.AccessDescription
+        let issuers = issuer.map { Access(method: .issuingCA, location: .uniformResourceIdentifier($0)) }
+        let responder = ocsp.map { Access(method: .ocspServer, location: .uniformResourceIdentifier($0)) }
+        let accesses = [issuers, responder].compactMap(\.self)
+        if !accesses.isEmpty { try extensions.append(.init(AuthorityInformationAccess(accesses), critical: false)) }
         if let crl {
             var serializer = DER.Serializer()
             let (zero, uri) = (

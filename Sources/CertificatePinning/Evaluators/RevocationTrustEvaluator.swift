@@ -7,7 +7,11 @@ public import Logging
 /// so that no other request waits for it, and what was verified is kept for as long as it holds. Every certificate of the validated path
 /// but the root is checked.
 ///
-/// It fails hard: a certificate about which nothing can be found out is refused, unless it is an intermediate's that names no source.
+/// It fails hard: a certificate about which nothing can be found out is refused, unless it is an intermediate's that names no source at
+/// all, neither an OCSP responder nor a CRL. An intermediate that names only sources that are not looked at (a CRL where
+/// ``Sources/crl`` is left out, an https URL) is one about which nothing can be found out. Where an answer came and does not count, the
+/// server is refused for 30 seconds without a further look-up.
+///
 /// ``Failure/soft`` lets such servers pass, which helps against keys that are known to be stolen, and not against somebody who holds one
 /// and stands in the way of the look-ups.
 public struct RevocationTrustEvaluator: ServerTrustEvaluating {
@@ -28,6 +32,9 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
         /// All of them.
         public static let all: Sources = [.stapledResponse, .ocsp, .crl]
         /// What needs no network of its own.
+        ///
+        /// A staple is about the server's own certificate: with nothing else among the sources, intermediates are not judged, whatever
+        /// the scope.
         public static let withoutNetwork: Sources = [.stapledResponse]
     }
 
@@ -43,12 +50,19 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
     public enum Scope: Sendable {
         /// The server's own.
         case leaf
-        /// The server's own and the intermediates'; of these, one that names no source passes.
+        /// The server's own and the intermediates'; of these, one that names no source passes, and all do where staples are the only
+        /// source.
         case path
     }
 
     /// How long a look-up that brought nothing is not tried again when failures are soft, in seconds.
-    private static let failureLifetime: TimeInterval = 300
+    private static let softProblemLifetime: TimeInterval = 300
+    /// How long an answer that does not count is not fetched and judged again when failures are hard, in seconds.
+    ///
+    /// Judging happens on the transport's thread; short, because the refusal lasts as long.
+    private static let hardProblemLifetime: TimeInterval = 30
+    /// The longest problem that is kept, in characters.
+    private static let maximumProblemLength = 500
 
     private let sources: Sources
     private let failure: Failure
@@ -126,13 +140,13 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
 
     private func finding(about issued: IssuedCertificate, isLeaf: Bool, _ trust: ServerTrust) -> Finding {
         let key = RevocationCache.Key(issued)
-        let known = cache.status(of: key, at: trust.time)
+        let known = cache.knowledge(of: key, at: trust.time)
         // Revoked stays revoked: a server could staple an older answer that still holds.
-        if case .some(.some(let status)) = known, status.value != .good { return Self.finding(status) }
+        if case .status(let status) = known, status.value != .good { return Self.finding(status) }
         var problems: [String] = []
         if isLeaf, sources.contains(.stapledResponse) {
             if let bytes = trust.stapledResponse {
-                switch judge("the stapled response", key, { try OCSPResponse.status(bytes, of: issued, at: trust.time) }) {
+                switch judge("the stapled response", key, trust, { try OCSPResponse.status(bytes, of: issued, at: trust.time) }) {
                 case .success(let finding): return finding
                 case .failure(let problem): problems.append(problem.description)
                 }
@@ -141,10 +155,11 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
             }
         }
         switch known {
-        case .some(.some(let status)): return Self.finding(status)
-        case .some(.none) where failure == .soft: return .unknown("a look-up failed a short while ago")
-        case .some(.none), .none: break
+        case .status(let status): return Self.finding(status)
+        case .problem(let problem): return .unknown("a look-up failed a short while ago: \(problem)")
+        case nil: break
         }
+        var wasJudged = false
         for lookup in self.lookups(about: issued) {
             guard let result = trust.lookupResults[lookup] else { return .needs(lookup) }
             let name = "\(lookup.kind == .ocsp ? "the OCSP response" : "the CRL") of \(lookup.url)"
@@ -152,7 +167,8 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
                 problems.append("\(name) did not come: \(failure)")
                 continue
             }
-            let judged = judge(name, key) {
+            wasJudged = true
+            let judged = judge(name, key, trust) {
                 lookup.kind == .ocsp
                     ? try OCSPResponse.status(result.bytes, of: issued, at: trust.time)
                     : try RevocationList.status(result.bytes, of: issued, at: trust.time)
@@ -162,20 +178,32 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
             case .failure(let problem): problems.append(problem.description)
             }
         }
-        if problems.isEmpty, !isLeaf { return .good }
-        if !problems.isEmpty, failure == .soft {
-            cache.store(nil, of: key, until: trust.time.addingTimeInterval(Self.failureLifetime))
+        guard !problems.isEmpty else {
+            let isExempt = !isLeaf && (sources == .stapledResponse || !issued.certificate.namesRevocationSource)
+            return isExempt
+                ? .good
+                : .unknown(
+                    "it names no source that is looked at: allow all sources (OCSP and CRLs, over plain http only), or check the leaf alone"
+                )
         }
-        return .unknown(problems.isEmpty ? "it names no source that is looked at" : problems.joined(separator: "; "))
+        let problem = problems.joined(separator: "; ")
+        // Under hard failure, what did not come at all is tried again at once: that costs nobody else's time.
+        if failure == .soft || wasJudged {
+            let lifetime = failure == .soft ? Self.softProblemLifetime : Self.hardProblemLifetime
+            cache.store(
+                .problem(String(problem.prefix(Self.maximumProblemLength))), of: key, at: trust.time,
+                until: trust.time.addingTimeInterval(lifetime))
+        }
+        return .unknown(problem)
     }
 
     /// Reads an answer, and keeps what it says when it counts.
     private func judge(
-        _ name: String, _ key: RevocationCache.Key, _ read: () throws -> RevocationStatus
+        _ name: String, _ key: RevocationCache.Key, _ trust: ServerTrust, _ read: () throws -> RevocationStatus
     ) -> Result<Finding, RevocationProblem> {
         do {
             let status = try read()
-            cache.store(status, of: key, until: status.validUntil)
+            cache.store(.status(status), of: key, at: trust.time, until: status.validUntil)
             return .success(Self.finding(status))
         } catch {
             return .failure(RevocationProblem("\(name) does not count: \(error)"))

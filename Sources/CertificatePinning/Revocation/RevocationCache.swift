@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// What verified answers said, for as long as they hold; the least recently used go first.
 ///
-/// Only what was verified is kept: an answer that somebody put in the way on plain http cannot stay.
+/// Of an answer that was not verified only the problem is kept, and shortly: what somebody put in the way on plain http cannot stay.
 final class RevocationCache: Sendable {
     /// One certificate below one issuer.
     struct Key: Hashable {
@@ -17,10 +17,26 @@ final class RevocationCache: Sendable {
         }
     }
 
+    /// What is known of a certificate.
+    enum Knowledge: Equatable {
+        /// What a verified answer said.
+        case status(RevocationStatus)
+        /// Why nothing could be found out a short while ago.
+        case problem(String)
+    }
+
     private struct Entry {
-        var status: RevocationStatus?
+        var knowledge: Knowledge
+        var since: Date
         var validUntil: Date
         var lastUse: UInt64
+
+        func isCurrent(at time: Date) -> Bool {
+            guard time <= validUntil else { return false }
+            // A problem must not outlast its moment where the clock was set back.
+            if case .problem = knowledge { return since <= time }
+            return true
+        }
     }
 
     private struct State {
@@ -33,24 +49,22 @@ final class RevocationCache: Sendable {
 
     init(capacity: Int = 1_024) { self.capacity = capacity }
 
-    /// What is known of a certificate.
-    ///
-    /// - Returns: nil when nothing is; a nil status when it could not be found out a short while ago.
-    func status(of key: Key, at time: Date) -> RevocationStatus?? {
+    /// What is known of a certificate; nil: nothing.
+    func knowledge(of key: Key, at time: Date) -> Knowledge? {
         state.withLock { state in
             guard let entry = state.entries[key] else { return nil }
-            guard entry.validUntil >= time else {
+            guard entry.isCurrent(at: time) else {
                 state.entries[key] = nil
                 return nil
             }
             state.clock += 1
             state.entries[key]?.lastUse = state.clock
-            return .some(entry.status)
+            return entry.knowledge
         }
     }
 
-    /// Keeps what is known, or that nothing could be found out.
-    func store(_ status: RevocationStatus?, of key: Key, until end: Date) {
+    /// Keeps what became known at a time.
+    func store(_ knowledge: Knowledge, of key: Key, at time: Date, until end: Date) {
         state.withLock { state in
             state.clock += 1
             if state.entries.count >= capacity, state.entries[key] == nil,
@@ -58,7 +72,7 @@ final class RevocationCache: Sendable {
             {
                 state.entries[oldest.key] = nil
             }
-            state.entries[key] = Entry(status: status, validUntil: end, lastUse: state.clock)
+            state.entries[key] = Entry(knowledge: knowledge, since: time, validUntil: end, lastUse: state.clock)
         }
     }
 

@@ -9,7 +9,9 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
     /// The largest OCSP response, in bytes.
     public static let maximumOCSPBytes = 64 << 10
     /// The largest CRL, in bytes.
-    public static let maximumCRLBytes = 8 << 20
+    ///
+    /// A CRL is parsed and verified inside a handshake, on the transport's one thread: about 35 ms for the largest.
+    public static let maximumCRLBytes = 1 << 20
 
     private let transport: any HTTPTransport
     private let policy: TrustPolicy
@@ -26,7 +28,7 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
 
     /// Fetches the answer of one look-up within ten seconds.
     ///
-    /// - Throws: `TransportError` `unsupported` for another scheme than http, `malformedResponse`, `bodyTooLarge`, and those of the transport.
+    /// - Throws: `TransportError` `unsupported` for another scheme than http, `malformedResponse`, `bodyTooLarge` above the limits, and those of the transport.
     public func fetch(_ lookup: TrustLookup, proxy: ProxyConfiguration?) async throws -> [UInt8] {
         let url = try TransportURL(lookup.url)
         guard !url.isSecure else {
@@ -52,7 +54,7 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
             request.headerFields[.contentType] = "application/ocsp-request"
             request.body = .bytes(lookup.requestBody)
         }
-        let response = try await transport.send(request)
+        let response = try await sayingWhatHelps(lookup.kind) { try await transport.send(request) }
         guard response.status == 200 else {
             throw TransportError(.malformedResponse, "the look-up was answered with status \(response.status)")
         }
@@ -60,6 +62,18 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
         guard types.contains(type.filter { $0 != " " }) else {
             throw TransportError(.malformedResponse, "the look-up's answer is not \(types[0])")
         }
-        return try await response.body.collect(upTo: limit)
+        return try await sayingWhatHelps(lookup.kind) { try await response.body.collect(upTo: limit) }
+    }
+
+    /// Throws what the body throws; of a CRL that is too large it says what to do.
+    private func sayingWhatHelps<Value>(_ kind: TrustLookup.Kind, _ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as TransportError where error.code == .bodyTooLarge && kind == .crl {
+            throw TransportError(
+                .bodyTooLarge,
+                "the CRL is larger than \(Self.maximumCRLBytes) bytes, which would hold up every transfer while it is read: check this"
+                    + " host by OCSP (stapled or looked up)")
+        }
     }
 }

@@ -221,6 +221,34 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(RevocationTrustEvaluator(), below, staple: TestPKI.ocspResponse(for: below)) == nil)
     }
 
+    @Test("an intermediate that names only sources that are not looked at is unknown, not good")
+    func unreadSource() throws {
+        let cases: [(RevocationTrustEvaluator.Sources, TestRevocation)] = [
+            ([.stapledResponse, .ocsp], TestRevocation(crl: Self.listURL)),
+            ([.stapledResponse, .crl], TestRevocation(ocsp: Self.responder)),
+            (.all, TestRevocation(crl: "https://crl.test/list")), (.all, TestRevocation(crl: "ldap://crl.test/list")),
+            (.all, TestRevocation(ocsp: "https://ocsp.test/", issuer: "http://ca.test/ca.cer")),
+        ]
+        for (sources, revocation) in cases {
+            let below = try TestPKI.leaf(hosts: ["api.test"], issuer: TestPKI.intermediate(issuer: root, revocation: revocation))
+            let staple = try TestPKI.ocspResponse(for: below)
+            let refused = try refusal(RevocationTrustEvaluator(sources: sources), below, staple: staple)
+            #expect(refused?.reason == .revocationUnknown && refused?.detail.contains("Test Intermediate") == true, "\(revocation)")
+            #expect(try refusal(RevocationTrustEvaluator(sources: sources, scope: .leaf), below, staple: staple) == nil)
+            // A staple cannot speak for an intermediate: where it is the only source, intermediates are not judged.
+            #expect(try refusal(RevocationTrustEvaluator(sources: .withoutNetwork), below, staple: staple) == nil)
+            let logs = RecordingLogHandler.Record()
+            let soft = RevocationTrustEvaluator(
+                sources: sources, failure: .soft, logger: Logger(label: "test") { _ in RecordingLogHandler(record: logs) })
+            #expect(try refusal(soft, below, staple: staple) == nil)
+            #expect(logs.lines.count == 1)
+        }
+        // The address of the issuer's certificate alone is no source.
+        let plain = try TestPKI.intermediate(issuer: root, revocation: TestRevocation(issuer: "http://ca.test/ca.cer"))
+        let below = try TestPKI.leaf(hosts: ["api.test"], issuer: plain)
+        #expect(try refusal(RevocationTrustEvaluator(), below, staple: TestPKI.ocspResponse(for: below)) == nil)
+    }
+
     @Test("intermediates that name a source are checked, unless only the leaf is to be")
     func intermediates() throws {
         let intermediate = try TestPKI.intermediate(issuer: root, revocation: TestRevocation(crl: Self.listURL))
@@ -255,6 +283,36 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal()?.lookups.map(\.kind) == [.ocsp])
     }
 
+    @Test("an answer that does not count is not fetched and judged again for 30 seconds, and the server stays refused")
+    func keptProblem() throws {
+        let (evaluator, now) = (RevocationTrustEvaluator(sources: .crl), Date())
+        let stale = try result(TestPKI.revocationList(of: root, nextUpdate: now.addingTimeInterval(-1_000)))
+        let fresh = try result(TestPKI.revocationList(of: root))
+        #expect(try refusal(evaluator, crl: stale, time: now)?.detail.contains("does not count") == true)
+        for time in [now, now.addingTimeInterval(30)] {
+            // Neither are look-ups asked for, nor is one that somebody else waited for judged.
+            for crl in [nil, fresh] {
+                let refused = try refusal(evaluator, crl: crl, time: time)
+                #expect(refused?.reason == .revocationUnknown && refused?.lookups == [])
+                #expect(refused?.detail.contains("does not count") == true)
+            }
+        }
+        #expect(try refusal(evaluator, time: now.addingTimeInterval(31))?.reason == .lookupsUnavailable)
+        // A staple is judged nevertheless.
+        let stapled = RevocationTrustEvaluator(sources: [.stapledResponse, .crl])
+        #expect(try refusal(stapled, crl: stale, time: now)?.reason == .revocationUnknown)
+        #expect(try refusal(stapled, staple: TestPKI.ocspResponse(for: leaf), time: now) == nil)
+    }
+
+    @Test("a look-up that brought nothing at all is tried again at once, and a clock that was set back ends every wait")
+    func forgottenProblem() throws {
+        let (evaluator, now) = (RevocationTrustEvaluator(sources: .crl), Date())
+        #expect(try refusal(evaluator, crl: TrustLookupResult(failure: "down", receivedAt: now))?.reason == .revocationUnknown)
+        #expect(try refusal(evaluator)?.reason == .lookupsUnavailable)
+        #expect(try refusal(evaluator, crl: result([1, 2, 3]), time: now)?.reason == .revocationUnknown)
+        #expect(try refusal(evaluator, time: now.addingTimeInterval(-60))?.reason == .lookupsUnavailable)
+    }
+
     @Test("what is known to be revoked stays so, also where the server staples an older answer that still holds")
     func staysRevoked() throws {
         let evaluator = RevocationTrustEvaluator()
@@ -272,14 +330,14 @@ struct RevocationTrustEvaluatorTests {
                 IssuedCertificate(certificate: try Certificate(TestPKI.leaf(hosts: ["\(number).test"], issuer: root)), issuer: issuer))
         }
         let (now, end) = (Date(), Date(timeIntervalSinceNow: 60))
-        let good = RevocationStatus(value: .good, validUntil: end)
-        for key in keys.prefix(2) { cache.store(good, of: key, until: end) }
-        #expect(cache.status(of: keys[0], at: now) == .some(good))
-        cache.store(good, of: keys[2], until: end)
+        let good = RevocationCache.Knowledge.status(RevocationStatus(value: .good, validUntil: end))
+        for key in keys.prefix(2) { cache.store(good, of: key, at: now, until: end) }
+        #expect(cache.knowledge(of: keys[0], at: now) == good)
+        cache.store(good, of: keys[2], at: now, until: end)
         #expect(cache.count == 2)
-        #expect(cache.status(of: keys[1], at: now) == nil)
-        #expect(cache.status(of: keys[0], at: now) == .some(good))
-        #expect(cache.status(of: keys[0], at: end.addingTimeInterval(1)) == nil)
+        #expect(cache.knowledge(of: keys[1], at: now) == nil)
+        #expect(cache.knowledge(of: keys[0], at: now) == good)
+        #expect(cache.knowledge(of: keys[0], at: end.addingTimeInterval(1)) == nil)
     }
 
     // MARK: In a handshake

@@ -78,6 +78,33 @@ struct LookupTests {
         await site.stop()
     }
 
+    @Test("a CRL above the limit is refused, and the refusal says to use OCSP")
+    func largeList() async throws {
+        let site = try await RevocationSite.start(names: { TestRevocation(crl: $0 + "/crl") })
+        let evaluator = { RevocationTrustEvaluator(sources: .crl) }
+        site.answer([UInt8](repeating: 0, count: HTTPLookupFetcher.maximumCRLBytes + 1), type: "application/pkix-crl")
+        let error = await transportError { try await site.transport.send(site.request(site.policy(evaluator()))) }
+        #expect(error?.refusal?.reason == .revocationUnknown)
+        #expect(error?.description.contains("larger than 1048576 bytes") == true)
+        #expect(error?.description.contains("OCSP") == true)
+        site.answer(try TestPKI.revocationList(of: site.root), type: "application/pkix-crl")
+        #expect(try await site.text(site.request(site.policy(evaluator()))) == "hello ")
+        await site.stop()
+    }
+
+    @Test("an answer that does not count is not fetched again by the next request")
+    func keptProblem() async throws {
+        let site = try await RevocationSite.start()
+        site.answer([1, 2, 3])
+        let policy = try site.policy()
+        for _ in 0..<3 {
+            let error = await transportError { try await site.transport.send(site.request(policy)) }
+            #expect(error?.refusal?.reason == .revocationUnknown)
+        }
+        #expect(site.answers.questions.count == 1)
+        await site.stop()
+    }
+
     @Test("nobody at the responder's address: refused where the failure is hard, let through where it is soft")
     func absent() async throws {
         let site = try await RevocationSite.start()

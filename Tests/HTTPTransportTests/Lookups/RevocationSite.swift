@@ -29,11 +29,15 @@ struct RevocationSite {
         }
     }
 
-    static func start(configuration: CurlTransportConfiguration = .init()) async throws -> RevocationSite {
+    /// Starts all of them; `names` says what the certificate names of a responder at a URL without a path.
+    static func start(
+        configuration: CurlTransportConfiguration = .init(),
+        names: (String) -> TestRevocation = { TestRevocation(ocsp: $0 + "/ocsp") }
+    ) async throws -> RevocationSite {
         let answers = Answers()
         let responder = try await TestHTTPServer.start(certificate: nil) { try await answers.answer($0) }
         let root = try TestPKI.root()
-        let revocation = TestRevocation(ocsp: "http://localhost:\(responder.port)/ocsp")
+        let revocation = names("http://localhost:\(responder.port)")
         let leaf = try TestPKI.leaf(hosts: ["localhost", "*.site.localhost"], issuer: root, revocation: revocation)
         let server = try await TestHTTPServer.start(certificate: leaf, versions: .http1) { request in
             TestResponse(text: "hello " + String(decoding: try await request.body.collect(), as: UTF8.self))
