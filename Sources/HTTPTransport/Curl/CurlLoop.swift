@@ -12,8 +12,10 @@ final class CurlLoop {
     private let mailbox: CurlMailbox
     private let configuration: CurlTransportConfiguration
     private let load: CurlLoad
-    private var pools: [UInt64: CurlPool] = [:]
-    private var poolsByNumber: [UInt32: CurlPool] = [:]
+    /// The pools that take new requests, by generation.
+    private var currentPools: [UInt64: CurlPool] = [:]
+    /// Those and the ones on which requests end, by number.
+    private var pools: [UInt32: CurlPool] = [:]
     private var nextPoolNumber: UInt32 = 1
     private var active: [CurlTransfer] = []
     private var readyHeads: [CurlTransfer] = []
@@ -96,6 +98,7 @@ final class CurlLoop {
             guard curl_multi_add_handle(pool.multi, transfer.easy.pointer) == CURLM_OK else {
                 throw TransportError(.internalError, "libcurl did not take the request")
             }
+            transfer.poolNumber = pool.number
             pool.activeTransfers += 1
             pool.startedTransfers += 1
             transfer.activeIndex = active.count
@@ -126,7 +129,7 @@ final class CurlLoop {
     private func handle(_ tag: UInt64, _ events: UInt32) {
         let number = UInt32(truncatingIfNeeded: tag >> 32)
         guard number != Self.mailboxNumber else { return mailbox.acknowledgeWake() }
-        poolsByNumber[number]?.act(on: Int32(bitPattern: UInt32(truncatingIfNeeded: tag)), events)
+        pools[number]?.act(on: Int32(bitPattern: UInt32(truncatingIfNeeded: tag)), events)
     }
 
     private func runTimers() {
@@ -176,7 +179,7 @@ final class CurlLoop {
 
     private func end(_ transfer: CurlTransfer, _ code: CURLcode) {
         if CurlFailure.isHTTP2Breakdown(code) { sparedOrigins.spare(transfer.url.origin, now: now) }
-        guard transfer.mayStartAnew(after: code), let pool = pools[transfer.policy.generation] else {
+        guard transfer.mayStartAnew(after: code), let pool = pools[transfer.poolNumber] else {
             return remove(transfer).finish(code)
         }
         transfer.startAnew()
@@ -214,7 +217,7 @@ final class CurlLoop {
 
     /// Takes the transfer out of libcurl, which frees its stream or connection at once.
     private func remove(_ transfer: CurlTransfer) -> CurlTransfer {
-        let pool = pools[transfer.policy.generation]
+        let pool = pools[transfer.poolNumber]
         if let pool {
             curl_multi_remove_handle(pool.multi, transfer.easy.pointer)
             pool.activeTransfers -= 1
@@ -232,20 +235,23 @@ final class CurlLoop {
     }
 
     private func pool(of transfer: CurlTransfer) throws(TransportError) -> CurlPool {
-        if let pool = pools[transfer.policy.generation] { return pool }
-        // A new generation is the moment to let go of those that nobody uses.
+        if let pool = currentPools[transfer.policy.generation] {
+            guard now >= pool.retirement else { return pool }
+            pool.isRetired = true
+        }
+        // A new pool is the moment to let go of those that nobody uses.
         for pool in pools.values where pool.isSpent(now: now, idleLimit: Self.idlePoolLimit) { close(pool) }
         let pool = try CurlPool(policy: transfer.policy, number: nextPoolNumber, loop: self, configuration: configuration)
         nextPoolNumber = nextPoolNumber == .max ? 1 : nextPoolNumber + 1
-        pools[pool.generation] = pool
-        poolsByNumber[pool.number] = pool
+        currentPools[pool.generation] = pool
+        pools[pool.number] = pool
         nextSweep = min(nextSweep, now + 5_000_000_000)
         return pool
     }
 
     private func close(_ pool: CurlPool) {
-        pools[pool.generation] = nil
-        poolsByNumber[pool.number] = nil
+        if currentPools[pool.generation] === pool { currentPools[pool.generation] = nil }
+        pools[pool.number] = nil
     }
 
     private static func clock() -> UInt64 {

@@ -4,6 +4,9 @@ import Foundation
 
 /// The connections of one policy generation: one libcurl multi handle.
 ///
+/// A pool takes new requests for a bounded time, then a successor does: libcurl's own bound on a connection's age
+/// (CURLOPT_MAXLIFETIME_CONN) spares connections in use, and one that is multiplexed and always busy would never be judged again.
+///
 /// No connection ever leaves its generation. Belongs to the driver's thread.
 final class CurlPool {
     let multi: UnsafeMutableRawPointer
@@ -16,6 +19,10 @@ final class CurlPool {
     var activeTransfers = 0
     /// Transfers started since libcurl last worked on its timers.
     var startedTransfers = 0
+    /// From when on new requests go to the pool's successor, in the driver's nanoseconds.
+    let retirement: UInt64
+    /// Whether the pool has a successor.
+    var isRetired = false
     /// When the last transfer ended, in the driver's nanoseconds.
     var idleSince: UInt64
     private let epoll: Int32
@@ -34,6 +41,7 @@ final class CurlPool {
         generation = policy.generation
         epoll = loop.epoll
         idleSince = loop.now
+        retirement = loop.now + UInt64(configuration.maximumConnectionAge.wholeMilliseconds) * 1_000_000
         let context = Unmanaged.passUnretained(self).toOpaque()
         clibcurl_multi_set_socket_function(multi) { _, socket, what, pointer, _ in
             guard let pointer else { return -1 }
@@ -54,9 +62,9 @@ final class CurlPool {
 
     deinit { curl_multi_cleanup(multi) }
 
-    /// The policy is gone or replaced and nothing runs any more: the connections can be closed.
+    /// The policy is gone or replaced, or the pool is, and nothing runs any more: the connections can be closed.
     func isSpent(now: UInt64, idleLimit: UInt64) -> Bool {
-        activeTransfers == 0 && (policy == nil || now - idleSince > idleLimit)
+        activeTransfers == 0 && (isRetired || policy == nil || now - idleSince > idleLimit)
     }
 
     func setTimer(_ milliseconds: Int) {

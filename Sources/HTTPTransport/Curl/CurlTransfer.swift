@@ -22,6 +22,7 @@ final class CurlTransfer: @unchecked Sendable {
     // The driver's.
     unowned(unsafe) var loop: CurlLoop?
     var activeIndex = -1
+    var poolNumber: UInt32 = 0
     /// When the last byte moved, in the driver's nanoseconds.
     var lastActivity: UInt64 = 0
     /// The hook of the connection that this transfer caused to be made, for the refusal it may hold.

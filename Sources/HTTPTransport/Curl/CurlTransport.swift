@@ -12,6 +12,11 @@ public struct CurlTransportConfiguration: Sendable {
     public var maximumIdleConnections = 64
     /// The most HTTP/2 streams at once on a connection, where the server allows as many.
     public var maximumStreamsPerConnection = 256
+    /// The longest that a connection takes new requests, busy or idle; from 1 millisecond to 23 days.
+    ///
+    /// Servers are judged when connections are made: this is how long one goes on unjudged that has expired or was revoked meanwhile.
+    /// After that time the connections of a policy are made anew, and requests under way end on the old ones.
+    public var maximumConnectionAge: Duration = .seconds(3_600)
     /// The most requests at once, waiting ones included; one more fails with `tooManyRequests`.
     public var maximumRequests = 65_536
     /// What fetches OCSP responses and CRLs that evaluators ask for; nil: an ``HTTPLookupFetcher`` over the transport itself.

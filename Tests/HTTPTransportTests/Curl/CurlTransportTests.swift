@@ -88,6 +88,28 @@ import Testing
         await old.stop()
     }
 
+    @Test("a connection that is never idle takes no new requests after its time, and ends those under way")
+    func connectionAge() async throws {
+        for (age, connections) in [(Duration.milliseconds(300), 2), (.seconds(3_600), 1)] {
+            var configuration = CurlTransportConfiguration()
+            configuration.maximumConnectionAge = age
+            let gate = Counter()
+            let site = try await Site.start(configuration: configuration) { request in
+                while request.target == "/long", gate.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                return TestResponse(text: request.target)
+            }
+            let policy = try site.policy()
+            let long = Task { try await site.get("/long", policy: policy).1 }
+            while site.server.counters.requests == 0 { try await Task.sleep(for: .milliseconds(5)) }
+            try await Task.sleep(for: .milliseconds(400))
+            #expect(try await site.get("/short", policy: policy).1 == "/short")
+            #expect(site.server.counters.connections == connections)
+            gate.add()
+            #expect(try await long.value == "/long")
+            await site.stop()
+        }
+    }
+
     @Test("a request comes from the local address that it names")
     func localAddress() async throws {
         let site = try await Site.start { request in TestResponse(text: request.clientAddress ?? "") }
