@@ -6,7 +6,7 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
             case storeUnusable, storeInsecure, storeDamaged
-            case malformedHost, malformedPin, pinsRequired, unknownHost, unsupported
+            case malformedHost, malformedPin, malformedTrustRoots, pinsRequired, unknownHost, unsupported
             case malformedMeasurement, unknownRegistration
             case malformedKeyset, unknownKeyset, keysetExists, keysetInUse
             case configurationRefused, malformedSecret, malformedAccount
@@ -33,6 +33,8 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
         public static let malformedHost = Code(.malformedHost)
         /// A pin is not `sha256/` and the base64 of 32 bytes.
         public static let malformedPin = Code(.malformedPin)
+        /// A host's trust roots are no certificates, or none of them holds today.
+        public static let malformedTrustRoots = Code(.malformedTrustRoots)
         /// A host was added without pins where no managed trust roots are set.
         public static let pinsRequired = Code(.pinsRequired)
         /// The host is not one of the account's.

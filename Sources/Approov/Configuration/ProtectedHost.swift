@@ -22,7 +22,8 @@ final class ProtectedHost: Sendable {
     init(name: String, settings: HostSettings, managedRoots: Set<Pin>) throws {
         self.name = name
         self.settings = settings
-        pattern = try HostPattern(name, includeSubdomains: settings.includeSubdomains)
+        // The authority refused public suffixes when it signed; a name that became one since must not keep the app from starting.
+        pattern = try HostPattern(name, includeSubdomains: settings.includeSubdomains, allowingPublicSuffix: true)
         if settings.includeSubdomains {
             let base = try CanonicalHost(name).name
             patternTexts = [base, "**." + base]

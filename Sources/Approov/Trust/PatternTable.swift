@@ -1,3 +1,5 @@
+import CertificatePinning
+
 /// Values by the text of a host pattern, looked up by any pattern that lies wholly within.
 ///
 /// Patterns never overlap in part: of two, one holds all hosts of the other, or they share none. So the most specific pattern around
@@ -20,21 +22,19 @@ struct PatternTable<Value> {
     }
 
     /// The patterns that hold every host of `pattern`, the most specific first, itself included.
+    ///
+    /// A base from which a public suffix parts the pattern's hosts is not around it, nor is any shorter one.
     static func patterns(around pattern: String) -> [String] {
+        let inner = pattern.hasPrefix("**.") ? pattern.dropFirst(3) : pattern.hasPrefix("*.") ? pattern.dropFirst(2) : pattern[...]
+        let isHost = inner.count == pattern.count
         var around = [pattern]
-        var base: Substring
-        if pattern.hasPrefix("**.") {
-            base = pattern.dropFirst(3)
-        } else if pattern.hasPrefix("*.") {
-            base = pattern.dropFirst(2)
-            around.append("**." + base)
-        } else {
-            guard let dot = pattern.firstIndex(of: ".") else { return around }
-            base = pattern[pattern.index(after: dot)...]
-            around += ["*." + base, "**." + base]
-        }
+        if pattern.hasPrefix("*.") { around.append("**." + inner) }
+        let host = String(inner)
+        var base = inner
         while let dot = base.firstIndex(of: ".") {
             base = base[base.index(after: dot)...]
+            guard !PublicSuffixes.part(host, from: base) else { break }
+            if isHost, around.count == 1 { around.append("*." + base) }
             around.append("**." + base)
         }
         return around

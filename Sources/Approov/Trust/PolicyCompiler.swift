@@ -26,7 +26,10 @@ struct PolicyCompiler {
         for (pattern, evaluator) in evaluators { own[pattern.description] = evaluator }
 
         let rules = try Set(pinned.patterns).union(own.patterns).map { text in
-            (try HostPattern(text), rule(for: text, pinned: pinned.value(around: text), own: own.value(around: text)))
+            (
+                try HostPattern(text, allowingPublicSuffix: true),
+                rule(for: text, pinned: pinned.value(around: text), own: own.value(around: text))
+            )
         }
         if let flaw = rules.lazy.compactMap(\.1.flaw).first { throw flaw }
         return TrustPolicy(rules: try HostMap(rules), defaultAnchors: anchors, refusesUnmatchedHosts: refusesUnmatchedHosts)

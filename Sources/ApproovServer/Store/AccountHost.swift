@@ -1,5 +1,6 @@
 public import Attestation
 internal import CertificatePinning
+internal import Foundation
 internal import GRDB
 
 /// A host of the account, or a pattern of hosts.
@@ -10,11 +11,15 @@ public struct AccountHost: Sendable {
     public let settings: HostSettings
     let pattern: HostPattern
 
+    /// A host as it was added, or is about to be; ``refuseWhatClientsCannotUse(at:)`` is for the latter.
+    ///
+    /// - Throws: `ServerError.malformedHost`, `.malformedPin`.
     init(name: String, settings: HostSettings) throws {
         do {
-            pattern = try HostPattern(name, includeSubdomains: settings.includeSubdomains)
+            // What became a public suffix since it was added must stay readable, and be possible to remove.
+            pattern = try HostPattern(name, includeSubdomains: settings.includeSubdomains, allowingPublicSuffix: true)
             // Written without the flag, which travels in the settings.
-            self.name = try HostPattern(name).description
+            self.name = try HostPattern(name, allowingPublicSuffix: true).description
         } catch {
             throw ServerError(
                 code: .malformedHost, message: "not a host name or pattern; write api.example.com or *.example.com", cause: error)
@@ -28,6 +33,25 @@ public struct AccountHost: Sendable {
                 cause: error)
         }
         self.settings = settings
+    }
+
+    /// Refuses a pattern below a public suffix, and roots of which none holds at `time`.
+    ///
+    /// - Throws: `ServerError.malformedHost`, `.malformedTrustRoots`.
+    func refuseWhatClientsCannotUse(at time: Date) throws {
+        do {
+            _ = try HostPattern(name, includeSubdomains: settings.includeSubdomains)
+        } catch {
+            throw ServerError(
+                code: .malformedHost, message: "\(name) is too wide; write api.example.com or *.example.com", cause: error)
+        }
+        do {
+            try settings.trustRoots.map { try TrustAnchors(pem: $0) }?.requireValid(at: time)
+        } catch {
+            throw ServerError(
+                code: .malformedTrustRoots,
+                message: "with the trust roots of \(name) clients would refuse every server; give roots that hold today", cause: error)
+        }
     }
 
     static func all(in database: Database) throws -> [AccountHost] {

@@ -25,10 +25,12 @@ extension AuthorityStore {
     /// - Parameters:
     ///   - name: a host name, an address, or a pattern such as `*.example.com`
     ///   - settings: two pins or more; none when managed trust roots are set
-    /// - Throws: `ServerError.malformedHost`, `.malformedPin`, `.pinsRequired` (enforced, no pins, no managed trust roots),
+    /// - Throws: `ServerError.malformedHost`, also for a pattern below a public suffix, `.malformedPin`, `.malformedTrustRoots` for roots of
+    ///   which none holds today, `.pinsRequired` (enforced, no pins, no managed trust roots),
     ///   `.obliviousUnset` for an oblivious host without a relay, `.unknownKeyset`, `.configurationRefused` when clients would refuse the result
     public func addHost(_ name: String, settings: HostSettings) async throws {
         let host = try AccountHost(name: name, settings: settings)
+        try host.refuseWhatClientsCannotUse(at: time.date)
         try await change(issues: true) { database in
             if settings.oblivious, try Self.obliviousSettings(in: database) == nil {
                 throw ServerError(
@@ -79,16 +81,24 @@ extension AuthorityStore {
     ///   - name: the name or pattern as it was added
     ///   - edit: the change; called once, inside the store's transaction
     /// - Throws: `ServerError.unknownHost`, `.malformedPin`, `.unknownKeyset`, `.configurationRefused` when clients would refuse the result,
-    ///   and what the change throws; then nothing changed
+    ///   `.malformedHost` and `.malformedTrustRoots` as ``addHost(_:settings:)`` does for what the change makes of them, and what the
+    ///   change throws; then nothing changed
     public func updateHost(_ name: String, _ edit: @escaping @Sendable (inout HostSettings) throws -> Void) async throws {
         let canonical = try AccountHost(name: name, settings: HostSettings()).name
+        let now = time.date
         try await change(issues: true) { database in
-            guard var settings = try AccountHost.all(in: database).first(where: { $0.name == canonical })?.settings else {
+            guard let before = try AccountHost.all(in: database).first(where: { $0.name == canonical })?.settings else {
                 throw Self.unknownHost(canonical)
             }
+            var settings = before
             try edit(&settings)
             try Self.checkKeyset(of: settings, in: database)
-            try AccountHost(name: canonical, settings: settings).save(in: database)
+            let host = try AccountHost(name: canonical, settings: settings)
+            // Pins must be changeable also where roots ran out, or a name became a public suffix, after the host was added.
+            if (settings.includeSubdomains, settings.trustRoots) != (before.includeSubdomains, before.trustRoots) {
+                try host.refuseWhatClientsCannotUse(at: now)
+            }
+            try host.save(in: database)
         }
     }
 

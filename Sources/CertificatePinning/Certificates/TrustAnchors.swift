@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import Foundation
+package import Foundation
 
 /// A set of root certificates, loaded once and shared by every handshake that trusts them.
 public final class TrustAnchors: Sendable {
@@ -70,7 +70,9 @@ public final class TrustAnchors: Sendable {
     }
 
     /// Refuses a set whose every root is past its time: whoever configures it would find each handshake refused.
-    func requireValid(at time: Date) throws {
+    ///
+    /// - Throws: ``PinningError`` `expiredAnchors`.
+    package func requireValid(at time: Date) throws {
         let roots = certificates.filter(\.isSelfSigned)
         guard let last = roots.max(by: { $0.notAfter < $1.notAfter }), last.notAfter < time else { return }
         throw PinningError(

@@ -1,7 +1,8 @@
 /// Values by host pattern: the most specific pattern decides, and nothing is merged.
 ///
 /// An exact name comes before every other pattern, then the longest base; at one base, one label comes before any number of labels.
-/// A pattern's exclusions are as if it did not exist, so that the next wider one decides. A look-up costs one probe
+/// A pattern's exclusions are as if it did not exist, so that the next wider one decides. What a public suffix parts from a pattern's base
+/// (`evil.s3.amazonaws.com` and `**.amazonaws.com`) is not the pattern's, nor any wider one's. A look-up costs one probe
 /// a label of the host, however many entries there are.
 public struct HostMap<Value: Sendable>: Sendable {
     private struct Entry: Sendable {
@@ -71,6 +72,8 @@ public struct HostMap<Value: Sendable>: Sendable {
         while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
             rest = rest[rest.utf8.index(after: dot)...]
             if lengths & Self.bit(of: rest) != 0, let candidates = below[rest] {
+                // What parts the host from this base also parts it from all shorter ones.
+                if PublicSuffixes.part(name, from: rest) { return nil }
                 if isFirst, let entry = candidates.oneLabel, !HostPattern.excludes(name, entry.exclusions) { return entry.value }
                 if let entry = candidates.anyLabels, !HostPattern.excludes(name, entry.exclusions) { return entry.value }
             }

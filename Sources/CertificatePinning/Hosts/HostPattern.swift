@@ -3,7 +3,8 @@
 /// `api.example.com` is that host, and with `includeSubdomains` every name below it as well. `*.example.com` is the names with exactly
 /// one label more, `**.example.com` those with one or more; neither is example.com itself. An address stands for itself only.
 ///
-/// A pattern below a public suffix is refused: the hosts of `*.co.uk` or `*.github.io` belong to different people. Names that the public
+/// A pattern below a public suffix is refused: the hosts of `*.co.uk` or `*.github.io` belong to different people. Where suffixes lie below
+/// the base, they and the hosts below them are not meant: `**.amazonaws.com` is not for `evil.s3.amazonaws.com`. Names that the public
 /// suffix list does not know may be patterns from two labels on (`*.corp.internal`, `*.demo.localhost`), and any name may stand alone.
 public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
     /// Which hosts around the base are meant.
@@ -25,6 +26,17 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``PinningError`` `malformedPattern` for a malformed host, a `*` in any other place, a pattern that covers a public suffix
     ///   (`*`, `*.com`, `*.co.uk`), for `includeSubdomains` on an address or beside a `*`, and for an exclusion that is not below the base.
     public init(_ text: String, includeSubdomains: Bool = false, excluding exclusions: [String] = []) throws {
+        try self.init(text, includeSubdomains: includeSubdomains, excluding: exclusions, allowingPublicSuffix: false)
+    }
+
+    /// Reads a pattern whose base may be a public suffix of two labels or more.
+    ///
+    /// For what was checked when it was written: the list grows with every update of libpsl, and a name that was added since must not make
+    /// a signed configuration or a store unreadable. One label is refused all the same, which no list decides.
+    /// - Throws: ``PinningError`` `malformedPattern`.
+    package init(
+        _ text: String, includeSubdomains: Bool = false, excluding exclusions: [String] = [], allowingPublicSuffix: Bool
+    ) throws {
         let (scope, rest): (Scope, Substring) =
             if text.hasPrefix("**.") {
                 (.anyLabelsBelow, text.dropFirst(3))
@@ -47,7 +59,7 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
             guard base.kind == .name else {
                 throw PinningError(.malformedPattern, "\(quoted): nothing is below an address; name it exactly")
             }
-            try Self.refusePublicSuffix(base.name, quoted)
+            if !allowingPublicSuffix || !base.name.contains(".") { try Self.refusePublicSuffix(base.name, quoted) }
             guard scope == .exactAndBelow || !includeSubdomains else {
                 throw PinningError(.malformedPattern, "\(quoted): includeSubdomains goes with a plain name; for all below it, use **.")
             }
@@ -94,7 +106,8 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
         guard scope != .exact, host.kind == .name, host.name.hasSuffix(base.name) else { return false }
         let below = host.name.dropLast(base.name.utf8.count)
         guard below.last == ".", !excludes(host.name) else { return false }
-        return scope != .oneLabelBelow || !below.dropLast().contains(".")
+        guard scope != .oneLabelBelow || !below.dropLast().contains(".") else { return false }
+        return !PublicSuffixes.part(host.name, from: base.name)
     }
 
     private func excludes(_ name: String) -> Bool {

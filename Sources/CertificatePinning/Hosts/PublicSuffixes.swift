@@ -1,7 +1,9 @@
 internal import CLibPSL
 
 /// The public suffix list (publicsuffix.org) that libpsl was built with: names below which hosts belong to different people.
-enum PublicSuffixes {
+package enum PublicSuffixes {
+    private static let kinds = PSL_TYPE_ICANN | PSL_TYPE_PRIVATE | PSL_TYPE_NO_STAR_RULE
+
     /// Whether hosts below the name belong to different people: `co.uk` by the ICANN section, `github.io` by the private one.
     ///
     /// A name of one label is a public suffix (the list's rule `*`). Deeper names that no rule is for are not, so that names of one's own
@@ -10,6 +12,28 @@ enum PublicSuffixes {
     static func contains(_ name: String) -> Bool? {
         guard name.contains(".") else { return true }
         guard let list = psl_builtin() else { return nil }
-        return psl_is_public_suffix2(list, name, PSL_TYPE_ICANN | PSL_TYPE_PRIVATE | PSL_TYPE_NO_STAR_RULE) == 1
+        return psl_is_public_suffix2(list, name, kinds) == 1
+    }
+
+    /// Whether the host below the base is a public suffix, or one lies between them: `s3.amazonaws.com` parts
+    /// `evil.s3.amazonaws.com` from `amazonaws.com`.
+    ///
+    /// Such a host belongs to someone else than the base. The list tells nobody what is below a name, so that this is asked host by host
+    /// and not once of the pattern.
+    /// - Parameters:
+    ///   - host: A canonical name that ends in a dot and the base.
+    ///   - base: A canonical name.
+    package static func part(_ host: String, from base: some StringProtocol) -> Bool {
+        guard let list = psl_builtin() else { return true }
+        let end = host.utf8.count - base.utf8.count
+        return host.withCString { name in
+            var label = 0
+            while label < end {
+                if psl_is_public_suffix2(list, name + label, kinds) == 1 { return true }
+                while label < end, name[label] != CChar(UInt8(ascii: ".")) { label += 1 }
+                label += 1
+            }
+            return false
+        }
     }
 }

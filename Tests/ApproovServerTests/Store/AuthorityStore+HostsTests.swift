@@ -1,3 +1,4 @@
+import ApproovTesting
 import Attestation
 import Foundation
 import Testing
@@ -73,6 +74,40 @@ import Testing
     func malformedNames(name: String) async throws {
         let store = try await TestAccount().store
         await refuses(.malformedHost) { try await store.addHost(name, settings: HostSettings(pins: TestAccount.pins)) }
+    }
+
+    @Test("a pattern that covers a public suffix is refused, also when the names below are added later")
+    func publicSuffixes() async throws {
+        let store = try await TestAccount().store
+        for (name, below) in [("*.co.uk", false), ("**.github.io", false), ("github.io", true)] {
+            await refuses(.malformedHost) {
+                try await store.addHost(name, settings: HostSettings(pins: TestAccount.pins, includeSubdomains: below))
+            }
+        }
+        try await store.addHost("github.io", settings: HostSettings(pins: TestAccount.pins))
+        await refuses(.malformedHost) { try await store.updateHost("github.io") { $0.includeSubdomains = true } }
+    }
+
+    @Test("trust roots of which none holds any more, or none is a root, are refused")
+    func trustRoots() async throws {
+        let clock = ManualClock(date: Date())
+        let store = try await TestAccount(clock: clock).store
+        let root = try TestPKI.root(validity: Date().addingTimeInterval(-86_400)...Date().addingTimeInterval(86_400))
+        let expired = try TestPKI.root(validity: Date().addingTimeInterval(-86_400)...Date().addingTimeInterval(-3_600))
+        let leaf = try TestPKI.leaf(hosts: ["b.example.com"], issuer: root)
+        for pem in [expired.pem, leaf.pem] {
+            await refuses(.malformedTrustRoots) {
+                try await store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins, trustRoots: pem))
+            }
+        }
+        try await store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins, trustRoots: root.pem))
+        await refuses(.malformedTrustRoots) { try await store.updateHost("b.example.com") { $0.trustRoots = expired.pem } }
+        // The roots ran out after they were added: the kill switch still works.
+        clock.setDate(Date().addingTimeInterval(10 * 86_400))
+        try await store.updateHost("b.example.com") { $0.enforce = false }
+        await refuses(.malformedTrustRoots) {
+            try await store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins, trustRoots: root.pem))
+        }
     }
 
     @Test(

@@ -80,6 +80,16 @@ import Testing
         }
     }
 
+    @Test("a signed entry whose name became a public suffix since does not keep the app from starting, nor from taking it up")
+    func becameSuffix() async throws {
+        let settings = HostSettings.pinned.with { $0.includeSubdomains = true }
+        let initial = try account.initial(account.configuration(hosts: ["github.io": settings, "*.co.uk": .pinned]))
+        let keeper = try ConfigurationKeeper(initial: initial, store: MemoryStore(), time: clock, logger: .quiet)
+        #expect(await keeper.offer([try version(7, hosts: ["github.io": settings])]))
+        #expect(keeper.current.protectedHost(for: try CanonicalHost("me.github.io")) != nil)
+        _ = try ApproovTrustManager().policy(protecting: keeper.current.protectedHosts)
+    }
+
     @Test("a list is accepted whole or not at all")
     func whole() async throws {
         let keeper = try keeper(MemoryStore())

@@ -13,10 +13,27 @@ import Testing
         #expect(PatternTable<Int>.patterns(around: "localhost") == ["localhost"])
     }
 
+    @Test("what a public suffix parts from a base is not within the base's patterns")
+    func suffixesBelow() {
+        #expect(
+            PatternTable<Int>.patterns(around: "a.s3.amazonaws.com") == ["a.s3.amazonaws.com", "*.s3.amazonaws.com", "**.s3.amazonaws.com"])
+        #expect(PatternTable<Int>.patterns(around: "s3.amazonaws.com") == ["s3.amazonaws.com"])
+        #expect(
+            PatternTable<Int>.patterns(around: "*.a.amazonaws.com") == [
+                "*.a.amazonaws.com", "**.a.amazonaws.com", "**.amazonaws.com", "**.com",
+            ])
+    }
+
     @Test("every pattern around another one matches all its hosts, and no other pattern does so")
     func agreesWithMatching() throws {
-        let hosts = try ["b.test", "a.b.test", "x.a.b.test", "y.x.a.b.test", "z.test.org", "a.c.test"].map { try CanonicalHost($0) }
-        let texts = ["b.test", "*.b.test", "**.b.test", "a.b.test", "*.a.b.test", "**.a.b.test", "x.a.b.test", "**.c.test"]
+        let hosts = try [
+            "b.test", "a.b.test", "x.a.b.test", "y.x.a.b.test", "z.test.org", "a.c.test", "amazonaws.com", "s3.amazonaws.com",
+            "a.s3.amazonaws.com",
+        ]
+        .map { try CanonicalHost($0) }
+        let texts =
+            ["b.test", "*.b.test", "**.b.test", "a.b.test", "*.a.b.test", "**.a.b.test", "x.a.b.test", "**.c.test"]
+            + ["**.amazonaws.com", "*.amazonaws.com", "s3.amazonaws.com", "a.s3.amazonaws.com", "**.a.s3.amazonaws.com"]
         for text in texts {
             let inner = try HostPattern(text)
             let within = hosts.filter(inner.matches)

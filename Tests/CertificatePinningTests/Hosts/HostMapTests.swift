@@ -63,6 +63,18 @@ struct HostMapTests {
         }
     }
 
+    @Test("what a public suffix parts from a base has no value by it, and its own one where it has one")
+    func suffixesBelow() throws {
+        let map = try map([("amazonaws.com", true), ("*.mine.s3.amazonaws.com", false), ("*.demo.localhost", false)])
+        let expected = [
+            "evil.s3.amazonaws.com": nil, "s3.amazonaws.com": nil, "mine.s3.amazonaws.com": nil, "amazonaws.com": "+amazonaws.com",
+            "x.mine.s3.amazonaws.com": "*.mine.s3.amazonaws.com", "x.y.amazonaws.com": "+amazonaws.com",
+            "x.demo.localhost": "*.demo.localhost",
+        ]
+        for (host, value) in expected { #expect(try map.value(for: CanonicalHost(host)) == value, "\(host)") }
+        #expect(try self.map([("*.amazonaws.com", false)]).value(for: CanonicalHost("s3.amazonaws.com")) == nil)
+    }
+
     @Test("where the most specific pattern excludes a host, the next wider one decides, and nothing where there is none")
     func exclusions() throws {
         let map = try HostMap([

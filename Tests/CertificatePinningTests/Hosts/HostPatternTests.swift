@@ -62,6 +62,41 @@ struct HostPatternTests {
         _ = try HostPattern(text)
     }
 
+    @Test(
+        "public suffixes below the base, and the hosts below those, are not meant (C18)",
+        arguments: ["**.amazonaws.com", "*.amazonaws.com", "amazonaws.com and below"])
+    func suffixesBelow(text: String) throws {
+        let includeSubdomains = text.hasSuffix(" and below")
+        let pattern = try HostPattern(
+            text.replacing(" and below", with: ""), includeSubdomains: includeSubdomains)
+        for host in [
+            "evil.s3.amazonaws.com", "s3.amazonaws.com", "a.b.s3.amazonaws.com", "evil.amazonaws.com.evil.test",
+        ] {
+            #expect(try !pattern.matches(CanonicalHost(host)), "\(host)")
+        }
+        #expect(try pattern.matches(CanonicalHost("console.amazonaws.com")))
+        #expect(try pattern.matches(CanonicalHost("a.console.amazonaws.com")) == !text.hasPrefix("*."))
+        #expect(try pattern.matches(CanonicalHost("amazonaws.com")) == includeSubdomains)
+    }
+
+    @Test(
+        "names that the list does not know match below any base of one's own",
+        arguments: [
+            ("**.demo.localhost", "x.y.demo.localhost"), ("*.corp.internal", "db.corp.internal"), ("**.me.github.io", "a.b.me.github.io"),
+        ])
+    func unknownNames(text: String, host: String) throws {
+        #expect(try HostPattern(text).matches(CanonicalHost(host)))
+    }
+
+    @Test("a pattern that was checked when it was written may cover a public suffix, of two labels or more")
+    func allowedSuffix() throws {
+        let pattern = try HostPattern("**.github.io", allowingPublicSuffix: true)
+        #expect(try pattern.matches(CanonicalHost("me.github.io")))
+        for text in ["*.com", "**.localhost", "*.1.2.3.4", "*"] {
+            expectPinningError(.malformedPattern) { try HostPattern(text, allowingPublicSuffix: true) }
+        }
+    }
+
     @Test("names of one label are hosts", arguments: ["localhost", "intranet", "db1"])
     func singleLabels(text: String) throws {
         #expect(try HostPattern(text).matches(CanonicalHost(text)))
