@@ -66,6 +66,8 @@ struct HostCheckRun {
         }
         for finding in report.findings { Console.line("\(check.breaksNow(finding) ? "broken" : "soon"): \(finding.message)") }
         if !report.enforce { Console.note("approov: the pins of \(report.entry) are not enforced: mismatches are only reported") }
-        if report.ok { Console.line("good: \(report.host) is pinned, with a backup, for \(days) days at least") }
+        if report.ok {
+            Console.line("good: \(report.host) is pinned\(check.hasBackup ? ", with a backup," : "") for \(days) days at least")
+        }
     }
 }

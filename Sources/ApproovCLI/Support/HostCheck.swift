@@ -34,6 +34,9 @@ struct HostCheck {
     /// Whether apps are refused already because of it.
     func breaksNow(_ finding: Finding) -> Bool { finding.kind == .pathInvalid || finding.kind == .noMatch && settings.enforce }
 
+    /// Whether a key is pinned that is not in use, for when those in use are lost; one single managed root leaves none.
+    var hasBackup: Bool { !Set(pins).subtracting(presented.certificates.map(\.pin)).isEmpty }
+
     private var matching: [Certificate] { presented.certificates.filter { pins.contains($0.pin) } }
 
     private var pathFindings: [Finding] {
@@ -48,7 +51,7 @@ struct HostCheck {
             let consequence = settings.enforce ? "apps are refused" : "apps get through, for the pins are not enforced"
             findings.append(Finding(kind: .noMatch, message: "no key that the server presents is pinned, \(consequence)\(presented)"))
         }
-        if !settings.pins.isEmpty, Set(pins).subtracting(presented.certificates.map(\.pin)).isEmpty {
+        if !settings.pins.isEmpty, !hasBackup {
             findings.append(
                 Finding(
                     kind: .noBackupPin,
@@ -74,6 +77,16 @@ struct HostCheck {
                 Finding(
                     kind: .certificateExpiring,
                     message: "the certificates whose keys are pinned end by \(RFC3339.text(last)): pin what replaces them before"))
+        }
+        // Of what was sent without validating, nobody knows which certificates count.
+        if presented.refusal == nil {
+            for issuer in presented.certificates.dropFirst() where issuer.notAfter <= soon {
+                findings.append(
+                    Finding(
+                        kind: .certificateExpiring,
+                        message: "\(issuer.subject), on the path to the root, ends at \(RFC3339.text(issuer.notAfter)):"
+                            + " have the server present its successor, or renew the trust roots, before"))
+            }
         }
         if let date = settings.pinsExpireAt.map({ Date(timeIntervalSince1970: TimeInterval($0)) }), date <= soon {
             findings.append(

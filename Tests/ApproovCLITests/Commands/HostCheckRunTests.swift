@@ -118,6 +118,17 @@ struct HostCheckRunTests {
         #expect(try await check(leaf, pins: [leaf.pin, backup.pin], checking: ["--days", "9"]).code == 0)
     }
 
+    @Test("an intermediate or root on the path that ends within the days looked ahead is said by its name")
+    func issuerExpiring() async throws {
+        let soon = Date().addingTimeInterval(-86_400)...Date().addingTimeInterval(10 * 86_400)
+        let brief = try TestPKI.intermediate("Brief Intermediate", issuer: root, validity: soon)
+        let leaf = try TestPKI.leaf(hosts: [Self.host], issuer: brief)
+        let (code, report) = try await check(leaf, pins: [leaf.pin, backup.pin])
+        #expect(code == 1 && !report.broken && report.kinds == ["certificateExpiring"])
+        #expect(report.findings.first?.message.contains("Brief Intermediate") == true)
+        #expect(try await check(leaf, pins: [leaf.pin, backup.pin], checking: ["--days", "9"]).code == 0)
+    }
+
     @Test("the date for which pins are due is looked ahead to as well")
     func pinsExpiring() async throws {
         let leaf = try leaf()
@@ -137,8 +148,19 @@ struct HostCheckRunTests {
     func managedRoots() async throws {
         let set = try await approov(["api", "-managedTrustRoots", "-pin", root.pin.description])
         #expect(set.exitCode == 0 && set.lines == [root.pin.description])
+        func good() async throws -> String? {
+            let server = try await TestHTTPServer.start(certificate: leaf()) { _ in TestResponse() }
+            let run = try await approov(["api", "-check", "\(Self.host):\(server.port)"])
+            await server.stop()
+            return run.lines.last
+        }
         let (code, report) = try await check(leaf(), pins: [])
         #expect(code == 0 && report.kinds == [])
+        // One single root is nothing to fall back on.
+        #expect(try await good() == "good: \(Self.host) is pinned for 30 days at least")
+        let two = try await approov(["api", "-managedTrustRoots", "-keep", "-pin", backup.pin.description])
+        #expect(two.exitCode == 0)
+        #expect(try await good() == "good: \(Self.host) is pinned, with a backup, for 30 days at least")
         let other = try await approov(["api", "-managedTrustRoots", "-pin", backup.pin.description])
         #expect(other.exitCode == 0)
         #expect(try await check(leaf(), pins: []).report.kinds == ["noMatch"])
