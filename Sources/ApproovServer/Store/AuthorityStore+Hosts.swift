@@ -25,8 +25,8 @@ extension AuthorityStore {
     /// - Parameters:
     ///   - name: a host name, an address, or a pattern such as `*.example.com`
     ///   - settings: two pins or more; none when managed trust roots are set
-    /// - Throws: `ServerError.malformedHost`, also for a pattern below a public suffix, `.malformedPin`, `.malformedTrustRoots` for roots of
-    ///   which none holds today, `.pinsRequired` (enforced, no pins, no managed trust roots),
+    /// - Throws: `ServerError.malformedHost`, also for a pattern below a public suffix, `.malformedPin`,
+    ///   `.malformedTrustRoots` for roots of which none holds today, `.pinsRequired` (enforced, no pins, no managed trust roots),
     ///   `.obliviousUnset` for an oblivious host without a relay, `.unknownKeyset`, `.configurationRefused` when clients would refuse the result
     public func addHost(_ name: String, settings: HostSettings) async throws {
         let host = try AccountHost(name: name, settings: settings)

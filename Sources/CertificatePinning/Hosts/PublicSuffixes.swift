@@ -15,14 +15,14 @@ package enum PublicSuffixes {
         return psl_is_public_suffix2(list, name, kinds) == 1
     }
 
-    /// Whether the host below the base is a public suffix, or one lies between them: `s3.amazonaws.com` parts
-    /// `evil.s3.amazonaws.com` from `amazonaws.com`.
+    /// Whether the host below the base is a public suffix, or one lies between them.
     ///
-    /// Such a host belongs to someone else than the base. The list tells nobody what is below a name, so that this is asked host by host
-    /// and not once of the pattern.
+    /// `s3.amazonaws.com` parts `evil.s3.amazonaws.com` from `amazonaws.com`. Such a host belongs to someone else than the base. The
+    /// list tells nobody what is below a name, so that this is asked host by host and not once of the pattern.
     /// - Parameters:
     ///   - host: A canonical name that ends in a dot and the base.
     ///   - base: A canonical name.
+    /// - Returns: Whether they are parted; true when this libpsl has no list.
     package static func part(_ host: String, from base: some StringProtocol) -> Bool {
         guard let list = psl_builtin() else { return true }
         let end = host.utf8.count - base.utf8.count
