@@ -7,8 +7,14 @@ final class LookupDesk: Sendable {
     /// The most look-ups under way; one more fails at once.
     private static let capacity = 256
 
+    /// What requests share a look-up by: one that goes through a proxy must not be asked past it, nor the other way round.
+    private struct Route: Hashable {
+        let lookup: TrustLookup
+        let proxy: ProxyConfiguration?
+    }
+
     private struct State {
-        var running: [TrustLookup: (task: Task<TrustLookupResult, Never>, waiters: Int)] = [:]
+        var running: [Route: (task: Task<TrustLookupResult, Never>, waiters: Int)] = [:]
         var policy: TrustPolicy?
     }
 
@@ -56,14 +62,15 @@ final class LookupDesk: Sendable {
         of lookup: TrustLookup, until deadline: ContinuousClock.Instant?, proxy: ProxyConfiguration?,
         by fetcher: any TrustLookupFetching
     ) async -> TrustLookupResult {
+        let route = Route(lookup: lookup, proxy: proxy)
         let task = state.withLock { state -> Task<TrustLookupResult, Never>? in
-            if let running = state.running[lookup] {
-                state.running[lookup] = (running.task, running.waiters + 1)
+            if let running = state.running[route] {
+                state.running[route] = (running.task, running.waiters + 1)
                 return running.task
             }
             guard state.running.count < Self.capacity else { return nil }
             let task = Task { [timeout] in await Self.fetch(lookup, proxy: proxy, by: fetcher, within: timeout) }
-            state.running[lookup] = (task, 1)
+            state.running[route] = (task, 1)
             return task
         }
         guard let task else { return TrustLookupResult(failure: "too many look-ups are under way", receivedAt: Date()) }
@@ -81,28 +88,28 @@ final class LookupDesk: Sendable {
         defer { timing?.cancel() }
         // Ends without a result when this task is cancelled or its time is over, while the look-up may go on for others.
         for await result in answers {
-            leave(lookup, task)
+            leave(route, task)
             return result
         }
-        cancel(lookup, task)
+        cancel(route, task)
         return TrustLookupResult(failure: "nobody waits for it any more", receivedAt: Date())
     }
 
-    private func leave(_ lookup: TrustLookup, _ task: Task<TrustLookupResult, Never>) {
+    private func leave(_ route: Route, _ task: Task<TrustLookupResult, Never>) {
         state.withLock { state in
-            if state.running[lookup]?.task == task { state.running[lookup] = nil }
+            if state.running[route]?.task == task { state.running[route] = nil }
         }
     }
 
     /// The last one who waits takes the look-up with him.
-    private func cancel(_ lookup: TrustLookup, _ task: Task<TrustLookupResult, Never>) {
+    private func cancel(_ route: Route, _ task: Task<TrustLookupResult, Never>) {
         let isUnwanted = state.withLock { state in
-            guard let running = state.running[lookup], running.task == task else { return false }
+            guard let running = state.running[route], running.task == task else { return false }
             guard running.waiters <= 1 else {
-                state.running[lookup] = (task, running.waiters - 1)
+                state.running[route] = (task, running.waiters - 1)
                 return false
             }
-            state.running[lookup] = nil
+            state.running[route] = nil
             return true
         }
         if isUnwanted { task.cancel() }

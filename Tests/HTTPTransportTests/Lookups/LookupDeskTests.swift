@@ -9,6 +9,7 @@ struct LookupDeskTests {
     /// Answers when it is told to, and counts what it is asked.
     private actor Fetcher: TrustLookupFetching {
         private(set) var count = 0
+        private(set) var proxies: [ProxyConfiguration?] = []
         private(set) var cancelled = 0
         private var isOpen = false
 
@@ -17,6 +18,7 @@ struct LookupDeskTests {
 
         func fetch(_ lookup: TrustLookup, proxy: ProxyConfiguration?) async throws -> [UInt8] {
             count += 1
+            proxies.append(proxy)
             do {
                 while !isOpen { try await Task.sleep(for: .milliseconds(2)) }
             } catch {
@@ -51,6 +53,26 @@ struct LookupDeskTests {
             for try await bytes in group { #expect(bytes == [42]) }
         }
         #expect(await fetcher.count == 1)
+    }
+
+    @Test("a request through a proxy does not join a look-up that goes past it, nor the other way round")
+    func proxies() async throws {
+        let desk = LookupDesk(fetcher: fetcher, timeout: .seconds(20))
+        let direct = try request()
+        var proxied = direct
+        proxied.options.proxy = ProxyConfiguration(kind: .http, host: try CanonicalHost("proxy.test"), port: 3_128)
+        let transport = InProcessTransport(status: 200)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for request in [direct, proxied, direct, proxied] {
+                group.addTask { _ = try await desk.results(of: [lookup], for: request, until: nil, over: transport) }
+            }
+            while await fetcher.count < 2 { try await Task.sleep(for: .milliseconds(2)) }
+            try await Task.sleep(for: .milliseconds(100))
+            await fetcher.open()
+            try await group.waitForAll()
+        }
+        #expect(await Set(fetcher.proxies) == [nil, proxied.options.proxy])
+        #expect(await fetcher.count == 2)
     }
 
     @Test("one who gives up leaves it to the others, and the last one takes it with him")
