@@ -1,8 +1,18 @@
 #pragma once
 
 #include <openssl/ocsp.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
+
+/// The NID of the digest of an RSASSA-PSS signature (RFC 4055 section 3.1); NID_undef when its parameters do not parse.
+static inline int COpenSSL_pss_digest(const X509_ALGOR *algorithm) {
+    RSA_PSS_PARAMS *parameters = ASN1_TYPE_unpack_sequence(ASN1_ITEM_rptr(RSA_PSS_PARAMS), algorithm->parameter);
+    if (!parameters) { return NID_undef; }
+    int digest = parameters->hashAlgorithm ? OBJ_obj2nid(parameters->hashAlgorithm->algorithm) : NID_sha1;
+    RSA_PSS_PARAMS_free(parameters);
+    return digest;
+}
 
 // OpenSSL's typed stacks are macros.
 

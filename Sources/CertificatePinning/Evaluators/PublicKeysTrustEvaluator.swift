@@ -12,7 +12,8 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
     ///
     /// - Parameters:
     ///   - pins: Two at least, one of them of a key that is not in use: it takes over when the server's key is lost or changed.
-    ///   - validUntil: When the pins end. From then on path validation alone decides, which is said as an error in the log; nil: never.
+    ///   - validUntil: When the pins end. From then on path validation alone decides, which is said as an error in the log, and what the
+    ///     pins would refuse is told to the ``TrustRule/observer`` as not enforced; nil: never.
     ///     An app that is not updated goes on working, and whoever turns its clock forward is rid of the pins.
     ///   - logger: Where the end of the pins is reported.
     /// - Throws: ``PinningError`` `noPins` for the empty set, which must never mean that every key is accepted; `backupPinMissing` for
@@ -48,16 +49,16 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
     /// Trusts a path that has a pinned key; the refusal shows the pins presented beside those configured.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         if trust.chain.contains(where: { pins.contains($0.pin) }) { return .trusted }
+        let refusal = TrustRefusal(
+            .pinMismatch, trust: trust, expected: pins,
+            detail: "no key of the validated path is pinned. If the server's key was changed on purpose, add the pin presented first"
+                + " to the host's pins; if not, somebody else answers in its place")
         if let validUntil, trust.time >= validUntil {
             // Only of a server that the pins would refuse: as long as they match, nothing is lost.
             sayExpired(host, since: validUntil)
-            return .trusted
+            return .reported(refusal)
         }
-        return .refused(
-            TrustRefusal(
-                .pinMismatch, trust: trust, expected: pins,
-                detail: "no key of the validated path is pinned. If the server's key was changed on purpose, add the pin presented first"
-                    + " to the host's pins; if not, somebody else answers in its place"))
+        return .refused(refusal)
     }
 
     private func sayExpired(_ host: String, since date: Date) {

@@ -57,11 +57,7 @@ enum OCSPResponse {
     }
 
     private static func verify(_ basic: OpaquePointer, _ issued: IssuedCertificate, at time: Date) throws {
-        var algorithm: OpaquePointer?
-        if let identifier = OCSP_resp_get0_tbs_sigalg(basic) {
-            X509_ALGOR_get0(&algorithm, nil, nil, identifier)
-        }
-        try RevocationRules.requireStrongDigest(OBJ_obj2nid(algorithm))
+        try RevocationRules.requireStrongDigest(OCSP_resp_get0_tbs_sigalg(basic))
         let issuers = COpenSSL_chain_new()
         defer { COpenSSL_chain_free(issuers) }
         guard COpenSSL_chain_append(issuers, issued.issuer.x509) == 1 else { throw RevocationProblem("OpenSSL is out of memory") }

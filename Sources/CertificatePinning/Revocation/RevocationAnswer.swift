@@ -49,14 +49,23 @@ enum RevocationRules {
         return end
     }
 
-    /// Refuses signatures over digests in which collisions can be made.
-    static func requireStrongDigest(_ signatureAlgorithm: Int32) throws {
-        var digest: Int32 = 0
-        guard OBJ_find_sigid_algs(signatureAlgorithm, &digest, nil) == 1 else {
-            throw RevocationProblem("its signature algorithm is unknown")
+    /// Refuses signatures over digests in which collisions can be made, and over unknown ones.
+    static func requireStrongDigest(_ signatureAlgorithm: UnsafePointer<X509_ALGOR>?) throws {
+        guard let signatureAlgorithm else { throw RevocationProblem("it does not name its signature algorithm") }
+        var identifier: OpaquePointer?
+        X509_ALGOR_get0(&identifier, nil, nil, signatureAlgorithm)
+        let signature = OBJ_obj2nid(identifier)
+        // They bring a digest of their own (RFC 8032), of which OpenSSL says nothing.
+        guard ![NID_ED25519, NID_ED448].contains(signature) else { return }
+        var digest = NID_undef
+        if signature == NID_rsassaPss {
+            // The digest is in the parameters, and SHA-1 where they are silent.
+            digest = COpenSSL_pss_digest(signatureAlgorithm)
+        } else {
+            guard OBJ_find_sigid_algs(signature, &digest, nil) == 1 else { throw RevocationProblem("its signature algorithm is unknown") }
         }
-        guard ![NID_md5, NID_md4, NID_md2, NID_sha1, NID_md5_sha1, NID_ripemd160].contains(digest) else {
-            throw RevocationProblem("its signature uses a digest that is too weak")
+        guard [NID_sha256, NID_sha384, NID_sha512, NID_sha3_256, NID_sha3_384, NID_sha3_512].contains(digest) else {
+            throw RevocationProblem("its signature uses a digest that is too weak or unknown")
         }
     }
 

@@ -17,7 +17,9 @@ enum RevocationList {
         let end = try RevocationRules.validUntil(
             thisUpdate: OpenSSLText.date(X509_CRL_get0_lastUpdate(list)), nextUpdate: OpenSSLText.date(nextUpdate),
             hasEnd: nextUpdate != nil, at: time)
-        try RevocationRules.requireStrongDigest(X509_CRL_get_signature_nid(list))
+        var algorithm: UnsafePointer<X509_ALGOR>?
+        X509_CRL_get0_signature(list, nil, &algorithm)
+        try RevocationRules.requireStrongDigest(algorithm)
         return try RevocationRules.withStore(trusting: issued.issuer, at: time) { store in
             RevocationStatus(value: try check(list, issued, store), validUntil: end)
         }

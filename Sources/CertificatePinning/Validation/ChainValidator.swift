@@ -46,10 +46,11 @@ public enum ChainValidator {
     ///   - time: The time for which the path is validated; nil: now.
     ///   - lookupResults: What look-ups brought.
     ///   - port: The port that is asked for, for the rule's observer.
+    ///   - isLast: Whether the server is not judged again with what it needs looked up: the observer is told of needs as of refusals then.
     /// - Returns: What is known of the server by now.
     public static func evaluate(
         handshake context: OpaquePointer, host: CanonicalHost, rule: TrustRule, defaultAnchors: TrustAnchors, time: Date?,
-        lookupResults: [TrustLookup: TrustLookupResult] = [:], port: Int? = nil
+        lookupResults: [TrustLookup: TrustLookupResult] = [:], port: Int? = nil, isLast: Bool = false
     ) -> HandshakeJudgement {
         let presented = PresentedPath(
             leaf: X509_STORE_CTX_get0_cert(context), certificates: X509_STORE_CTX_get0_untrusted(context))
@@ -62,7 +63,7 @@ public enum ChainValidator {
             switch validated {
             case .failure(let refusal): .refused(refusal)
             case .success(let trust) where isStatusToCome: .awaitsStatus(trust)
-            case .success(let trust): HandshakeJudgement(judge(trust, rule: rule, port: port))
+            case .success(let trust): HandshakeJudgement(judge(trust, rule: rule, port: port, isLast: isLast))
             }
         if case .refused(let refusal) = judgement {
             X509_STORE_CTX_set_error(context, refusal.openSSLError)
@@ -79,14 +80,15 @@ public enum ChainValidator {
     ///   - trust: The validated path that the verify callback left.
     ///   - rule: What holds for the host.
     ///   - port: The port that is asked for, for the rule's observer.
+    ///   - isLast: Whether the server is not judged again with what it needs looked up: the observer is told of needs as of refusals then.
     /// - Returns: The validated path, or why the server is refused.
     public static func evaluate(
-        status ssl: OpaquePointer, of trust: ServerTrust, rule: TrustRule, port: Int? = nil
+        status ssl: OpaquePointer, of trust: ServerTrust, rule: TrustRule, port: Int? = nil, isLast: Bool = false
     ) -> Result<ServerTrust, TrustRefusal> {
         judge(
             ServerTrust(
                 chain: trust.chain, host: trust.host, time: trust.time, stapledResponse: stapledResponse(of: ssl),
-                lookupResults: trust.lookupResults, isPathValidated: trust.isPathValidated), rule: rule, port: port)
+                lookupResults: trust.lookupResults, isPathValidated: trust.isPathValidated), rule: rule, port: port, isLast: isLast)
     }
 
     private static func stapledResponse(of ssl: OpaquePointer?) -> [UInt8]? {
@@ -118,22 +120,26 @@ public enum ChainValidator {
         }
     }
 
-    private static func judge(_ trust: ServerTrust, rule: TrustRule, port: Int? = nil) -> Result<ServerTrust, TrustRefusal> {
+    private static func judge(
+        _ trust: ServerTrust, rule: TrustRule, port: Int? = nil, isLast: Bool = false
+    ) -> Result<ServerTrust, TrustRefusal> {
         let verdict = CombinedVerdict(of: rule.evaluators, trust, forHost: trust.host.name)
-        guard verdict.lookups.isEmpty else {
+        var refusal = verdict.refusal
+        if !verdict.lookups.isEmpty {
+            let unavailable = TrustRefusal(
+                .lookupsUnavailable, host: trust.host.name, presented: trust.chain, expected: [],
+                detail: "\(verdict.lookups.count) OCSP responses or CRLs must be looked up first, and nobody did",
+                lookups: verdict.lookups)
             // The server is judged again, and reported then.
-            return .failure(
-                TrustRefusal(
-                    .lookupsUnavailable, host: trust.host.name, presented: trust.chain, expected: [],
-                    detail: "\(verdict.lookups.count) OCSP responses or CRLs must be looked up first, and nobody did",
-                    lookups: verdict.lookups))
+            guard isLast else { return .failure(unavailable) }
+            refusal = unavailable
         }
-        for (refusal, isEnforced) in verdict.reports.map({ ($0, false) }) + (verdict.refusal.map { [($0, true)] } ?? []) {
+        for (refusal, isEnforced) in verdict.reports.map({ ($0, false) }) + (refusal.map { [($0, true)] } ?? []) {
             tell(
                 rule, of: refusal, trust.host, trust.chain, trust.time, isPathValidated: trust.isPathValidated, isEnforced: isEnforced, port
             )
         }
-        return verdict.refusal.map(Result.failure) ?? .success(trust)
+        return refusal.map(Result.failure) ?? .success(trust)
     }
 
     /// Tells the rule's observer; a server may send as many certificates as fit into 100 kB, and ten say enough.

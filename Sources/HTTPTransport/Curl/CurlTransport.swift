@@ -103,17 +103,17 @@ public final class CurlTransport: HTTPTransport {
                 }
             }
         }
-        return try await attempt(request, results)
+        return try await attempt(request, results, isLast: true)
     }
 
     /// OCSP first, then the CRLs of certificates for which OCSP brought nothing.
     private static let maximumLookupRounds = 2
 
     private func attempt(
-        _ request: TransportRequest, _ lookupResults: [TrustLookup: TrustLookupResult]
+        _ request: TransportRequest, _ lookupResults: [TrustLookup: TrustLookupResult], isLast: Bool = false
     ) async throws -> TransportResponse {
         try Task.checkCancellation()
-        let transfer = try prepare(request, lookupResults)
+        let transfer = try prepare(request, terms: terms(of: request, lookupResults, isLast: isLast))
         let head: CurlExchange.RawHead = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
                 transfer.exchange.expectHead(waiter)
@@ -129,10 +129,7 @@ public final class CurlTransport: HTTPTransport {
             status: status, headerFields: fields, version: version, url: request.url, body: ResponseBody(source: body))
     }
 
-    private func prepare(
-        _ request: TransportRequest, _ lookupResults: [TrustLookup: TrustLookupResult]
-    ) throws(TransportError) -> CurlTransfer {
-        let terms = try terms(of: request, lookupResults)
+    private func prepare(_ request: TransportRequest, terms: TrustHook.Terms?) throws(TransportError) -> CurlTransfer {
         let upload = try CurlUpload(
             request.body, offersDecoding: request.options.decompresses && !request.headerFields.scan(for: .acceptEncoding))
         let transfer = try CurlTransfer(handles: handles, upload: upload, request: request, terms: terms)
@@ -141,7 +138,7 @@ public final class CurlTransport: HTTPTransport {
     }
 
     private func terms(
-        of request: TransportRequest, _ lookupResults: [TrustLookup: TrustLookupResult]
+        of request: TransportRequest, _ lookupResults: [TrustLookup: TrustLookupResult], isLast: Bool
     ) throws(TransportError) -> TrustHook.Terms? {
         let (host, policy) = (request.url.host, request.policy)
         let rule: TrustRule
@@ -153,7 +150,7 @@ public final class CurlTransport: HTTPTransport {
         if request.url.isSecure {
             return TrustHook.Terms(
                 host: host, port: request.url.port, rule: rule, defaultAnchors: policy.defaultAnchors, generation: policy.generation,
-                lookupResults: lookupResults)
+                lookupResults: lookupResults, isLast: isLast)
         }
         guard !policy.hasRule(for: host) else {
             throw TransportError(.trustRefused, "\(host) is evaluated or protected, so it is never called over http; use https")

@@ -16,6 +16,8 @@ final class TrustHook: Sendable {
         let generation: UInt64
         /// What an earlier attempt's verdict asked for.
         var lookupResults: [TrustLookup: TrustLookupResult] = [:]
+        /// Whether nothing is looked up for this attempt's verdict any more.
+        var isLast = false
     }
 
     enum Outcome: Sendable {
@@ -84,7 +86,7 @@ final class TrustHook: Sendable {
     private func judge(_ storeContext: OpaquePointer) -> Bool {
         let judgement = ChainValidator.evaluate(
             handshake: storeContext, host: terms.host, rule: terms.rule, defaultAnchors: terms.defaultAnchors, time: nil,
-            lookupResults: terms.lookupResults, port: terms.port)
+            lookupResults: terms.lookupResults, port: terms.port, isLast: terms.isLast)
         return state.withLock { outcome in
             switch judgement {
             case .trusted:
@@ -106,7 +108,7 @@ final class TrustHook: Sendable {
         case .trusted: return true
         case .notEvaluated, .refused: return false
         case .awaitsStatus(let trust):
-            let judgement = ChainValidator.evaluate(status: ssl, of: trust, rule: terms.rule, port: terms.port)
+            let judgement = ChainValidator.evaluate(status: ssl, of: trust, rule: terms.rule, port: terms.port, isLast: terms.isLast)
             return state.withLock { outcome in
                 switch judgement {
                 case .success:

@@ -2,6 +2,7 @@ import ApproovTesting
 import CertificatePinning
 import Foundation
 import Logging
+import Synchronization
 import Testing
 
 @Suite("PublicKeysTrustEvaluator")
@@ -46,6 +47,17 @@ struct PublicKeysTrustEvaluatorTests {
         #expect(lines.first.map { $0.level == .error && $0.text.contains("PINS HAVE EXPIRED") && $0.text.contains("api.test") } == true)
         let stranger = try TestPKI.leaf(hosts: ["api.test"], issuer: nil)
         #expect(try judge([stranger], rule: rule, anchors: anchors, time: end).reason == .selfSigned)
+    }
+
+    @Test("what pins would refuse after their date is told to the rule's observer as not enforced, every time")
+    func expiryReported() throws {
+        let told = Mutex<[TrustViolation]>([])
+        let end = Date()
+        let pins = try PublicKeysTrustEvaluator(pins: [Pin(TestKey()), Pin(TestKey())], validUntil: end)
+        let rule = TrustRule(evaluators: [pins]) { violation in told.withLock { $0.append(violation) } }
+        for _ in 0..<2 { #expect(try judge(leaf.chain(), rule: rule, anchors: anchors, time: end).isTrusted) }
+        #expect(told.withLock { $0.map(\.refusal.reason) } == [.pinMismatch, .pinMismatch])
+        #expect(told.withLock { $0.allSatisfy { !$0.isEnforced && $0.refusal.expected.count == 2 } })
     }
 
     @Test("pins that match are no news after their date")

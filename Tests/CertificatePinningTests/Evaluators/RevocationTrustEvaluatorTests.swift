@@ -195,6 +195,44 @@ struct RevocationTrustEvaluatorTests {
         }
     }
 
+    @Test("signatures over weak digests do not count, also where PSS names or implies them in its parameters")
+    func digests() throws {
+        // AlgorithmIdentifiers (RFC 4055, RFC 8410, RFC 5758).
+        let pss = "06092a864886f70d01010a"
+        let sha = "300b06096086480165030402"
+        func withParameters(_ digest: String) -> String { "301e" + pss + "3011" + "a00f" + "300d" + digest + "0500" }
+        let strong = [
+            "303e" + pss + "3031" + "a00d" + sha + "01" + "a11a301806092a864886f70d010108" + sha + "01" + "a204020200de",
+            withParameters("0609608648016503040201"), withParameters("0609608648016503040202"), withParameters("0609608648016503040203"),
+            "300506032b6570", "300506032b6571",
+            "300d06092a864886f70d01010b0500", "300a06082a8648ce3d040302",
+        ]
+        let weak = [
+            "300d" + pss + "3000", "300b" + pss, "300d" + pss + "0500", "301a" + pss + "300d" + "a00b" + "3009" + "06052b0e03021a" + "0500",
+            withParameters("0609608648016503040204"), "300d06092a864886f70d0101050500", "300d06092a864886f70d0101040500",
+            "300906072a8648ce3d0401",
+            "300506032a0304",
+        ]
+        for (texts, isStrong) in [(strong, true), (weak, false)] {
+            for text in texts {
+                let bytes = hexadecimal(text)
+                let algorithm = bytes.withUnsafeBufferPointer { buffer in
+                    var cursor = buffer.baseAddress
+                    return d2i_X509_ALGOR(nil, &cursor, buffer.count)
+                }
+                defer { X509_ALGOR_free(algorithm) }
+                let parsed = try #require(algorithm, "\(text)")
+                #expect(((try? RevocationRules.requireStrongDigest(parsed)) != nil) == isStrong, "\(text)")
+            }
+        }
+        #expect(throws: RevocationProblem.self) { try RevocationRules.requireStrongDigest(nil) }
+    }
+
+    private func hexadecimal(_ text: String) -> [UInt8] {
+        let digits = Array(text)
+        return stride(from: 0, to: digits.count - 1, by: 2).compactMap { UInt8(String(digits[$0...($0 + 1)]), radix: 16) }
+    }
+
     // MARK: Choices
 
     @Test("a soft failure lets a server pass that cannot be checked, says so once, and still refuses a revoked one")

@@ -3,6 +3,7 @@ import CertificatePinning
 import Foundation
 import HTTPTransport
 import HTTPTypes
+import Synchronization
 import Testing
 
 @Suite("Look-ups between two handshakes", .timeLimit(.minutes(4)))
@@ -224,6 +225,29 @@ struct LookupTests {
         #expect(ContinuousClock.now - started < .seconds(10))
         own.shutdown()
         stuck.shutdown()
+        await site.stop()
+    }
+
+    @Test("an evaluator that is never satisfied ends in one refusal, of which the observer is told once", arguments: [true, false])
+    func insatiable(requestsStatus: Bool) async throws {
+        struct Insatiable: ServerTrustEvaluating {
+            let conditions: TrustConditions
+            func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
+                .needs([TrustLookup(kind: .crl, url: "http://localhost:1/\(trust.lookupResults.count)")])
+            }
+        }
+        let site = try await RevocationSite.start()
+        var conditions = TrustConditions()
+        conditions.requestsStatus = requestsStatus
+        let told = Mutex<[TrustViolation]>([])
+        let rule = TrustRule(evaluators: [Insatiable(conditions: conditions)]) { violation in told.withLock { $0.append(violation) } }
+        let policy = TrustPolicy(
+            rules: try HostMap([(HostPattern("localhost"), rule)]), defaultAnchors: try TrustAnchors(pem: site.root.pem))
+        let error = await transportError { try await site.transport.send(site.request(policy)) }
+        #expect(error?.refusal?.reason == .lookupsUnavailable)
+        #expect(told.withLock { $0.map(\.refusal.reason) } == [.lookupsUnavailable])
+        #expect(told.withLock { $0.allSatisfy { $0.isEnforced && !$0.certificates.isEmpty } })
+        #expect(site.server.counters.requests == 0)
         await site.stop()
     }
 
