@@ -6,6 +6,7 @@ extension RequestBody {
     /// The whole body in memory.
     ///
     /// - Parameter limit: The most bytes.
+    /// - Returns: The bytes.
     /// - Throws: ``ApproovError`` `bodyFailed` when it is larger; what reading it throws.
     func collected(upTo limit: Int) async throws -> Data {
         switch self {

@@ -22,7 +22,8 @@ extension ApproovSession {
         }
         do {
             let performed = try await performer.perform(
-                request, body: RequestBody(of: request), observation: RequestPerformer.Observation(onDownload: onProgress, isStreamed: true))
+                request, body: RequestBody(of: request), observation: RequestPerformer.Observation(onDownload: onProgress, isStreamed: true)
+            )
             let head = try performed.head()
             let file = try DownloadFile()
             for try await part in performed.response.body { try file.write(part) }

@@ -53,7 +53,8 @@ public final class ApproovSession: Sendable {
         trustManager: ApproovTrustManager = ApproovTrustManager(), interceptors: [any RequestInterceptor] = [],
         bindHeader: String? = nil, tokenHeader: TokenHeader = TokenHeader(), unboundRequests: UnboundRequests = .refused,
         excluding: (@Sendable (URL) -> Bool)? = nil, sendsWithoutTokenWhenAuthorityIsDown: Bool = false, prefetchToken: Bool = false,
-        obliviousRoute: ObliviousRoute? = nil, maximumRedirects: Int = 20, transport: (any HTTPTransport)? = nil, clock: (any TimeSource)? = nil
+        obliviousRoute: ObliviousRoute? = nil, maximumRedirects: Int = 20, transport: (any HTTPTransport)? = nil,
+        clock: (any TimeSource)? = nil
     ) throws {
         if let own = interceptors.first(where: { $0 is ApproovInterceptor }) {
             throw ApproovError(
