@@ -34,6 +34,7 @@ let package = Package(
             dependencies: [
                 "AllocationCounter", "CurlLoop", "HandshakeLoop",
                 .product(name: "Approov", package: "approov-swift"),
+                .product(name: "ApproovRelay", package: "approov-swift"),
                 .product(name: "ApproovServer", package: "approov-swift"),
                 .product(name: "ApproovTesting", package: "approov-swift"),
                 .product(name: "ApproovTokens", package: "approov-swift"),

@@ -48,7 +48,7 @@ struct Backend: AsyncParsableCommand {
     }
 
     /// `GET /zeros` gives as many bytes as its query says, `POST` swallows and answers how many they were, all else gets five bytes.
-    private static func answer(_ request: TestRequest) async throws -> TestResponse {
+    static func answer(_ request: TestRequest) async throws -> TestResponse {
         if request.method == .post {
             var count = 0
             for try await piece in request.body { count += piece.count }

@@ -5,17 +5,17 @@ import Foundation
 struct Benchmark: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measures approov-swift against its peers. Started by Scripts/benchmark, which brings the web server.",
-        subcommands: [Measure.self, Backend.self], defaultSubcommand: Measure.self)
+        subcommands: [Measure.self, Backend.self, ObliviousHop.self], defaultSubcommand: Measure.self)
 }
 
 struct Measure: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Measures groups and prints a table.")
 
     enum Group: String, CaseIterable, ExpressibleByArgument {
-        case transport, tokens, interceptor, hosts, pinning, authority, ohttp, bhttp, memory, stream
+        case transport, tokens, interceptor, hosts, pinning, authority, ohttp, bhttp, memory, stream, oblivious
 
         /// What is read off the process's memory must not see what other groups left there, and what sets its allocator up must not be seen.
-        var needsOwnProcess: Bool { self == .memory || self == .stream || self == .ohttp }
+        var needsOwnProcess: Bool { self == .memory || self == .stream || self == .ohttp || self == .oblivious }
     }
 
     @Argument(help: "What to measure: \(Group.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -54,6 +54,7 @@ struct Measure: AsyncParsableCommand {
         case .bhttp: try await BinaryHTTPBenchmark(options: options).run()
         case .memory: try await MemoryBenchmark(options: options).run()
         case .stream: try await StreamBenchmark(options: options).run()
+        case .oblivious: try await ObliviousBenchmark(options: options).run()
         }
     }
 

@@ -1,0 +1,107 @@
+import Approov
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+
+/// Requests over relay and gateway beside the same requests straight, all on loopback; and 1 GiB each way in chunks, with the memory that
+/// each hop takes for it.
+struct ObliviousBenchmark {
+    static let requests = 10_000
+
+    let options: Options
+
+    func run() async throws -> [Figure] {
+        let root = try TestPKI.root()
+        let api = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root)) { request in
+            try await Backend.answer(request)
+        }
+        let folder = FileManager.default.temporaryDirectory.appending(path: "approov-benchmark-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data(root.pem.utf8).write(to: folder.appending(path: "roots.pem"))
+        let gateway = try HopProcess(.gateway, next: api.url, folder: folder)
+        defer { gateway.stop() }
+        let relay = try HopProcess(.relay, next: gateway.url.trimmingSuffix("/") + "/gateway", folder: folder)
+        defer { relay.stop() }
+        let keys = try GatewayKeyFile(folder.appending(path: "gateway.keys")).load().published.encoded()
+        guard let relayURL = URL(string: relay.url), let url = URL(string: api.url + "/five") else { throw BenchmarkError("no URL") }
+        let trust = ApproovTrustManager(anchors: try TrustAnchors(pem: root.pem))
+        let straight = try ApproovSession(service: nil, trustManager: trust)
+        let oblivious = try ApproovSession(
+            service: nil, trustManager: trust, obliviousRoute: ObliviousRoute(relay: relayURL, keyConfiguration: Data(keys)))
+
+        var figures: [Figure] = []
+        for atOnce in [1, 16, 64] {
+            let subjects = [("over relay and gateway", oblivious), ("straight", straight)].map { name, session in
+                let client = ApproovSessionClient(session: session, request: URLRequest(url: url))
+                return Subject(name) { try await client.rate(atOnce: atOnce, seconds: options.seconds) }
+            }
+            figures += try await Comparison(group: "oblivious", scenario: "\(atOnce) at once", unit: .perSecond, peers: ["straight"])
+                .run(subjects, options: options)
+        }
+        figures.append(try await tenThousand(oblivious, URLRequest(url: url)))
+        figures += try await gibibyte(oblivious, api: api.url, hops: [("relay", relay), ("gateway", gateway)])
+        await api.stop()
+        return figures
+    }
+
+    /// Ten thousand requests at 64 at once: how many came back as they should.
+    private func tenThousand(_ session: ApproovSession, _ request: URLRequest) async throws -> Figure {
+        let client = ApproovSessionClient(session: session, request: request)
+        let answered = await withTaskGroup(of: Int.self) { group in
+            for worker in 0..<64 {
+                group.addTask {
+                    var answered = 0
+                    for _ in stride(from: worker, to: Self.requests, by: 64) {
+                        if (try? await client.get()) != nil { answered += 1 }
+                    }
+                    return answered
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        return Figure(group: "oblivious", scenario: "64 at once", name: "answered of \(Self.requests)", value: Double(answered), unit: .count)
+    }
+
+    private func gibibyte(_ session: ApproovSession, api: String, hops: [(String, HopProcess)]) async throws -> [Figure] {
+        guard let down = URL(string: api + "/zeros?\(StreamBenchmark.bytes)"), let sink = URL(string: api + "/sink") else {
+            throw BenchmarkError("no URL")
+        }
+        var count = 0
+        let downSeconds = try await seconds {
+            let (bytes, _) = try await session.bytes(for: URLRequest(url: down))
+            for try await chunk in bytes.chunks { count += chunk.count }
+        }
+        guard count == StreamBenchmark.bytes else { throw BenchmarkError("the download moved \(count) bytes") }
+        let file = FileManager.default.temporaryDirectory.appending(path: "approov-benchmark-\(UUID().uuidString)")
+        try Data().write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try FileHandle(forWritingTo: file).truncate(atOffset: UInt64(StreamBenchmark.bytes))  // sparse: takes no room
+        var request = URLRequest(url: sink)
+        request.httpMethod = "POST"
+        let upSeconds = try await seconds {
+            let (data, _) = try await session.upload(for: request, fromFile: file)
+            count = Int(String(decoding: data, as: UTF8.self)) ?? 0
+        }
+        guard count == StreamBenchmark.bytes else { throw BenchmarkError("the upload moved \(count) bytes") }
+        let bytes = Double(StreamBenchmark.bytes)
+        var figures = [("download", bytes / downSeconds), ("upload", bytes / upSeconds)].map { scenario, value in
+            Figure(group: "oblivious", scenario: scenario, name: "1 GiB in chunks", value: value / 1_048_576, unit: .speed)
+        }
+        for (name, hop) in hops {
+            figures.append(
+                Figure(group: "oblivious", scenario: "memory", name: "\(name), peak", value: try hop.peakMemory / 1_048_576, unit: .mebibytes))
+        }
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        figures.append(
+            Figure(group: "oblivious", scenario: "memory", name: "app and API, peak", value: Double(usage.ru_maxrss) / 1024, unit: .mebibytes))
+        return figures
+    }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ suffix: String) -> String { hasSuffix(suffix) ? String(dropLast(suffix.count)) : self }
+}
