@@ -22,6 +22,10 @@ struct CallCommand: AsyncParsableCommand {
 
             approov call https://host/ --no-attest --cacert root.pem --pin sha256/…
                 tries trust alone: needs no configuration and writes no state
+            approov call https://host/ --no-attest --relay https://relay/ \\
+                --key-config https://gateway/ohttp-keys
+                sends it inside Oblivious HTTP; --cacert and --pin are then for
+                the relay, --cacert for the key URL as well
 
             Exit codes: 0 for a 2xx status, 22 for another one, 60 when the
             server's certificate or pins were refused, 1 otherwise.
@@ -69,17 +73,35 @@ struct CallCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("pin"),
-        help: ArgumentHelp("A pin of the URL's host; one of them must match. Repeatable.", valueName: "sha256/…"))
+        help: ArgumentHelp("A pin of the URL's host, or of the relay's; one must match. Repeatable.", valueName: "sha256/…"))
     var pins: [String] = []
 
     @Flag(name: .long, help: "Refuse hosts that neither the configuration nor --pin names.")
     var allHostsEvaluated = false
+
+    @Flag(name: .long, help: "Refuse to send the request in any other way than inside Oblivious HTTP.")
+    var oblivious = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("With --no-attest: the OHTTP relay to go over. Else the configuration names it.", valueName: "url"))
+    var relay: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("With --relay: the gateway's application/ohttp-keys.", valueName: "file|url"))
+    var keyConfig: String?
 
     func validate() throws {
         guard URL(string: url)?.host() != nil else { throw ValidationError("'\(url)' is not a URL with a host.") }
         if noAttest, config != nil || state != nil || bind != nil {
             throw ValidationError("--config, --state and --bind have no use with --no-attest.")
         }
+        guard (relay == nil) == (keyConfig == nil) else { throw ValidationError("--relay and --key-config go together.") }
+        if relay != nil, !noAttest {
+            throw ValidationError("--relay goes with --no-attest: for an attested call the configuration names the relay.")
+        }
+        if oblivious, noAttest, relay == nil { throw ValidationError("--oblivious with --no-attest needs --relay and --key-config.") }
         for header in headers where Self.field(header) == nil {
             throw ValidationError("-H wants 'Name: value' on one line; a header given to it has another form.")
         }
@@ -89,7 +111,7 @@ struct CallCommand: AsyncParsableCommand {
         let call = Call(
             url: url, method: method, headers: headers.compactMap(Self.field), body: body, includeHead: includeHead, verbose: verbose)
         do {
-            let status = try await call.perform(with: session())
+            let status = try await call.perform(with: try await session())
             guard (200..<300).contains(status) else {
                 throw CommandFailure("the server answered \(status)", exitCode: CommandFailure.otherStatus)
             }
@@ -101,15 +123,38 @@ struct CallCommand: AsyncParsableCommand {
         }
     }
 
-    private func session() throws -> ApproovSession {
+    private func session() async throws -> ApproovSession {
         let anchors = try caCert.map { try TrustAnchors(pem: Files.text(at: $0, what: "the roots")) }
         var evaluators: [String: any ServerTrustEvaluating] = [:]
         if !pins.isEmpty {
-            evaluators[try TransportURL(url).host.name] = try PublicKeysTrustEvaluator(withoutBackup: Pin.list(pins))
+            evaluators[try TransportURL(relay ?? url).host.name] = try PublicKeysTrustEvaluator(pins: Pin.list(pins))
         }
         let trust = ApproovTrustManager(allHostsMustBeEvaluated: allHostsEvaluated, evaluators: evaluators, anchors: anchors)
+        let service = try service()
+        if oblivious, let service { try requireOblivious(service.configuration) }
         return try ApproovSession(
-            wrapping: URLSession(configuration: .ephemeral), service: service(), trustManager: trust, bindHeader: bind)
+            wrapping: URLSession(configuration: .ephemeral), service: service, trustManager: trust, bindHeader: bind,
+            obliviousRoute: try await route(anchors),
+            // Where a redirect leads is not known to be oblivious.
+            maximumRedirects: oblivious && !noAttest ? 0 : 20)
+    }
+
+    private func route(_ anchors: TrustAnchors?) async throws -> ObliviousRoute? {
+        guard let relay, let keyConfig else { return nil }
+        guard let url = URL(string: relay) else { throw CommandFailure("\(relay) is not a URL", exitCode: CommandFailure.usage) }
+        let keys = try await KeyConfigurationSource(keyConfig).read(trusting: anchors)
+        return try ObliviousRoute(relay: url, keyConfiguration: Data(keys))
+    }
+
+    /// Refuses a host that the configuration does not call oblivious.
+    private func requireOblivious(_ configuration: DynamicConfiguration) throws {
+        let host = try TransportURL(url).host
+        let map = try HostMap(configuration.hosts.map { name, settings in
+            (try HostPattern(name, includeSubdomains: settings.includeSubdomains), settings.oblivious)
+        })
+        guard map.value(for: host) == true else {
+            throw CommandFailure("\(host.name) is not oblivious in the configuration, so nothing was sent: approov api -add … -oblivious")
+        }
     }
 
     private func service() throws -> ApproovService? {

@@ -150,8 +150,9 @@ struct KeyConfigurationSource {
     init(_ source: String) { self.source = source }
 
     /// Fetches or reads them.
+    /// - Parameter anchors: the roots to trust for a URL; nil for the system's
     /// - Throws: `CommandFailure` that names the source
-    func read() async throws -> [UInt8] {
+    func read(trusting anchors: TrustAnchors? = nil) async throws -> [UInt8] {
         guard source.contains("://") else {
             return try Files.bytes(at: source, limit: KeyConfigurationList.maximumSize, what: "the key configurations")
         }
@@ -169,7 +170,7 @@ struct KeyConfigurationSource {
         defer { transport.shutdown() }
         var options = TransferOptions()
         options.totalTimeout = .seconds(30)
-        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors.system())
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try anchors ?? .system())
         let response = try await transport.send(
             TransportRequest(url: url, headerFields: [.accept: OHTTPMediaType.keys], policy: policy, options: options))
         guard response.status == 200 else { throw CommandFailure("\(source) answered with status \(response.status), not with keys") }

@@ -2,6 +2,7 @@ import Approov
 import CertificatePinning
 import Foundation
 import FoundationNetworking
+import HTTPTransport
 
 /// The demo's app, as an app developer writes it: wraps a URLSession and calls.
 struct DemoApp {
@@ -13,8 +14,10 @@ struct DemoApp {
     ///   - state: Where its key and the newest configuration are kept.
     ///   - roots: PEM roots for hosts without roots of their own, of which the demo has none: it runs on a system without any.
     /// - Throws: What the SDK cannot use.
-    init(configuration: URL, state: URL, roots: String) throws {
-        service = try ApproovService(configuration: ApproovConfiguration(contentsOf: configuration), stateDirectory: state)
+    init(configuration: URL, state: URL, roots: String, from address: String? = nil) throws {
+        let transport = try address.map { FromAddress(address: try CanonicalHost($0), base: try CurlTransport()) }
+        service = try ApproovService(
+            configuration: ApproovConfiguration(contentsOf: configuration), stateDirectory: state, transport: transport)
         session = try ApproovSession(
             wrapping: URLSession(configuration: .ephemeral), service: service,
             trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: roots)), bindHeader: ShapesAPI.bindingHeader)

@@ -50,6 +50,7 @@ struct DemoRun {
             _ = try await report.step("other-authorization") { ((), detail: try await steps.otherAuthorization()) }
             _ = try await report.step("impostor") { ((), detail: try await steps.impostor()) }
             _ = try await report.step("unregistered-executable") { ((), detail: try await steps.unregisteredExecutable()) }
+            _ = try await report.step("oblivious") { ((), detail: try await steps.oblivious()) }
             rotated = try await report.step("rotated-pins") { try await steps.rotatedPins() }
             if let rotated {
                 _ = try await report.step("restart-offline") { ((), detail: try await steps.restartOffline(api: rotated)) }

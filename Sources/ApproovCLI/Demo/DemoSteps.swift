@@ -110,6 +110,28 @@ struct DemoSteps {
         return "pinned host 200, impostor refused, protected host not called without a token"
     }
 
+    /// The same call to a host that is oblivious, by an app with an address of its own: its relay knows the address and not what it asks,
+    /// the gateway what it asks and not the address.
+    func oblivious() async throws -> String {
+        let address = "127.0.0.7"
+        let other = try DemoApp(
+            configuration: world.configurationFile, state: world.folder.appending(path: "oblivious-state"), roots: world.root.pem,
+            from: address)
+        let oblivious = world.oblivious
+        let url = world.url(ShapesAPI.shapes, port: oblivious.api.port, host: ObliviousWorld.apiHost)
+        let answer = try await other.get(url, authorization: Self.alice)
+        try expect(answer.status == 200, "the API behind the gateway answered \(answer.status)")
+        let token = try await other.token(for: url, authorization: Self.alice)
+        let (relayLog, gatewayLog) = (oblivious.relayLog.contents, oblivious.gatewayLog.contents)
+        try expect(relayLog.contains(address), "the relay's log does not show the app: \(relayLog)")
+        for plaintext in [ObliviousWorld.apiHost, ShapesAPI.shapes, Self.alice, token, answer.text] {
+            try expect(!relayLog.contains(plaintext), "the relay's log holds plaintext")
+        }
+        try expect(gatewayLog.contains(ObliviousWorld.apiHost), "the gateway's log does not show the request: \(gatewayLog)")
+        try expect(!gatewayLog.contains(address), "the gateway's log holds the app's address")
+        return "200 \"\(answer.text)\"; the relay saw \(address) and no plaintext, the gateway \(ObliviousWorld.apiHost) and no address"
+    }
+
     private func restarted(_ executable: URL, _ url: String) async throws -> OtherProcess {
         try await call(with: executable, url: url, state: world.appState)
     }

@@ -18,6 +18,8 @@ struct DemoWorld {
     let keys: [TestKey]
     let api: TestHTTPServer
     let impostor: RawServer
+    /// Relay, gateway, and what is reached over them.
+    let oblivious: ObliviousWorld
 
     /// The initial configuration, as the app ships with it.
     var configurationFile: URL { folder.appending(path: "approov-initial.config") }
@@ -43,18 +45,23 @@ struct DemoWorld {
             _ = try await connection.receiveHead()
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nimpostor")
         }
-        let world = DemoWorld(folder: folder, authority: authority, root: root, keys: keys, api: api, impostor: impostor)
+        let oblivious = try await ObliviousWorld.start(in: folder, account: authority.store, root: root)
+        let world = DemoWorld(
+            folder: folder, authority: authority, root: root, keys: keys, api: api, impostor: impostor, oblivious: oblivious)
         try await Data(authority.initialConfiguration().serialized).write(to: world.configurationFile)
         try Data(root.pem.utf8).write(to: world.rootsFile)
         return world
     }
 
-    func url(_ path: String, port: Int, host: String = apiHost) -> String { "https://\(host):\(port)\(path)" }
+    func url(_ path: String, port: Int, host: String = apiHost) -> String { Self.url(path, port: port, host: host) }
+
+    static func url(_ path: String, port: Int, host: String) -> String { "https://\(host):\(port)\(path)" }
 
     func stop() async {
         async let stopped: Void = api.stop()
         async let stoppedImpostor: Void = impostor.stop()
+        async let stoppedOblivious: Void = oblivious.stop()
         await authority.stop(removingStore: false)
-        _ = await (stopped, stoppedImpostor)
+        _ = await (stopped, stoppedImpostor, stoppedOblivious)
     }
 }

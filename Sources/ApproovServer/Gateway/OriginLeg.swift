@@ -75,6 +75,8 @@ struct OriginLeg: Sendable {
                     url: target, method: head.method, headerFields: ForwardedFields.toOrigin(head.headerFields), body: body,
                     policy: targets.policy, options: options))
             guard (200...599).contains(response.status) else { throw InnerProblem.badGateway }
+            // All of it that may be kept: which origin, and how it went.
+            logger.debug("forwarded a request", metadata: ["origin": "\(target.origin)", "status": "\(response.status)"])
             return response
         } catch {
             throw failed(error, target)
