@@ -198,8 +198,9 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "configuration-writer", "Approov", "ApproovCLI", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
-                "HTTPTransport", crypto, httpTypes, hummingbird, logging, nioCore, nioPosix,
+                "configuration-writer", "Approov", "ApproovCLI", "ApproovRelay", "ApproovServer", "ApproovTesting", "ApproovTokens",
+                "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes, hummingbird, lifecycle, logging, nioCore,
+                nioPosix,
             ],
             swiftSettings: settings),
         .testTarget(

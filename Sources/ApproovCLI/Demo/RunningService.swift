@@ -21,7 +21,10 @@ struct RunningService {
             try await group.run()
         }
         for await url in ready { return RunningService(port: url.port ?? 0, group: group, task: task) }
+        // Either it ended by itself, and its error says why, or nobody waits for it any more.
+        await group.triggerGracefulShutdown()
         try await task.value
+        try Task.checkCancellation()
         throw DemoFailure("a server ended before it listened")
     }
 

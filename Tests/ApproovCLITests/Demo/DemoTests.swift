@@ -11,7 +11,8 @@ struct DemoTests {
     }
 
     private static let steps = [
-        "start", "attested-call", "other-authorization", "impostor", "unregistered-executable", "rotated-pins", "restart-offline",
+        "start", "attested-call", "other-authorization", "impostor", "unregistered-executable", "oblivious", "rotated-pins",
+        "restart-offline",
     ]
 
     @Test("every line holds, and nothing is left behind")

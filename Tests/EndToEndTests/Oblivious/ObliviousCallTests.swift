@@ -1,0 +1,160 @@
+import Approov
+import ApproovServer
+import ApproovTesting
+import ApproovTokens
+import Attestation
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTransport
+import OHTTP
+import Testing
+
+/// Calls to an API behind a relay and a gateway.
+@Suite("An attested call over Oblivious HTTP", .timeLimit(.minutes(4)))
+struct ObliviousCallTests {
+    /// Runs a test with a relay and a gateway in front of the world's API.
+    private func withPath(chunked: Bool? = nil, _ body: (World, ObliviousPath) async throws -> Void) async throws {
+        try await World.with { world in
+            let path = try await ObliviousPath.start(world, chunked: chunked)
+            do {
+                try await body(world, path)
+            } catch {
+                await path.stop()
+                throw error
+            }
+            await path.stop()
+        }
+    }
+
+    @Test("it is answered, and its token names neither device nor address", arguments: [nil, true, false])
+    func answered(chunked: Bool?) async throws {
+        try await withPath(chunked: chunked) { world, _ in
+            let app = try await world.app()
+            let answer = try await app.get(world.url("/shapes"))
+            #expect(answer.status == 200)
+            let token = try Token(answer.text)
+            #expect(token.isSigned(with: world.authority.store.accountSecret.bytes))
+            #expect(token.claims["pay"] as? String == Token.pay("Bearer alice"))
+            for claim in ["did", "ip", "ipk"] { #expect(token.claims[claim] == nil, "\(claim)") }
+            let (bytes, head) = try await app.session.bytes(for: Self.request(world))
+            var text: [UInt8] = []
+            for try await byte in bytes { text.append(byte) }
+            #expect(head.statusCode == 200 && String(decoding: text, as: UTF8.self) == answer.text)
+        }
+    }
+
+    @Test("when the gateway's keys change, the app takes the new configuration up and loses no call")
+    func rotation() async throws {
+        try await withPath { world, path in
+            let app = try await world.app { $0.limits.configurationCheckInterval = .zero }
+            #expect(try await app.get(world.url("/shapes")).status == 200)
+            // No overlap: the old key is gone at once, and a call that was sealed to it is not understood.
+            _ = try path.keyFile.rotate(overlap: .zero)
+            try await path.publish(to: world)
+            // A running gateway takes the file up within a second.
+            try await Task.sleep(for: .milliseconds(1_500))
+            let before = app.service.configuration.version
+            #expect(try await app.get(world.url("/shapes")).status == 200)
+            #expect(app.service.configuration.version > before)
+        }
+    }
+
+    @Test("during the overlap both keys are understood")
+    func overlap() async throws {
+        try await withPath { world, path in
+            let app = try await world.app()
+            #expect(try await app.get(world.url("/shapes")).status == 200)
+            _ = try path.keyFile.rotate(overlap: .seconds(600))
+            try await Task.sleep(for: .milliseconds(1_500))
+            let before = app.service.configuration.version
+            #expect(try await app.get(world.url("/shapes")).status == 200)
+            #expect(app.service.configuration.version == before)
+        }
+    }
+
+    @Test("a target that the gateway does not forward to is answered 403 inside")
+    func otherTarget() async throws {
+        try await withPath { world, _ in
+            let app = try await world.app()
+            let requests = world.api.counters.requests
+            let other = try await app.get(world.url("/shapes", port: 1))
+            #expect(other.status == 403)
+            #expect(world.api.counters.requests == requests)
+        }
+    }
+
+    @Test("a thousand calls at 64 at once: none is lost, and each gets its own answer")
+    func load() async throws {
+        try await withPath { world, _ in
+            let app = try await world.app()
+            let url = try world.url("/shapes")
+            let tokens = try await withThrowingTaskGroup { group in
+                for worker in 0..<64 {
+                    group.addTask { () -> Int in
+                        var answered = 0
+                        for number in stride(from: worker, to: 1_000, by: 64) {
+                            let authorization = "Bearer user \(number % 8)"
+                            let answer = try await app.get(url, authorization: authorization)
+                            guard answer.status == 200, try Token(answer.text).claims["pay"] as? String == Token.pay(authorization) else {
+                                continue
+                            }
+                            answered += 1
+                        }
+                        return answered
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(tokens == 1_000)
+            #expect(world.api.counters.requests == 1_000)
+        }
+    }
+
+    @Test("a relay that is not there is an error that says so, and the call is not made in the open")
+    func noRelay() async throws {
+        try await withPath { world, path in
+            let app = try await world.app()
+            await path.relay.stop()
+            let error = try await app.failure(of: world.url("/shapes"))
+            #expect(error.code == .networkingError)
+            #expect(world.api.counters.requests == 0)
+        }
+    }
+
+    @Test("a gateway that is not there is an error that says so")
+    func noGateway() async throws {
+        try await withPath { world, path in
+            let app = try await world.app()
+            await path.gateway.stop()
+            let error = try await app.failure(of: world.url("/shapes"))
+            #expect(error.code == .obliviousError && error.description.contains("502"))
+        }
+    }
+
+    @Test("a session of plain Foundation goes over the relay with the protocol class in its configuration")
+    func urlProtocol() async throws {
+        try await withPath { world, path in
+            let gatewayKeys = try #require(URL(string: "https://\(ObliviousPath.gatewayHost):\(path.gateway.port)/ohttp-keys"))
+            let relay = try #require(URL(string: "https://\(ObliviousPath.relayHost):\(path.relay.port)/"))
+            try ApproovURLProtocol.configure(
+                userAgent: "The Application", keyURL: gatewayKeys, relayURL: relay,
+                trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: world.root.pem)))
+            try await ApproovURLProtocol.fetchKeyConfiguration()
+            ApproovURLProtocol.isEnabled = true
+            defer { ApproovURLProtocol.isEnabled = false }
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.protocolClasses = [ApproovURLProtocol.self]
+            let (_, response) = try await URLSession(configuration: configuration).data(for: Self.request(world))
+            // Without a token: the API was reached, and refuses.
+            #expect((response as? HTTPURLResponse)?.statusCode == 401)
+            #expect(world.api.counters.requests == 1)
+        }
+    }
+
+    private static func request(_ world: World) throws -> URLRequest {
+        var request = URLRequest(url: try world.url("/shapes"))
+        request.setValue("Bearer alice", forHTTPHeaderField: World.bindingHeader)
+        return request
+    }
+}

@@ -1,0 +1,94 @@
+import ApproovRelay
+import ApproovServer
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import Logging
+import OHTTP
+import ServiceLifecycle
+
+/// A relay and a gateway in front of the world's API, on sockets of their own with TLS.
+struct ObliviousPath {
+    static let relayHost = "relay.test.localhost"
+    static let gatewayHost = "gateway.test.localhost"
+
+    let relay: RunningService
+    let gateway: RunningService
+    let keyFile: GatewayKeyFile
+
+    /// Starts both and has the account call its API over them.
+    static func start(_ world: World, chunked: Bool? = nil) async throws -> ObliviousPath {
+        let keyFile = GatewayKeyFile(world.folder.file("gateway.keys"))
+        let pins = world.keys.prefix(2).map(\.pin.description)
+        let gatewayLeaf = try TestPKI.leaf(hosts: [gatewayHost], issuer: world.root)
+        let gateway = try await RunningService.start { onReady in
+            try Gateway(
+                keys: keyFile,
+                configuration: GatewayConfiguration(
+                    port: 0, allowedOrigins: ["https://\(World.apiHost):\(world.api.port)"], pins: [World.apiHost: pins],
+                    trustRootsPEM: world.root.pem,
+                    tls: .certificate(certificatePEM: gatewayLeaf.chainPEM, keyPEM: gatewayLeaf.key.privateKeyPEM)),
+                onReady: onReady)
+        }
+        let relayKeys = [try TestKey(), try TestKey()]
+        let relayLeaf = try TestPKI.leaf(hosts: [relayHost], issuer: world.root, key: relayKeys[0])
+        let relay = try await RunningService.start { onReady in
+            try Relay(
+                configuration: RelayConfiguration(
+                    port: 0, gateway: "https://\(gatewayHost):\(gateway.port)/gateway", gatewayPins: [gatewayLeaf.pin.description],
+                    gatewayTrustRootsPEM: world.root.pem,
+                    tls: .certificate(certificatePEM: relayLeaf.chainPEM, keyPEM: relayLeaf.key.privateKeyPEM)),
+                onReady: onReady)
+        }
+        let path = ObliviousPath(relay: relay, gateway: gateway, keyFile: keyFile)
+        try await path.publish(to: world, chunked: chunked)
+        let store = world.authority.store
+        try await store.addHost(World.apiHost, settings: HostSettings(pins: pins, oblivious: true, trustRoots: world.root.pem))
+        try await store.addHost(
+            relayHost, settings: HostSettings(pins: relayKeys.map(\.pin.description), attested: false, trustRoots: world.root.pem))
+        return path
+    }
+
+    /// Puts the gateway's keys, as they are now, into the account's configuration.
+    func publish(to world: World, chunked: Bool? = nil) async throws {
+        try await world.authority.store.setOblivious(
+            ObliviousSettings(
+                relay: "https://\(Self.relayHost):\(relay.port)/", keyConfig: Base64.encode(keyFile.load().published.encoded()),
+                chunked: chunked))
+    }
+
+    func stop() async {
+        await relay.stop()
+        await gateway.stop()
+    }
+}
+
+/// A service that runs until it is stopped.
+struct RunningService {
+    let port: Int
+    private let group: ServiceGroup
+    private let task: Task<Void, any Error>
+
+    /// Starts a service and waits until it listens.
+    static func start(_ make: (_ onReady: @escaping @Sendable (URL) async -> Void) throws -> any Service) async throws -> RunningService {
+        let (ready, continuation) = AsyncStream.makeStream(of: URL.self)
+        let service = try make { continuation.yield($0) }
+        let group = ServiceGroup(services: [service], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let task = Task {
+            defer { continuation.finish() }
+            try await group.run()
+        }
+        for await url in ready { return RunningService(port: url.port ?? 0, group: group, task: task) }
+        // Either it ended by itself, and its error says why, or nobody waits for it any more.
+        await group.triggerGracefulShutdown()
+        try await task.value
+        try Task.checkCancellation()
+        throw TestFailure("a server ended before it listened")
+    }
+
+    func stop() async {
+        await group.triggerGracefulShutdown()
+        _ = await task.result
+    }
+}
