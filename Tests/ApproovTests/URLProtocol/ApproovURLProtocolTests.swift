@@ -1,7 +1,9 @@
 import ApproovTesting
+import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPTransport
+import HTTPTypes
 import OHTTP
 import Testing
 
@@ -51,6 +53,41 @@ struct ApproovURLProtocolTests {
             _ = try await session.data(for: streaming)
             #expect(gateway.opened.value.last?.body == Data("streamed".utf8))
         }
+    }
+
+    @Test("keys and requests go over real connections, as the trust manager says")
+    func sockets() async throws {
+        let root = try TestPKI.root()
+        let gateway = gateway
+        let server = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root)) { request in
+            if request.path == "/ohttp-keys" {
+                return TestResponse(
+                    headerFields: [.contentType: OHTTPMediaType.keys, .cacheControl: "max-age=60"],
+                    body: gateway.keyring.value.configurations.encoded())
+            }
+            let outer = TransportRequest(
+                url: try TransportURL("https://relay.test/"), method: .post, headerFields: request.headerFields,
+                body: .bytes(try await request.body.collect()),
+                policy: TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: root.pem)))
+            let response = try await gateway.respond(to: outer)
+            return TestResponse(
+                HTTPResponse.Status(code: response.status), headerFields: response.headerFields,
+                body: try await response.body.collect(upTo: 1 << 20))
+        }
+        let keys = try #require(URL(string: server.url + "/ohttp-keys"))
+        let relay = try #require(URL(string: server.url + "/"))
+        try await enabled {
+            let manager = ApproovTrustManager(anchors: .of(root), logger: .quiet)
+            try ApproovURLProtocol.configure(userAgent: "The Application", keyURL: keys, relayURL: relay, trustManager: manager)
+            try await ApproovURLProtocol.fetchKeyConfiguration()
+            let (data, _) = try await session.data(for: URLRequest("https://any.test/over/sockets"))
+            #expect(String(decoding: data, as: UTF8.self) == "/over/sockets")
+            // Without the manager the test's root is nobody's.
+            try ApproovURLProtocol.configure(userAgent: "The Application", keyURL: keys, relayURL: relay)
+            await #expect(throws: (any Error).self) { try await session.data(for: URLRequest("https://any.test/")) }
+        }
+        #expect(server.counters.requests == 2)
+        await server.stop()
     }
 
     @Test("it is off at first, and then leaves requests alone")

@@ -132,26 +132,6 @@ struct ObliviousCallTests {
         }
     }
 
-    @Test("a session of plain Foundation goes over the relay with the protocol class in its configuration")
-    func urlProtocol() async throws {
-        try await withPath { world, path in
-            let gatewayKeys = try #require(URL(string: "https://\(ObliviousPath.gatewayHost):\(path.gateway.port)/ohttp-keys"))
-            let relay = try #require(URL(string: "https://\(ObliviousPath.relayHost):\(path.relay.port)/"))
-            try ApproovURLProtocol.configure(
-                userAgent: "The Application", keyURL: gatewayKeys, relayURL: relay,
-                trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: world.root.pem)))
-            try await ApproovURLProtocol.fetchKeyConfiguration()
-            ApproovURLProtocol.isEnabled = true
-            defer { ApproovURLProtocol.isEnabled = false }
-            let configuration = URLSessionConfiguration.ephemeral
-            configuration.protocolClasses = [ApproovURLProtocol.self]
-            let (_, response) = try await URLSession(configuration: configuration).data(for: Self.request(world))
-            // Without a token: the API was reached, and refuses.
-            #expect((response as? HTTPURLResponse)?.statusCode == 401)
-            #expect(world.api.counters.requests == 1)
-        }
-    }
-
     private static func request(_ world: World) throws -> URLRequest {
         var request = URLRequest(url: try world.url("/shapes"))
         request.setValue("Bearer alice", forHTTPHeaderField: World.bindingHeader)
