@@ -62,7 +62,8 @@ struct ObliviousBenchmark {
             }
             return await group.reduce(0, +)
         }
-        return Figure(group: "oblivious", scenario: "64 at once", name: "answered of \(Self.requests)", value: Double(answered), unit: .count)
+        return Figure(
+            group: "oblivious", scenario: "64 at once", name: "answered of \(Self.requests)", value: Double(answered), unit: .count)
     }
 
     private func gibibyte(_ session: ApproovSession, api: String, hops: [(String, HopProcess)]) async throws -> [Figure] {
@@ -92,12 +93,14 @@ struct ObliviousBenchmark {
         }
         for (name, hop) in hops {
             figures.append(
-                Figure(group: "oblivious", scenario: "memory", name: "\(name), peak", value: try hop.peakMemory / 1_048_576, unit: .mebibytes))
+                Figure(
+                    group: "oblivious", scenario: "memory", name: "\(name), peak", value: try hop.peakMemory / 1_048_576, unit: .mebibytes))
         }
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         figures.append(
-            Figure(group: "oblivious", scenario: "memory", name: "app and API, peak", value: Double(usage.ru_maxrss) / 1024, unit: .mebibytes))
+            Figure(
+                group: "oblivious", scenario: "memory", name: "app and API, peak", value: Double(usage.ru_maxrss) / 1024, unit: .mebibytes))
         return figures
     }
 }

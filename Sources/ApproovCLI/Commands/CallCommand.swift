@@ -149,9 +149,10 @@ struct CallCommand: AsyncParsableCommand {
     /// Refuses a host that the configuration does not call oblivious.
     private func requireOblivious(_ configuration: DynamicConfiguration) throws {
         let host = try TransportURL(url).host
-        let map = try HostMap(configuration.hosts.map { name, settings in
-            (try HostPattern(name, includeSubdomains: settings.includeSubdomains), settings.oblivious)
-        })
+        let map = try HostMap(
+            configuration.hosts.map { name, settings in
+                (try HostPattern(name, includeSubdomains: settings.includeSubdomains), settings.oblivious)
+            })
         guard map.value(for: host) == true else {
             throw CommandFailure("\(host.name) is not oblivious in the configuration, so nothing was sent: approov api -add … -oblivious")
         }

@@ -151,6 +151,7 @@ struct KeyConfigurationSource {
 
     /// Fetches or reads them.
     /// - Parameter anchors: the roots to trust for a URL; nil for the system's
+    /// - Returns: the bytes of `application/ohttp-keys`
     /// - Throws: `CommandFailure` that names the source
     func read(trusting anchors: TrustAnchors? = nil) async throws -> [UInt8] {
         guard source.contains("://") else {

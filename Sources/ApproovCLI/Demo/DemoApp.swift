@@ -13,6 +13,7 @@ struct DemoApp {
     ///   - configuration: The file that the app ships with.
     ///   - state: Where its key and the newest configuration are kept.
     ///   - roots: PEM roots for hosts without roots of their own, of which the demo has none: it runs on a system without any.
+    ///   - address: The address of this machine that it calls from; nil: the usual one.
     /// - Throws: What the SDK cannot use.
     init(configuration: URL, state: URL, roots: String, from address: String? = nil) throws {
         let transport = try address.map { FromAddress(address: try CanonicalHost($0), base: try CurlTransport()) }

@@ -9,6 +9,9 @@ struct UsageTests {
             ["api"], ["api", "-add"], ["api", "-list", "-remove", "a.test"], ["api", "-list", "-pin", "x"], ["nonsense"], ["call"],
             ["call", "no-url"], ["call", "https://a.test", "-H", "no colon"], ["call", "https://a.test", "-H", "two words: x"],
             ["call", "https://a.test", "-H", "X-Test: a\r\nX-Smuggled: b"], ["call", "https://a.test", "--no-attest", "--bind", "X"],
+            ["call", "https://a.test", "--no-attest", "--relay", "https://r.test"],
+            ["call", "https://a.test", "--no-attest", "--oblivious"],
+            ["call", "https://a.test", "--relay", "https://r.test", "--key-config", "k"],
             ["pin"], ["pin", "-get", "a.test", "-check", "a.test"], ["pin", "-check", "a.test"],
             ["pin", "-check", "a.test", "--chain", "c", "--roots", "r", "--time", "yesterday"],
             ["serve", "--tls-cert", "f"], ["serve", "--listen", "nowhere"], ["serve", "--token-lifetime", "0"],
@@ -33,7 +36,10 @@ struct UsageTests {
 
     @Test(
         "every command explains itself",
-        arguments: ["demo", "serve", "call", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin"])
+        arguments: [
+            "demo", "serve", "relay", "gateway", "call", "api", "oblivious", "sdk", "registration", "token", "secret", "keyset", "policy",
+            "pin",
+        ])
     func help(command: String) async throws {
         let run = try await Approov.run(command, "--help")
         #expect(run.exitCode == 0)

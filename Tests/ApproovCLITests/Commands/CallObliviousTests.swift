@@ -1,0 +1,77 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPTypes
+import OHTTP
+import Testing
+
+@Suite("approov call over a relay", .timeLimit(.minutes(2)))
+struct CallObliviousTests {
+    @Test("a relay and a gateway of our own: the call is answered, and a target that is not allowed is 403")
+    func ownRelay() async throws {
+        let folder = try TemporaryFolder()
+        let root = try TestPKI.root()
+        let api = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["api.localhost"], issuer: root)) { request in
+            TestResponse(text: "\(request.method) \(request.target)")
+        }
+        let roots = try folder.write(root.pem, to: "roots.pem")
+        let keys = folder.url.appending(path: "keys").path(percentEncoded: false)
+        let gateway = [
+            "gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://api.localhost:\(api.port)", "--cacert", roots,
+        ]
+        _ = try await ServerProcess.run(gateway) { gateway in
+            _ = try await ServerProcess.run(["relay", "--listen", "127.0.0.1:0", "--gateway", gateway.url + "/gateway"]) { relay in
+                let way = ["--no-attest", "--oblivious", "--relay", relay.url, "--key-config", gateway.url + "/ohttp-keys"]
+                let good = try await Approov.run(["call", "https://api.localhost:\(api.port)/a?b"] + way)
+                #expect(good.exitCode == 0 && good.output == "GET /a?b")
+                let post = try await Approov.run(["call", "https://api.localhost:\(api.port)/c", "-d", "x"] + way)
+                #expect(post.exitCode == 0 && post.output == "POST /c")
+                let forbidden = try await Approov.run(["call", "https://api.localhost:1/"] + way)
+                #expect(forbidden.exitCode == 22 && forbidden.errors.contains("403"))
+            }
+        }
+        #expect(api.counters.requests == 2)
+        await api.stop()
+    }
+
+    @Test("a gateway that knows RFC 9458 alone is no obstacle, whatever it says to chunks", arguments: [400, 415])
+    func plainGateway(status: Int) async throws {
+        let folder = try TemporaryFolder()
+        let keyring = try GatewayKeyring([GatewayKey(id: 3)])
+        let gateway = try await TestHTTPServer.start(certificate: nil) { request in
+            guard request.headerFields[.contentType] == OHTTPMediaType.request else { return TestResponse(.init(code: status)) }
+            let opened = try keyring.decapsulate(try await request.body.collect())
+            let inner = try BinaryHTTPRequest(decoding: opened.request)
+            let answer = BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data("at \(inner.head.authority ?? "")".utf8))
+            return TestResponse(
+                headerFields: [.contentType: OHTTPMediaType.response], body: try opened.response.seal(try answer.encoded()))
+        }
+        let keys = folder.url.appending(path: "keys").path(percentEncoded: false)
+        try Data(keyring.configurations.encoded()).write(to: URL(filePath: keys))
+        let run = try await Approov.run([
+            "call", "https://api.example.com/", "--no-attest", "--relay", gateway.url, "--key-config", keys,
+        ])
+        #expect(run.exitCode == 0 && run.output == "at api.example.com", "\(run.errors)")
+        await gateway.stop()
+    }
+
+    @Test(
+        "keys that cannot be read, a relay over plain http elsewhere, and a host that is not oblivious are errors before anything is sent")
+    func refused() async throws {
+        let folder = try TemporaryFolder()
+        let keys = try folder.write("junk", to: "keys")
+        let call = ["call", "https://api.example.com/", "--no-attest"]
+        let junk = try await Approov.run(call + ["--relay", "https://relay.example.com/", "--key-config", keys])
+        #expect(junk.exitCode == 1 && junk.errors.contains("key configuration"))
+        let missing = try await Approov.run(call + ["--relay", "https://relay.example.com/", "--key-config", keys + "-not-there"])
+        #expect(missing.exitCode == 1 && missing.errors.contains("keys-not-there"))
+        let plain = try await Approov.run(call + ["--relay", "http://relay.example.com/", "--key-config", keys])
+        #expect(plain.exitCode == 1)
+        let attested = try await Approov.run([
+            "call", "https://api.demo.localhost/", "--oblivious", "--config",
+            Repository.root.appending(path: "approov-initial.config").path,
+            "--state", folder.url.appending(path: "state").path(percentEncoded: false),
+        ])
+        #expect(attested.exitCode == 1 && attested.errors.contains("not oblivious"), "\(attested.errors)")
+    }
+}
