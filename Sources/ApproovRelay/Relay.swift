@@ -14,7 +14,7 @@ public import ServiceLifecycle
 ///     try await ServiceGroup(services: [relay], gracefulShutdownSignals: [.sigterm], logger: logger).run()
 ///
 /// `POST /` takes `message/ohttp-req` and `message/ohttp-chunked-req`, and `GET /health` answers 200. A request is sent to the gateway
-/// once and never again; messages stream both ways. The logger gets neither content nor addresses.
+/// once and never again; messages stream both ways. The logger gets no content, and addresses in debug lines alone.
 public struct Relay: Service {
     private let configuration: RelayConfiguration
     private let address: ListenerAddress

@@ -101,7 +101,8 @@ public final class ApproovInterceptor: RequestInterceptor {
         if fields.contains(where: isOwn) { fields.removeAll(where: isOwn) }
         guard try carriesToken(result) else { return true }
         fields.append(HTTPField(name: tokenName, value: tokenPrefix.isEmpty ? result.token : tokenPrefix + result.token))
-        if let traceIDName { fields.append(HTTPField(name: traceIDName, value: result.traceID)) }
+        // The authority knows the trace ID together with the app's address: behind a relay it would say who asks.
+        if let traceIDName, !host.settings.oblivious { fields.append(HTTPField(name: traceIDName, value: result.traceID)) }
         return true
     }
 

@@ -6,6 +6,9 @@ import Synchronization
 
 /// Seals a request part by part, while its body is made and sent (draft-ietf-ohai-chunked-ohttp).
 final class ChunkedRequestWriter: Sendable {
+    /// Up to how many bytes of body the length is hidden; padding is made in memory.
+    private static let paddedBytes = 1 << 20
+
     private struct State: ~Copyable {
         /// Nil once the request is complete.
         var sealer: ChunkedRequestSealer?
@@ -43,13 +46,13 @@ final class ChunkedRequestWriter: Sendable {
                         let completed = sent.add(part.count, ordering: .relaxed).newValue
                         report?(TransferProgress(completed: completed, total: total))
                     }
-                    try await sink(try end())
+                    try await sink(try end(padding: sent.load(ordering: .relaxed) <= Self.paddedBytes ? .padme : .none))
                 })
         }
     }
 
     private func whole(_ message: BinaryHTTPRequest) throws -> [UInt8] {
-        let bytes = try message.encoded(padding: .padme)
+        let bytes = try message.encoded(padding: message.body.count <= Self.paddedBytes ? .padme : .none)
         return try state.withLock { state in
             guard let sealer = state.sealer.take() else { throw Self.finished }
             return try sealer.finish(bytes)
@@ -70,10 +73,10 @@ final class ChunkedRequestWriter: Sendable {
         }
     }
 
-    private func end() throws -> [UInt8] {
+    private func end(padding: BinaryHTTPPadding) throws -> [UInt8] {
         try state.withLock { state in
             guard let encoder = state.encoder.take(), let sealer = state.sealer.take() else { throw Self.finished }
-            return try sealer.finish(try encoder.end(padding: .padme))
+            return try sealer.finish(try encoder.end(padding: padding))
         }
     }
 

@@ -12,6 +12,7 @@ actor ChunkedResponseReader {
     private var opener: ChunkedResponseOpener?
     private var parser: BinaryHTTPResponseParser
     private var received = 0
+    private var failure: (any Error)?
     private var isReading = false
 
     init(_ opener: consuming ChunkedResponseOpener, body: ResponseBody, options: TransferOptions) {
@@ -51,6 +52,17 @@ actor ChunkedResponseReader {
         guard !isReading else { throw CancellationError() }
         isReading = true
         defer { isReading = false }
+        // After a failure there is no end: what was cut short must never look complete.
+        if let failure { throw failure }
+        do {
+            return try await nextEvent()
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    private func nextEvent() async throws -> BinaryHTTPResponseParser.Event? {
         do {
             while true {
                 if let event = try parser.next() { return event }

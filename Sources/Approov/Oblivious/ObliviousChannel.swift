@@ -13,6 +13,10 @@ struct ObliviousChannel: Sendable {
     static let maximumWholeBytes = 64 << 20
     /// What relays see of every user of this package.
     static let userAgent = "approov"
+    /// The most bytes of a body that goes whole to a gateway of which nothing is known.
+    private static let usualWholeBytes = 512 << 10
+    /// How gateways of this package say that a response needs chunks.
+    private static let responseTooLarge = "urn:approov:problem:response-too-large"
     /// What responses say their version is.
     static let version = "OHTTP"
     /// What a response's head may add to its body.
@@ -32,17 +36,23 @@ struct ObliviousChannel: Sendable {
     /// - Returns: The host's response.
     /// - Throws: ``RelayExchange/Refusal`` `key`; ``ApproovError`` `obliviousError`; what the transport throws.
     func send(_ request: TransportRequest, isStreamed: Bool) async throws -> TransportResponse {
-        guard usesChunks(for: request, isStreamed: isStreamed) else { return try await dated(request, sendWhole) }
+        guard usesChunks(for: request, isStreamed: isStreamed) else {
+            let response = try await dated(request, sendWhole)
+            guard route.chunking == .automatic, response.status == 502, Self.mayBeTriedAgain(request) else { return response }
+            // A gateway of ours says when a response does not fit; then it knows chunks.
+            let (problem, again) = try await peek(response)
+            return problem == Self.responseTooLarge ? try await dated(request, sendChunked) : again
+        }
         do {
             let response = try await dated(request, sendChunked)
-            memory.note(knowsChunks: true, behind: route.relay)
+            memory.note(knowsChunks: true, behind: route.relay, now: time.uptime)
             return response
         } catch RelayExchange.Refusal.form(let status) {
-            guard route.chunking == .automatic else {
+            guard route.chunking == .automatic, memory.knowsChunks(behind: route.relay, now: time.uptime) != true else {
                 throw ApproovError(
                     .obliviousError, "the gateway behind \(route.relay.host) answered \(status) to a request in chunks: does it know them?")
             }
-            memory.note(knowsChunks: false, behind: route.relay)
+            memory.note(knowsChunks: false, behind: route.relay, now: time.uptime)
             guard Self.mayBeTriedAgain(request) else {
                 throw ApproovError(
                     .obliviousError,
@@ -53,21 +63,20 @@ struct ObliviousChannel: Sendable {
         }
     }
 
-    /// Whether a request goes in chunks.
+    /// Whether a request goes in chunks: all that go to a gateway that understands them.
     ///
-    /// To a gateway of which nothing is known yet only what can be sent again goes in chunks, and what may not fit into memory.
+    /// To one of which nothing is known yet, what may not fit a whole message, and what is streamed and can be sent again.
     private func usesChunks(for request: TransportRequest, isStreamed: Bool) -> Bool {
         switch route.chunking {
         case .always: return true
         case .never: return false
         case .automatic:
-            var isLarge = false
+            if let known = memory.knowsChunks(behind: route.relay, now: time.uptime) { return known }
             switch request.body {
-            case .none, .bytes: break
-            case .file, .stream: isLarge = true
+            case .none: return isStreamed && Self.mayBeTriedAgain(request)
+            case .bytes(let bytes): return bytes.count > Self.usualWholeBytes || (isStreamed && Self.mayBeTriedAgain(request))
+            case .file, .stream: return true
             }
-            guard isStreamed || isLarge else { return false }
-            return memory.knowsChunks(behind: route.relay) ?? (isLarge || Self.mayBeTriedAgain(request))
         }
     }
 
@@ -80,19 +89,30 @@ struct ObliviousChannel: Sendable {
         _ request: TransportRequest, _ send: (TransportRequest, Date) async throws -> TransportResponse
     ) async throws -> TransportResponse {
         let response = try await send(request, time.date)
-        guard response.status == 400, let type = response.headerFields[.contentType], OHTTPMediaType.matches(type, Problem.mediaType) else {
-            return response
-        }
-        let bytes = try await response.body.collect(upTo: RelayExchange.maximumProblemBytes)
-        let problem = try? JSONValue(parsing: bytes, limit: RelayExchange.maximumProblemBytes).object()
-        guard problem?["type"] == .string(OHTTPProblemType.date), request.body.canBeSentAgain, !request.headerFields.contains(.date),
+        guard response.status == 400 else { return response }
+        let (problem, again) = try await peek(response)
+        guard problem == OHTTPProblemType.date, request.body.canBeSentAgain, !request.headerFields.contains(.date),
             let date = response.headerFields[.date].flatMap(HTTPDate.parse)
-        else {
-            return TransportResponse(
-                status: response.status, headerFields: response.headerFields, version: response.version, url: response.url,
-                body: ResponseBody(bytes: bytes))
-        }
+        else { return again }
         return try await send(request, date)
+    }
+
+    /// The type of a problem (RFC 9457), nil when the response is none, and the response with its body as it was.
+    private func peek(_ response: TransportResponse) async throws -> (type: String?, response: TransportResponse) {
+        guard let type = response.headerFields[.contentType], OHTTPMediaType.matches(type, Problem.mediaType) else { return (nil, response) }
+        var start: [UInt8] = []
+        var parts = response.body.makeAsyncIterator()
+        var isWhole = false
+        while !isWhole, start.count <= RelayExchange.maximumProblemBytes {
+            if let part = try await parts.next() { start += part } else { isWhole = true }
+        }
+        let again = TransportResponse(
+            status: response.status, headerFields: response.headerFields, version: response.version, url: response.url,
+            body: isWhole ? ResponseBody(bytes: start) : ResponseBody(PrefixedBody(prefix: start, rest: parts)))
+        guard isWhole, let problem = try? JSONValue(parsing: start, limit: RelayExchange.maximumProblemBytes).object(),
+            case .string(let name)? = problem["type"]
+        else { return (nil, again) }
+        return (name, again)
     }
 
     private var exchange: RelayExchange { RelayExchange(transport: transport, relay: route.relay, userAgent: userAgent) }

@@ -44,6 +44,8 @@ public final class ApproovSession: Sendable {
     ///     is named; otherwise connection, configuration and challenge are made ready, and ``prefetch(for:binding:)`` does the rest.
     ///   - obliviousRoute: The relay and gateway for hosts that the configuration does not name; nil: they are called straight. For those
     ///     that it names it says by itself whether and how they are called over Oblivious HTTP.
+    ///   - allRequestsMustBeOblivious: Whether a request is refused that would not go over Oblivious HTTP. What the wrapped session itself
+    ///     performs is not asked.
     ///   - maximumRedirects: How many redirects are followed; with 0 a redirect comes back as it is.
     ///   - transport: What sends requests; nil: the service's, or one of its own.
     ///   - clock: Where the time comes from; nil: the service's, or the system's.
@@ -53,8 +55,8 @@ public final class ApproovSession: Sendable {
         trustManager: ApproovTrustManager = ApproovTrustManager(), interceptors: [any RequestInterceptor] = [],
         bindHeader: String? = nil, tokenHeader: TokenHeader = TokenHeader(), unboundRequests: UnboundRequests = .refused,
         excluding: (@Sendable (URL) -> Bool)? = nil, sendsWithoutTokenWhenAuthorityIsDown: Bool = false, prefetchToken: Bool = false,
-        obliviousRoute: ObliviousRoute? = nil, maximumRedirects: Int = 20, transport: (any HTTPTransport)? = nil,
-        clock: (any TimeSource)? = nil
+        obliviousRoute: ObliviousRoute? = nil, allRequestsMustBeOblivious: Bool = false, maximumRedirects: Int = 20,
+        transport: (any HTTPTransport)? = nil, clock: (any TimeSource)? = nil
     ) throws {
         if let own = interceptors.first(where: { $0 is ApproovInterceptor }) {
             throw ApproovError(
@@ -79,7 +81,8 @@ public final class ApproovSession: Sendable {
         performer = RequestPerformer(
             defaults: defaults, interceptors: interceptors, approov: approov, service: service,
             policies: try PolicySource(manager: trustManager, keeper: service?.keeper), transport: ownTransport,
-            time: clock ?? service?.time ?? SystemTimeSource(), maximumRedirects: max(0, maximumRedirects), ownRoute: obliviousRoute)
+            time: clock ?? service?.time ?? SystemTimeSource(), maximumRedirects: max(0, maximumRedirects), ownRoute: obliviousRoute,
+            isStraightRefused: allRequestsMustBeOblivious)
         prefetching =
             if prefetchToken, let approov {
                 Task.detached { await approov.prefetch(additionalFields: defaults.fields) }

@@ -24,6 +24,8 @@ struct RequestPerformer: Sendable {
     let maximumRedirects: Int
     /// The way to hosts that the configuration does not name; nil: straight.
     let ownRoute: ObliviousRoute?
+    /// Whether requests that would go straight are refused.
+    let isStraightRefused: Bool
     let gatewayMemory = GatewayMemory()
     private let heads = RecentHead()
 
@@ -213,7 +215,15 @@ struct RequestPerformer: Sendable {
     private func send(
         _ request: TransportRequest, to host: ProtectedHost?, under policy: RequestPolicy, isStreamed: Bool
     ) async throws -> TransportResponse {
-        guard let route = try route(to: host, under: policy) else { return try await transport.send(request) }
+        guard let route = try route(to: host, under: policy) else {
+            guard !isStraightRefused else {
+                throw ApproovError(
+                    .obliviousError,
+                    "\(request.url.host) is not oblivious in the configuration, and this session sends nothing straight: approov api -add … "
+                        + "-oblivious")
+            }
+            return try await transport.send(request)
+        }
         let channel = ObliviousChannel(
             route: route, transport: transport, time: time, userAgent: ObliviousChannel.userAgent, memory: gatewayMemory)
         return try await channel.send(request, isStreamed: isStreamed)

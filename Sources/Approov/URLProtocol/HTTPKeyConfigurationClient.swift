@@ -23,6 +23,8 @@ final class HTTPKeyConfigurationClient: KeyConfigurationClient {
 
     private struct Flight {
         let id: Int
+        /// Whether it asks past every cache: those whose keys were refused share it.
+        let isPastCache: Bool
         let task: Task<Data, any Error>
     }
 
@@ -49,9 +51,9 @@ final class HTTPKeyConfigurationClient: KeyConfigurationClient {
         enum Found { case bytes(Data), flight(Flight) }
         let found = state.withLock { state -> Found in
             if invalidatingCache {
-                // What is under way may have been answered before the keys changed: it is left to those who wait for it.
+                // What is under way for others may have been answered before the keys changed: it is left to them.
                 state.bytes = nil
-                state.flight = nil
+                if state.flight?.isPastCache == false { state.flight = nil }
             }
             if let bytes = state.bytes, now < state.freshUntil { return .bytes(bytes) }
             if let flight = state.flight { return .flight(flight) }
@@ -59,7 +61,7 @@ final class HTTPKeyConfigurationClient: KeyConfigurationClient {
             let id = state.lastID
             // Detached: the fetch belongs to all who wait for it, so none of them can cancel it.
             let task = Task.detached { [self] in try await self.fetch(id: id, invalidatingCache: invalidatingCache) }
-            let flight = Flight(id: id, task: task)
+            let flight = Flight(id: id, isPastCache: invalidatingCache, task: task)
             state.flight = flight
             return .flight(flight)
         }

@@ -127,16 +127,12 @@ struct CallCommand: AsyncParsableCommand {
         let anchors = try caCert.map { try TrustAnchors(pem: Files.text(at: $0, what: "the roots")) }
         var evaluators: [String: any ServerTrustEvaluating] = [:]
         if !pins.isEmpty {
-            evaluators[try TransportURL(relay ?? url).host.name] = try PublicKeysTrustEvaluator(pins: Pin.list(pins))
+            evaluators[try TransportURL(relay ?? url).host.name] = try PublicKeysTrustEvaluator(withoutBackup: Pin.list(pins))
         }
         let trust = ApproovTrustManager(allHostsMustBeEvaluated: allHostsEvaluated, evaluators: evaluators, anchors: anchors)
-        let service = try service()
-        if oblivious, let service { try requireOblivious(service.configuration) }
         return try ApproovSession(
-            wrapping: URLSession(configuration: .ephemeral), service: service, trustManager: trust, bindHeader: bind,
-            obliviousRoute: try await route(anchors),
-            // Where a redirect leads is not known to be oblivious.
-            maximumRedirects: oblivious && !noAttest ? 0 : 20)
+            wrapping: URLSession(configuration: .ephemeral), service: service(), trustManager: trust, bindHeader: bind,
+            obliviousRoute: try await route(anchors), allRequestsMustBeOblivious: oblivious)
     }
 
     private func route(_ anchors: TrustAnchors?) async throws -> ObliviousRoute? {
@@ -144,18 +140,6 @@ struct CallCommand: AsyncParsableCommand {
         guard let url = URL(string: relay) else { throw CommandFailure("\(relay) is not a URL", exitCode: CommandFailure.usage) }
         let keys = try await KeyConfigurationSource(keyConfig).read(trusting: anchors)
         return try ObliviousRoute(relay: url, keyConfiguration: Data(keys))
-    }
-
-    /// Refuses a host that the configuration does not call oblivious.
-    private func requireOblivious(_ configuration: DynamicConfiguration) throws {
-        let host = try TransportURL(url).host
-        let map = try HostMap(
-            configuration.hosts.map { name, settings in
-                (try HostPattern(name, includeSubdomains: settings.includeSubdomains), settings.oblivious)
-            })
-        guard map.value(for: host) == true else {
-            throw CommandFailure("\(host.name) is not oblivious in the configuration, so nothing was sent: approov api -add … -oblivious")
-        }
     }
 
     private func service() throws -> ApproovService? {

@@ -19,7 +19,7 @@ struct InnerProblem: Error, Sendable, Equatable {
     static let busy = InnerProblem(status: 503, title: "The gateway cannot remember more requests", detail: "Try again in a minute.")
     static let requestTooLarge = InnerProblem(status: 413, title: "The request is too large")
     static let responseTooLarge = InnerProblem(
-        status: 502, title: "The response is too large to be encapsulated whole",
+        status: 502, title: "The response is too large to be encapsulated whole", type: "urn:approov:problem:response-too-large",
         detail: "Send the request as message/ohttp-chunked-req: its response is encapsulated in chunks.")
     static let badGateway = InnerProblem(status: 502, title: "The target gave no usable answer")
     static let gatewayTimeout = InnerProblem(status: 504, title: "The target took too long")

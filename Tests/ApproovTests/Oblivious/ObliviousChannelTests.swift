@@ -42,6 +42,7 @@ struct ObliviousChannelTests {
         #expect(inner.body == Data("hello".utf8))
         let token = try #require(inner.head.headerFields[.approovToken])
         #expect(try pay(ofToken: token) == Binding.payHash(of: "Bearer abc"))
+        #expect(inner.head.headerFields[.approovTraceID] == nil)
         #expect(inner.head.headerFields[.authorization] == "Bearer abc")
         #expect(inner.head.headerFields[.cookie] == "a=b")
         #expect(inner.head.headerFields[.userAgent] == "The App")
@@ -269,6 +270,34 @@ struct ObliviousChannelTests {
         await #expect(throws: ApproovError(.pinningError, "")) { try await session.data(for: URLRequest("https://api.test/")) }
         #expect(world.relayRequests.isEmpty)
         #expect(world.transport.refusedRequests.map { $0.url.host.name } == ["relay.test"])
+    }
+
+    @Test("a host's own problem comes as it is, whatever its size")
+    func largeProblem() async throws {
+        let world = try world()
+        let text = "{\"type\":\"about:blank\",\"detail\":\"" + String(repeating: "x", count: 40_000) + "\"}"
+        world.gateway.script.change { script in
+            script.host = { _ in
+                BinaryHTTPResponse(
+                    head: HTTPResponse(status: .badRequest, headerFields: [.contentType: "application/problem+json"]), body: Data(text.utf8))
+            }
+        }
+        let (data, response) = try await world.session().data(for: URLRequest("https://api.test/"))
+        #expect(response.statusCode == 400 && data == Data(text.utf8))
+        #expect(world.relayRequests.count == 1)
+    }
+
+    @Test("a session that must be oblivious sends nothing straight, whatever the configuration says by then")
+    func mustBeOblivious() async throws {
+        let world = try world()
+        let session = try ApproovSession(
+            wrapping: URLSession(configuration: .ephemeral), service: world.service,
+            trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .quiet), allRequestsMustBeOblivious: true)
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        for host in ["plain.test", "else.test"] {
+            await #expect(throws: ApproovError(.obliviousError, "")) { try await session.data(for: URLRequest("https://\(host)/")) }
+        }
+        #expect(world.apiRequests.isEmpty)
     }
 
     @Test("a session's own route is for the hosts that the configuration does not name")

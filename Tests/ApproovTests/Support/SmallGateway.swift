@@ -20,6 +20,8 @@ final class SmallGateway: Sendable {
         }
         var padding = BinaryHTTPPadding.none
         var knowsChunks = false
+        /// The largest body of a response that is not in chunks.
+        var wholeLimit = Int.max
         var statusForUnknownForm = 415
         /// What becomes of the parts of a chunked response on their way.
         var way: @Sendable (AsyncThrowingStream<[UInt8], any Error>) -> AsyncThrowingStream<[UInt8], any Error> = { $0 }
@@ -61,7 +63,13 @@ final class SmallGateway: Sendable {
         }
         let inner = try BinaryHTTPRequest(decoding: decapsulated.request)
         opened.change { $0.append(inner) }
-        let answer = try script.value.host(inner).encoded(padding: script.value.padding)
+        var response = try script.value.host(inner)
+        if response.body.count > script.value.wholeLimit {
+            response = BinaryHTTPResponse(
+                head: HTTPResponse(status: .badGateway, headerFields: [.contentType: Problem.mediaType]),
+                body: Data(JSONValue.object(["type": "urn:approov:problem:response-too-large"]).serialized()))
+        }
+        let answer = try response.encoded(padding: script.value.padding)
         return .bytes(try decapsulated.response.seal(answer), type: OHTTPMediaType.response, to: request)
     }
 
