@@ -83,8 +83,9 @@ let package = Package(
         .target(
             name: "HTTPListener",
             dependencies: [
-                "CertificatePinning", httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, lifecycle, logging, nioCore, nioHTTP1,
-                nioHTTP2, nioSSL,
+                "CertificatePinning", httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging,
+                nioCore,
+                nioHTTP1, nioHTTP2, nioSSL,
             ],
             swiftSettings: settings),
         .target(name: "Attestation", dependencies: ["CJansson", crypto, logging], swiftSettings: settings),

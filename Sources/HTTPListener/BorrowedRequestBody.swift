@@ -15,6 +15,11 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     /// The handler took the content back.
     package struct TakenBack: Error {}
 
+    /// Nothing came for as long as the idle timeout.
+    package struct Stalled: Error {
+        package init() {}
+    }
+
     private struct State {
         var isReading = false
         var isTakenBack = false
@@ -25,13 +30,16 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     // Touched between begin() and end() alone, which let one reader in at a time.
     private nonisolated(unsafe) var iterator: RequestBody.AsyncIterator
     private let state: Mutex<State>
+    private let idleTimeout: Duration
 
     /// Lends a request's content out.
     /// - Parameters:
     ///   - body: the content, which nobody else reads
     ///   - limit: the most bytes it may have
-    package init(_ body: RequestBody, limit: Int) {
+    ///   - idleTimeout: how long nothing may come
+    package init(_ body: RequestBody, limit: Int, idleTimeout: Duration) {
         iterator = body.makeAsyncIterator()
+        self.idleTimeout = idleTimeout
         state = Mutex(State(remaining: limit))
     }
 
@@ -43,7 +51,7 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         try begin()
         let part: ByteBuffer?
         do {
-            part = try await iterator.next()
+            part = try await nextInTime()
         } catch {
             _ = end(read: 0)
             throw error
@@ -67,6 +75,20 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
                 return false
             }
             if isFree { waiter.resume() }
+        }
+    }
+
+    /// The next part, or the error of a client that sends nothing for too long: its request would hold a place that others want.
+    private func nextInTime() async throws -> ByteBuffer? {
+        try await withThrowingTaskGroup(of: ByteBuffer?.self) { [idleTimeout] group in
+            group.addTask { try await self.iterator.next() }
+            group.addTask {
+                try await Task.sleep(for: idleTimeout, clock: .continuous)
+                throw Stalled()
+            }
+            defer { group.cancelAll() }
+            guard let part = try await group.next() else { return nil }
+            return part
         }
     }
 

@@ -1,6 +1,7 @@
 package import Hummingbird
 internal import HummingbirdCore
 internal import HummingbirdHTTP2
+internal import HummingbirdTLS
 package import Logging
 internal import NIOCore
 internal import ServiceLifecycle
@@ -63,6 +64,12 @@ package struct HTTPListener: Sendable {
             let responder = table.accounting(responder)
             guard let tls = address.tls else {
                 return GuardedChannel(base: HTTP1Channel(responder: responder, configuration: stream), table: table)
+            }
+            guard limits.offersHTTP2 else {
+                var tls = tls
+                tls.applicationProtocols = ["http/1.1"]
+                return GuardedChannel(
+                    base: try TLSChannel(HTTP1Channel(responder: responder, configuration: stream), tlsConfiguration: tls), table: table)
             }
             let channel = try HTTP2UpgradeChannel(
                 tlsConfiguration: tls, configuration: .init(idleTimeout: limits.idleTimeout, streamConfiguration: stream),

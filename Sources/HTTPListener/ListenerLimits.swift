@@ -10,6 +10,11 @@ package struct ListenerLimits: Sendable {
     package var idleTimeout: Duration
     /// How long a request may take from its head to its answer's end.
     package var requestTimeout: Duration
+    /// Whether HTTP/2 is offered over TLS.
+    ///
+    /// SwiftNIO ends a connection whose client resets 200 streams in 30 s. Where one connection carries the requests of many clients,
+    /// as between a relay and a gateway, those who go away would take the others with them.
+    package var offersHTTP2 = true
     /// How long open requests may go on when the server is asked to stop.
     package var drain: Duration
 

@@ -11,6 +11,8 @@ struct Hop {
     var body: RequestBody
     /// Whether the origin was left once: credentials that were meant for it stay behind for good.
     var hasLeftOrigin = false
+    /// Whether a host that is called over a relay redirected here: whoever answers straight would learn who called that host.
+    var isBehindRelay = false
     /// Whether an earlier hop carried a token, or went to a host that is protected or evaluated: then no later one goes over plain http,
     /// as what it carries may stem from that one.
     var staysSecure = false

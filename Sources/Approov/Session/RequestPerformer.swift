@@ -44,6 +44,8 @@ struct RequestPerformer: Sendable {
         let url: URL
         /// Whether a redirect may not lead to plain http.
         let demandsTLS: Bool
+        /// Whether it went over a relay.
+        let isOblivious: Bool
     }
 
     /// Performs the request.
@@ -73,6 +75,7 @@ struct RequestPerformer: Sendable {
                         throw ApproovError(.redirectRefused, "more than \(maximumRedirects) redirects, the last one by \(hop.url.host)")
                     }
                     hop = next
+                    if sent.isOblivious { hop.isBehindRelay = true }
                     continue
                 }
             }
@@ -113,10 +116,11 @@ struct RequestPerformer: Sendable {
             do {
                 let request = TransportRequest(
                     url: adapted.url, method: method, headerFields: fields, body: adapted.body, policy: policy.trust, options: options)
-                let response = try await send(request, to: host, under: policy, isStreamed: observation.isStreamed)
+                let route = try route(to: host, from: hop, under: policy)
+                let response = try await send(request, over: route, isStreamed: observation.isStreamed)
                 return Sent(
                     response: response, url: adapted.request.url ?? URL(filePath: "/"),
-                    demandsTLS: policy.trust.hasRule(for: hop.url.host) || approov?.hasToken(fields) == true)
+                    demandsTLS: policy.trust.hasRule(for: hop.url.host) || approov?.hasToken(fields) == true, isOblivious: route != nil)
             } catch let error where host != nil && !isRechecked && Self.mayBeOutdated(error) {
                 // Nobody has read the request. Keys may have changed, and a signed configuration may know them already.
                 isRechecked = true
@@ -212,18 +216,8 @@ struct RequestPerformer: Sendable {
     }
 
     /// Steps 4 and 5: straight to the host, or over the relay.
-    private func send(
-        _ request: TransportRequest, to host: ProtectedHost?, under policy: RequestPolicy, isStreamed: Bool
-    ) async throws -> TransportResponse {
-        guard let route = try route(to: host, under: policy) else {
-            guard !isStraightRefused else {
-                throw ApproovError(
-                    .obliviousError,
-                    "\(request.url.host) is not oblivious in the configuration, and this session sends nothing straight: approov api -add … "
-                        + "-oblivious")
-            }
-            return try await transport.send(request)
-        }
+    private func send(_ request: TransportRequest, over route: ObliviousRoute?, isStreamed: Bool) async throws -> TransportResponse {
+        guard let route else { return try await transport.send(request) }
         let channel = ObliviousChannel(
             route: route, transport: transport, time: time, userAgent: ObliviousChannel.userAgent, memory: gatewayMemory)
         return try await channel.send(request, isStreamed: isStreamed)
@@ -231,14 +225,25 @@ struct RequestPerformer: Sendable {
 
     /// The relay to go over; nil: none.
     ///
-    /// - Throws: ``ApproovError`` `configurationError` for an oblivious host without one: sent in the open, the request would tell who calls.
-    private func route(to host: ProtectedHost?, under policy: RequestPolicy) throws -> ObliviousRoute? {
-        guard let host else { return ownRoute }
-        guard host.settings.oblivious else { return nil }
-        guard let route = policy.snapshot?.obliviousRoute else {
-            throw ApproovError(.configurationError, "\(printable(host.name)) is to be called over Oblivious HTTP, and there is no relay")
+    /// - Throws: ``ApproovError`` where the request would go straight and may not: it would tell who calls.
+    private func route(to host: ProtectedHost?, from hop: Hop, under policy: RequestPolicy) throws -> ObliviousRoute? {
+        let name = hop.url.host
+        if let route = host == nil ? ownRoute : policy.snapshot?.obliviousRoute, host?.settings.oblivious ?? true { return route }
+        guard host?.settings.oblivious != true else {
+            throw ApproovError(.configurationError, "\(name) is to be called over Oblivious HTTP, and there is no relay")
         }
-        return route
+        guard !isStraightRefused else {
+            throw ApproovError(
+                .obliviousError,
+                "\(name) is not oblivious in the configuration, and this session sends nothing straight: approov api -add … -oblivious")
+        }
+        guard !hop.isBehindRelay else {
+            throw ApproovError(
+                .redirectRefused,
+                "a host that is called over Oblivious HTTP redirects to \(name), which is not and would learn who calls: make it oblivious, too"
+            )
+        }
+        return nil
     }
 
     /// Whether a newer configuration may help: pins that do not match, or a gateway's key that is not accepted.

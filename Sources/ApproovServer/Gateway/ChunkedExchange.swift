@@ -41,7 +41,8 @@ struct ChunkedExchange: Sendable {
     /// The request's content, none when there is none: a GET with an empty body of unknown length is not to everybody's liking.
     private func content(of head: HTTPRequest, _ reader: ChunkedRequestReader) async throws -> OriginLeg.Content {
         let length = head.headerFields[.contentLength].flatMap { Int($0) }
-        if length == nil, ![.post, .put, .patch].contains(head.method), try await reader.isAtContentEnd() { return .none }
+        let mayBeEmpty = length == 0 || (length == nil && ![.post, .put, .patch].contains(head.method))
+        if mayBeEmpty, try await reader.isAtContentEnd() { return .none }
         return .stream(length: length, RequestBodyStream(reader.content))
     }
 

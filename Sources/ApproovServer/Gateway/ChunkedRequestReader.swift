@@ -57,10 +57,16 @@ final class ChunkedRequestReader: Sendable {
     /// - Returns: whether there is none
     /// - Throws: as `next`
     func isAtContentEnd() async throws -> Bool {
-        let event = try await next()
-        state.withLock { $0.pending = event }
-        guard case .body = event else { return true }
-        return false
+        while let event = try await next() {
+            switch event {
+            case .head, .trailers: continue
+            case .end: return true
+            case .body:
+                state.withLock { $0.pending = event }
+                return false
+            }
+        }
+        return true
     }
 
     /// The content, from here on.
@@ -78,17 +84,21 @@ final class ChunkedRequestReader: Sendable {
 
         struct Iterator: AsyncIteratorProtocol {
             let reader: ChunkedRequestReader
+            /// Held until more has come, or the end that was verified: an origin must not take a request that was cut short for whole.
+            var held: [UInt8]?
 
             mutating func next() async throws -> [UInt8]? {
                 while let event = try await reader.next() {
                     switch event {
-                    case .body(let bytes): return [UInt8](bytes)
+                    case .body(let bytes):
+                        defer { held = [UInt8](bytes) }
+                        if let held { return held }
                     // Trailers are not forwarded: the transport has no place for them.
                     case .head, .trailers: continue
-                    case .end: return nil
+                    case .end: return held.take()
                     }
                 }
-                return nil
+                return held.take()
             }
         }
     }

@@ -69,11 +69,13 @@ public struct Gateway: Service {
     public func run() async throws {
         let limits = configuration.limits
         let routes = GatewayRoutes(keys: keys, leg: leg, load: GatewayLoad(limit: limits.requests))
+        var listenerLimits = ListenerLimits(
+            headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
+            requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout), drain: limits.drain)
+        listenerLimits.offersHTTP2 = false
         let listener = HTTPListener(
             address: address,
-            limits: ListenerLimits(
-                headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
-                requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout), drain: limits.drain))
+            limits: listenerLimits)
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await keys.run { leg.window.forget(keysOtherThan: $0) } }
             do {

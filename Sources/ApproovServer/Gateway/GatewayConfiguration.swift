@@ -32,15 +32,15 @@ public struct GatewayConfiguration: Sendable {
     /// What is done about requests that are sent again (RFC 9458 section 6.5).
     ///
     /// Every request's encapsulated key is remembered: of a request with a `Date` for as long as its date is accepted, of one without
-    /// for as long as its key is. A gateway that starts anew has forgotten both, so it takes no date from before its start.
+    /// for as long as its key is. A gateway that starts anew has forgotten both, so it takes no date up to its start. What was dated ahead when it was stopped can be sent again within those seconds.
     public struct Replay: Sendable {
-        /// How far a request's `Date` may be from the gateway's clock, in either direction.
+        /// How old a request's `Date` may be; it may be 5 seconds ahead of the gateway's clock.
         public var window: Duration = .seconds(60)
         /// Whether requests without a `Date` are refused.
         ///
         /// They are remembered in memory alone: whoever recorded one can send it again after the gateway was restarted.
         public var requiresDate = false
-        /// How many requests with a date are remembered; one more within the window is answered 503.
+        /// How many requests with a date are remembered, each for two to four windows; one more is answered 503.
         public var rememberedDated = 400_000
         /// How many requests without a date are remembered; one more is asked for a date.
         public var rememberedUndated = 400_000

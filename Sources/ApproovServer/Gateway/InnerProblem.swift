@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HTTPListener
 internal import HTTPTransport
 internal import HTTPTypes
 internal import OHTTP
@@ -36,6 +37,7 @@ struct InnerProblem: Error, Sendable, Equatable {
             case .requestBodyFailed: self = error.cause.map { InnerProblem($0) } ?? .malformed
             default: self = .badGateway
             }
+        case is BorrowedRequestBody.TooLong: self = .requestTooLarge
         case let error as OHTTPError where error.code == .limitExceeded: self = .requestTooLarge
         case is OHTTPError: self = .malformed
         default: self = .malformed

@@ -29,6 +29,11 @@ struct OriginLeg: Sendable {
     /// - Returns: where it goes
     /// - Throws: `Replayed`, or the `InnerProblem` to answer
     func admit(_ head: HTTPRequest, encapsulatedKey: [UInt8], keyID: UInt8) throws -> TransportURL {
+        // Before it is remembered: what is not forwarded must not fill the window.
+        guard let target = targets.target(of: head) else {
+            metrics.count(.forbidden)
+            throw InnerProblem.forbidden
+        }
         let dates = head.headerFields[values: .date]
         let date = dates.count == 1 ? HTTPDate.parse(dates[0]) : nil
         if date == nil, !dates.isEmpty {
@@ -45,10 +50,6 @@ struct OriginLeg: Sendable {
             metrics.count(.failed)
             logger.warning("the replay window is full; make it larger or shorter")
             throw InnerProblem.busy
-        }
-        guard let target = targets.target(of: head) else {
-            metrics.count(.forbidden)
-            throw InnerProblem.forbidden
         }
         return target
     }
@@ -101,8 +102,8 @@ struct OriginLeg: Sendable {
         HTTPResponse(status: .init(code: response.status), headerFields: ForwardedFields.toClient(response.headerFields))
     }
 
-    /// The gateway's time.
-    var now: Date { time.date }
+    /// The gateway's time, or the first that it accepts of a request.
+    var now: Date { window.acceptableDate(time.date) }
 
     /// Counts and logs that a response could not be sealed, which is a defect.
     func sealingFailed(_ error: any Error) {

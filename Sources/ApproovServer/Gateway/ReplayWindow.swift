@@ -38,8 +38,11 @@ final class ReplayWindow: Sendable {
         var undated: [UInt8: Set<Mark>] = [:]
     }
 
+    /// How far ahead of the gateway's clock a date may be, in seconds: what was accepted so is forgotten when the gateway starts anew.
+    private static let longestAhead: TimeInterval = 5
+
     private let settings: GatewayConfiguration.Replay
-    private let startedAt: Date
+    private let earliestDate: Date
     private let state: Mutex<State>
 
     /// Makes a window.
@@ -49,8 +52,8 @@ final class ReplayWindow: Sendable {
     ///   - uptime: the monotonic time
     init(_ settings: GatewayConfiguration.Replay, startedAt: Date, uptime: Duration) {
         self.settings = settings
-        // A date has whole seconds, so that of a request just after the start may lie just before it.
-        self.startedAt = Date(timeIntervalSince1970: startedAt.timeIntervalSince1970.rounded(.down))
+        // A date has whole seconds: that of the second in which the gateway started may be one that it has forgotten.
+        earliestDate = Date(timeIntervalSince1970: startedAt.timeIntervalSince1970.rounded(.down) + 1)
         state = Mutex(State(turned: uptime))
     }
 
@@ -65,7 +68,8 @@ final class ReplayWindow: Sendable {
     func judge(encapsulatedKey: [UInt8], keyID: UInt8, date: Date?, now: Date, uptime: Duration) -> Verdict {
         let mark = Mark(encapsulatedKey)
         guard let date else { return settings.requiresDate ? .dateNeeded : judgeUndated(mark, keyID) }
-        guard abs(date.timeIntervalSince(now)) <= settings.window / .seconds(1), date >= startedAt else { return .dateNeeded }
+        let age = now.timeIntervalSince(date)
+        guard age <= settings.window / .seconds(1), -age <= Self.longestAhead, date >= earliestDate else { return .dateNeeded }
         return state.withLock { state in
             turn(&state, uptime)
             guard !state.current.contains(mark), !state.earlier.contains(mark), state.undated[keyID]?.contains(mark) != true else {
@@ -76,6 +80,9 @@ final class ReplayWindow: Sendable {
             return .fresh
         }
     }
+
+    /// A date that a request sent now may have.
+    func acceptableDate(_ now: Date) -> Date { max(now, earliestDate) }
 
     /// Forgets the requests that were sealed to keys that are not accepted any more.
     func forget(keysOtherThan accepted: Set<UInt8>) {

@@ -244,18 +244,20 @@ struct ObliviousChannelTests {
         #expect(try await world.session().data(for: URLRequest("https://api.test/"), limit: 1_001).0.count == 1_001)
     }
 
-    @Test("a redirect begins anew: straight to a host that is not oblivious, without token and credentials")
+    @Test("a redirect to a host that is not oblivious is refused: it would learn who calls")
     func redirect() async throws {
         let world = try world()
         world.gateway.script.change { script in
-            script.host = { _ in
-                BinaryHTTPResponse(head: HTTPResponse(status: .found, headerFields: [.location: "https://else.test/there"]))
+            script.host = { request in
+                guard request.head.path != "/there" else { return BinaryHTTPResponse(head: HTTPResponse(status: .ok)) }
+                let target = request.head.path == "/within" ? "/there" : "https://else.test/there"
+                return BinaryHTTPResponse(head: HTTPResponse(status: .found, headerFields: [.location: target]))
             }
         }
-        let (data, _) = try await world.session().data(for: URLRequest("https://api.test/", ["Authorization": "Bearer abc"]))
-        #expect(String(decoding: data, as: UTF8.self) == "/there")
-        let sent = try #require(world.apiRequests.first)
-        #expect(sent.headerFields[.approovToken] == nil && sent.headerFields[.authorization] == nil)
+        let session = try world.session()
+        await #expect(throws: ApproovError(.redirectRefused, "")) { try await session.data(for: URLRequest("https://api.test/")) }
+        #expect(world.apiRequests.isEmpty)
+        #expect(try await session.data(for: URLRequest("https://api.test/within")).1.statusCode == 200)
     }
 
     @Test("a relay whose pins do not match gets nothing")
@@ -279,7 +281,8 @@ struct ObliviousChannelTests {
         world.gateway.script.change { script in
             script.host = { _ in
                 BinaryHTTPResponse(
-                    head: HTTPResponse(status: .badRequest, headerFields: [.contentType: "application/problem+json"]), body: Data(text.utf8))
+                    head: HTTPResponse(status: .badRequest, headerFields: [.contentType: "application/problem+json"]), body: Data(text.utf8)
+                )
             }
         }
         let (data, response) = try await world.session().data(for: URLRequest("https://api.test/"))
