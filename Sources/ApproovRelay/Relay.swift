@@ -54,11 +54,13 @@ public struct Relay: Service {
     public func run() async throws {
         let limits = configuration.limits
         let routes = RelayRoutes(link: link, transport: transport, limits: limits, metrics: RelayMetrics(), logger: logger)
+        var listenerLimits = ListenerLimits(
+            headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
+            requestTimeout: limits.requestTimeout, drain: limits.drain)
+        listenerLimits.offersHTTP2 = false
         let listener = HTTPListener(
             address: address,
-            limits: ListenerLimits(
-                headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
-                requestTimeout: limits.requestTimeout, drain: limits.drain))
+            limits: listenerLimits)
         do {
             try await listener.run(router: routes.router(), logger: logger) { port in
                 if let url = URL(string: address.url(port: port)) { await onReady(url) }

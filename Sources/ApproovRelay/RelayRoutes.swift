@@ -31,7 +31,7 @@ struct RelayRoutes: Sendable {
         let limit = message.bytes(in: limits)
         let length = request.headers[.contentLength].flatMap { Int($0) }
         if let length, length > limit { return refusal(.contentTooLarge) }
-        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: limits.idleTimeout)
+        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: message == .chunked ? limits.idleTimeout : nil)
         do throws(GatewayLink.Failure) {
             let answer = try await link.forward(message, length: length, body: body, over: transport)
             switch answer {

@@ -30,14 +30,14 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     // Touched between begin() and end() alone, which let one reader in at a time.
     private nonisolated(unsafe) var iterator: RequestBody.AsyncIterator
     private let state: Mutex<State>
-    private let idleTimeout: Duration
+    private let idleTimeout: Duration?
 
     /// Lends a request's content out.
     /// - Parameters:
     ///   - body: the content, which nobody else reads
     ///   - limit: the most bytes it may have
-    ///   - idleTimeout: how long nothing may come
-    package init(_ body: RequestBody, limit: Int, idleTimeout: Duration) {
+    ///   - idleTimeout: how long nothing may come; nil for a body that is bounded in another way
+    package init(_ body: RequestBody, limit: Int, idleTimeout: Duration? = nil) {
         iterator = body.makeAsyncIterator()
         self.idleTimeout = idleTimeout
         state = Mutex(State(remaining: limit))
@@ -80,7 +80,8 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
 
     /// The next part, or the error of a client that sends nothing for too long: its request would hold a place that others want.
     private func nextInTime() async throws -> ByteBuffer? {
-        try await withThrowingTaskGroup(of: ByteBuffer?.self) { [idleTimeout] group in
+        guard let idleTimeout else { return try await iterator.next() }
+        return try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in
             group.addTask { try await self.iterator.next() }
             group.addTask {
                 try await Task.sleep(for: idleTimeout, clock: .continuous)

@@ -37,7 +37,9 @@ import Testing
     @Test("what reaches the gateway of two clients differs in nothing but their ciphertext")
     func anonymity() async throws {
         let gateway = try await RawServer.start { connection in
-            _ = try await connection.receiveHead()
+            let head = try await connection.receiveHead()
+            // The content may come behind the head, or with it.
+            if head.hasSuffix("\r\n\r\n") { _ = await connection.receive() }
             try await connection.send(
                 "HTTP/1.1 200 OK\r\nContent-Type: message/ohttp-res\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
         }
@@ -139,7 +141,7 @@ import Testing
             let response = try await relay.send(.bytes([1]), type: "message/ohttp-chunked-req")
             try await Task.sleep(for: .milliseconds(300))
             // 64 MiB in all; sockets and our own buffers hold a few.
-            #expect(sent.value < 512)
+            #expect(sent.value < 768)
             var count = 0
             for try await part in response.body { count += part.count }
             #expect(count == 1_024 * 65_536)

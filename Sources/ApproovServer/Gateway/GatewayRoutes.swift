@@ -34,7 +34,7 @@ struct GatewayRoutes: Sendable {
         let limit = isChunked ? leg.limits.chunkedMessageBytes : leg.limits.messageBytes
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { return .problem(.contentTooLarge) }
         let keyring = keys.current.keyring
-        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: leg.limits.idleTimeout)
+        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: isChunked ? leg.limits.idleTimeout : nil)
         return isChunked
             ? await ChunkedExchange(leg: leg, slot: slot, body: body, eventLoop: context.eventLoop).answer(openingWith: keyring)
             : await WholeExchange(leg: leg, body: body).answer(openingWith: keyring)
