@@ -43,7 +43,7 @@ struct ChunkedExchange: Sendable {
         let length = head.headerFields[.contentLength].flatMap { Int($0) }
         let mayBeEmpty = length == 0 || (length == nil && ![.post, .put, .patch].contains(head.method))
         if mayBeEmpty, try await reader.isAtContentEnd() { return .none }
-        return .stream(length: length, RequestBodyStream(reader.content))
+        return .stream(length: length, RequestBodyStream(reader.content(holdsLast: length != nil)))
     }
 
     private func stream(_ response: TransportResponse, from target: TransportURL, to writer: ChunkedResponseWriter) -> Response {

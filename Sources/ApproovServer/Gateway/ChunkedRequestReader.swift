@@ -70,7 +70,8 @@ final class ChunkedRequestReader: Sendable {
     }
 
     /// The content, from here on.
-    var content: Content { Content(reader: self) }
+    /// - Parameter holdsLast: whether the last part waits for the end that is verified
+    func content(holdsLast: Bool) -> Content { Content(reader: self, holdsLast: holdsLast) }
 
     /// The parts of a request's content.
     ///
@@ -79,18 +80,22 @@ final class ChunkedRequestReader: Sendable {
         typealias Element = [UInt8]
 
         let reader: ChunkedRequestReader
+        let holdsLast: Bool
 
-        func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
+        func makeAsyncIterator() -> Iterator { Iterator(reader: reader, holdsLast: holdsLast) }
 
         struct Iterator: AsyncIteratorProtocol {
             let reader: ChunkedRequestReader
-            /// Held until more has come, or the end that was verified: an origin must not take a request that was cut short for whole.
+            /// Whether the last part waits for the end that is verified: an origin that knows the length would take a request that was cut
+            /// short for whole. Without a length there is no such mistake, and parts go on as they come.
+            let holdsLast: Bool
             var held: [UInt8]?
 
             mutating func next() async throws -> [UInt8]? {
                 while let event = try await reader.next() {
                     switch event {
                     case .body(let bytes):
+                        guard holdsLast else { return [UInt8](bytes) }
                         defer { held = [UInt8](bytes) }
                         if let held { return held }
                     // Trailers are not forwarded: the transport has no place for them.
