@@ -71,6 +71,7 @@ final class ChunkedRequestReader: Sendable {
 
     /// The content, from here on.
     /// - Parameter holdsLast: whether the last part waits for the end that is verified
+    /// - Returns: the parts
     func content(holdsLast: Bool) -> Content { Content(reader: self, holdsLast: holdsLast) }
 
     /// The parts of a request's content.
@@ -86,8 +87,10 @@ final class ChunkedRequestReader: Sendable {
 
         struct Iterator: AsyncIteratorProtocol {
             let reader: ChunkedRequestReader
-            /// Whether the last part waits for the end that is verified: an origin that knows the length would take a request that was cut
-            /// short for whole. Without a length there is no such mistake, and parts go on as they come.
+            /// Whether the last part waits for the end that is verified.
+            ///
+            /// An origin that knows the length would take a request that was cut short for whole. Without a length there is no such mistake,
+            /// and parts go on as they come.
             let holdsLast: Bool
             var held: [UInt8]?
 
