@@ -2,7 +2,7 @@
 public enum ConfigurationEvent: Sendable {
     /// A new version is in force.
     case accepted(version: Int64)
-    /// What was offered breaks a rule; the one in force stays.
+    /// What was offered, or was found stored, breaks a rule or is older; the one in force stays.
     case refused(ApproovError)
     /// What was offered is sound but could not be stored; the one in force stays, and it is asked for again.
     case notStored(ApproovError)

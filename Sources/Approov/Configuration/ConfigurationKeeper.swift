@@ -7,11 +7,18 @@ import Synchronization
 
 /// Holds the configuration in force and decides about what is to follow it.
 ///
-/// A new version is verified, compiled, stored, and only then put in force.
+/// A new version is verified, compiled, stored, and only then put in force. What is stored and verifies is never replaced by something
+/// older, and where something older was put in its place, what is in force is stored again with the next answer of the authority.
+///
+/// Several versions of an app may share a store. What one of them stored that another one cannot verify, as it is of a higher epoch or
+/// signed by keys that its initial configuration does not know, stays where it is: that other one keeps new versions in memory, and
+/// stores again once the keys and a version that it accepted overtake what is there. What is damaged is set aside.
 final class ConfigurationKeeper: Sendable {
     private struct State {
         var configuration: ConfigurationState
         var snapshot: ConfigurationSnapshot
+        /// What was found in the store last and is to stay there.
+        var leftInPlace: [UInt8]?
     }
 
     let initial: InitialConfiguration
@@ -36,7 +43,7 @@ final class ConfigurationKeeper: Sendable {
         let beginning = Self.beginning(with: store, initial: initial)
         let begin = try beginning.configuration ?? ConfigurationState(initial: initial)
         let snapshot = try ConfigurationSnapshot(begin.accepted, initial: initial, authorityAnchors: authorityAnchors)
-        state = Mutex(State(configuration: begin, snapshot: snapshot))
+        state = Mutex(State(configuration: begin, snapshot: snapshot, leftInPlace: beginning.flaw?.leftInPlace))
         if let flaw = beginning.flaw { report(flaw) }
         reportDates(begin.accepted)
     }
@@ -44,14 +51,26 @@ final class ConfigurationKeeper: Sendable {
     /// What holds now.
     var current: ConfigurationSnapshot { state.withLock { $0.snapshot } }
 
-    /// Takes newer versions up, or refuses them whole and reports why.
+    /// Takes newer versions up, or refuses them whole and reports why; without any, looks after what is stored.
     ///
     /// - Returns: Whether another version is in force now than before.
     func offer(_ candidates: [SignedConfiguration]) async -> Bool {
-        guard let newest = candidates.last, newest != state.withLock({ $0.configuration.acceptedSigned }) else { return false }
-        return await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: self.take(candidates)) }
+        await withCheckedContinuation { continuation in
+            queue.async {
+                let inForce = self.state.withLock { $0.configuration.acceptedSigned }
+                let newer = candidates.last == inForce ? [] : candidates
+                continuation.resume(returning: (!newer.isEmpty || self.isStoreChanged) && self.take(newer))
+            }
         }
+    }
+
+    /// Whether something else is stored than what is in force.
+    ///
+    /// A missing file is none: whoever removed it wants the next start to be from the beginning.
+    private var isStoreChanged: Bool {
+        let (mine, left) = state.withLock { ($0.configuration.serializedChain, $0.leftInPlace) }
+        guard let mine, let stored = try? store.read() else { return false }
+        return stored != mine && stored != left
     }
 
     private func take(_ candidates: [SignedConfiguration]) -> Bool {
@@ -89,23 +108,32 @@ final class ConfigurationKeeper: Sendable {
 
     /// What is in force after the candidates; stored when it was not already.
     private func follow(_ before: ConfigurationState, with candidates: [SignedConfiguration]) throws -> ConfigurationState {
+        let found = try find(since: before)
         // Another process may have been here first: the higher version wins, and what it stored is not stored over.
-        let other = try storedByAnotherProcess(since: before)
+        let base = if case .newer(let other) = found { other } else { before }
+        if case .outdated = found { try store(before) }
         let next: ConfigurationState
-        switch Result(catching: { try accept(candidates, after: other ?? before) }) {
+        switch Result(catching: { try accept(candidates, after: base) }) {
         case .success(let accepted): next = accepted
         case .failure(let error):
             // Candidates that are behind what the other process stored no longer matter.
-            guard let other else { throw error }
-            return other
+            guard case .newer = found else { throw error }
+            return base
         }
-        guard next.acceptedSigned != (other ?? before).acceptedSigned, let bytes = next.serializedChain else { return next }
+        if case .anothers(let bytes) = found, !next.hasOvertaken(stored: bytes) { return next }
+        if next.acceptedSigned != base.acceptedSigned { try store(next) }
+        return next
+    }
+
+    private func store(_ configuration: ConfigurationState) throws {
+        guard let bytes = configuration.serializedChain else { return }
         do {
             try store.store(bytes)
         } catch {
             throw StoreFailure(cause: error)
         }
-        return next
+        // What was left there before is gone: if it comes back, someone put it there.
+        state.withLock { $0.leftInPlace = nil }
     }
 
     private func accept(_ candidates: [SignedConfiguration], after base: ConfigurationState) throws -> ConfigurationState {
@@ -113,23 +141,45 @@ final class ConfigurationKeeper: Sendable {
         return try base.accepting(candidates, now: time.date) { try ConfigurationSnapshot.check($0, initial: initial) }
     }
 
-    private func storedByAnotherProcess(since before: ConfigurationState) throws -> ConfigurationState? {
+    /// What is stored, beside what is in force.
+    private enum Found {
+        case nothing, same, outdated
+        case newer(ConfigurationState)
+        case anothers([UInt8])
+    }
+
+    private func find(since before: ConfigurationState) throws -> Found {
         do {
-            guard let stored = try Self.restored(from: store, initial: initial) else { return nil }
-            return stored.accepted.version > before.accepted.version ? stored : nil
+            guard let stored = try Self.restored(from: store, initial: initial) else { return .nothing }
+            if stored.accepted.version > before.accepted.version { return .newer(stored) }
+            // The versions before it may be others, of an app with another initial configuration.
+            if stored.acceptedSigned.payloadBytes == before.acceptedSigned.payloadBytes {
+                let bytes = try store.read()
+                state.withLock { $0.leftInPlace = bytes }
+                return .same
+            }
+            reportOutdated(stored.accepted.version, besides: before.accepted.version)
+            return .outdated
+        } catch let anothers as AnothersConfiguration {
+            let isKnown = state.withLock { state in
+                defer { state.leftInPlace = anothers.bytes }
+                return state.leftInPlace == anothers.bytes
+            }
+            if !isKnown { report(anothers) }
+            return .anothers(anothers.bytes)
         } catch  where Self.isUnreadable(error) {
             // It may be sound and newer than what would be stored over it.
             throw StoreFailure(cause: error)
         } catch {
             report(setAside: error, Result { try store.setAside() })
-            return nil
+            return .outdated
         }
     }
 
     private func putInForce(_ configuration: ConfigurationState) throws {
         let snapshot = try ConfigurationSnapshot(
             configuration.accepted, initial: initial, authorityAnchors: authorityAnchors, previous: current)
-        state.withLock { $0 = State(configuration: configuration, snapshot: snapshot) }
+        state.withLock { ($0.configuration, $0.snapshot) = (configuration, snapshot) }
         let version = configuration.accepted.version
         logger.info("configuration in force", metadata: ["version": "\(version)"])
         events.send(.accepted(version: version))
@@ -140,6 +190,14 @@ final class ConfigurationKeeper: Sendable {
         let error: any Error
         /// Whether the file was moved out of the way; nil when it was not to be.
         let settingAside: Result<Void, any Error>?
+
+        var leftInPlace: [UInt8]? { (error as? AnothersConfiguration)?.bytes }
+    }
+
+    /// What is stored is not damaged, but made by an app with another initial configuration.
+    private struct AnothersConfiguration: Error {
+        let bytes: [UInt8]
+        let cause: any Error
     }
 
     /// What is stored, or why it does not serve.
@@ -148,7 +206,7 @@ final class ConfigurationKeeper: Sendable {
     ) -> (configuration: ConfigurationState?, flaw: Flaw?) {
         do {
             return (try restored(from: store, initial: initial), nil)
-        } catch  where isUnreadable(error) {
+        } catch  where staysInPlace(error) {
             return (nil, Flaw(error: error, settingAside: nil))
         } catch {
             do {
@@ -156,7 +214,7 @@ final class ConfigurationKeeper: Sendable {
                     // Looked at again: another process may have put a sound one in its place meanwhile, which must not be moved away.
                     do {
                         return (try restored(from: store, initial: initial), nil)
-                    } catch  where isUnreadable(error) {
+                    } catch  where staysInPlace(error) {
                         return (nil, Flaw(error: error, settingAside: nil))
                     } catch {
                         return (nil, Flaw(error: error, settingAside: Result { try store.setAside() }))
@@ -171,12 +229,33 @@ final class ConfigurationKeeper: Sendable {
     /// Whether the error says nothing about what is stored: a system short of descriptors, or a disk's bad moment.
     private static func isUnreadable(_ error: any Error) -> Bool { (error as? AttestationError)?.code == .fileUnreadable }
 
+    /// Whether what is stored is to stay where it is.
+    private static func staysInPlace(_ error: any Error) -> Bool { isUnreadable(error) || error is AnothersConfiguration }
+
     private func report(_ flaw: Flaw) {
         if let settingAside = flaw.settingAside { return report(setAside: flaw.error, settingAside) }
+        if let anothers = flaw.error as? AnothersConfiguration { return report(anothers) }
         let reported = ApproovError(
             .configurationError, "the stored configuration cannot be read now; it stays where it is, and the initial one serves",
             cause: flaw.error)
         logger.error("stored configuration not read", metadata: ["error": "\(reported)"])
+        events.send(.refused(reported))
+    }
+
+    private func report(_ anothers: AnothersConfiguration) {
+        let reported = ApproovError(
+            .configurationError,
+            "the stored configuration is of an app with a newer initial configuration and stays where it is; this one keeps its own in memory:"
+                + " update the app, or give it a state directory of its own", cause: anothers.cause)
+        logger.warning("stored configuration left to another app", metadata: ["error": "\(reported)"])
+        events.send(.refused(reported))
+    }
+
+    private func reportOutdated(_ stored: Int64, besides inForce: Int64) {
+        let what = stored == inForce ? "another content for version \(stored)" : "version \(stored)"
+        let reported = ApproovError(
+            .configurationError, "\(what) was put in the place of version \(inForce), which is in force and stored again: find out who did")
+        logger.error("stored configuration replaced by an older one", metadata: ["error": "\(reported)"])
         events.send(.refused(reported))
     }
 
@@ -201,7 +280,12 @@ final class ConfigurationKeeper: Sendable {
 
     private static func restored(from store: any ConfigurationStore, initial: InitialConfiguration) throws -> ConfigurationState? {
         guard let bytes = try store.read() else { return nil }
-        return try ConfigurationState(initial: initial, restoring: bytes) { try ConfigurationSnapshot.check($0, initial: initial) }
+        do {
+            return try ConfigurationState(initial: initial, restoring: bytes) { try ConfigurationSnapshot.check($0, initial: initial) }
+        } catch {
+            guard ConfigurationState.belongsToAnotherApp(stored: bytes, initial: initial) else { throw error }
+            throw AnothersConfiguration(bytes: bytes, cause: error)
+        }
     }
 
     private struct StoreFailure: Error {

@@ -54,7 +54,8 @@ public struct ConfigurationState: Sendable {
     ) throws(AttestationError) {
         let start = try ConfigurationState(initial: initial)
         let stored = try Self.chain(serialized: bytes)
-        let needed = Array(stored.drop { start.includes($0) })
+        // After the last one, not the first: of several changes of keys, the initial keys signed only the latest.
+        let needed = Array(stored.suffix(from: stored.lastIndex(where: start.includes).map { $0 + 1 } ?? 0))
         guard !needed.isEmpty || stored.last?.payloadBytes == start.acceptedSigned.payloadBytes else {
             throw AttestationError(.rolledBack, "the stored configuration is older than the initial one, which now serves")
         }
@@ -62,6 +63,38 @@ public struct ConfigurationState: Sendable {
         self = try start.accepting(needed, now: now, allowExpired: true, alsoRequiring: requirement)
         guard chain == needed else {
             throw AttestationError(.malformedSignature, "the stored configuration holds versions that were not written together")
+        }
+    }
+
+    /// Whether what is stored may be replaced although it does not verify from the initial configuration on.
+    ///
+    /// An app with another initial configuration may have stored it. Once the keys that may sign here are those that signed it, and a
+    /// higher version is in force, nothing is lost with it.
+    /// - Parameter bytes: What is stored.
+    /// - Returns: Whether its newest version is of the same account and epoch, signed by keys of this state and not newer.
+    public func hasOvertaken(stored bytes: [UInt8]) -> Bool {
+        guard let newest = (try? Self.chain(serialized: bytes))?.last else { return false }
+        return includes(newest)
+    }
+
+    /// Whether what is stored is of another app that shares the place and knows more: of a higher epoch, or signed by other keys.
+    ///
+    /// Its new keys are not known here, so that this says what is claimed. A signature that names a key of the initial configuration and
+    /// does not verify is damage, and not another app's.
+    /// - Parameters:
+    ///   - bytes: What is stored.
+    ///   - initial: The initial configuration from which it does not verify.
+    /// - Returns: Whether it is to be left where it is.
+    public static func belongsToAnotherApp(stored bytes: [UInt8], initial: InitialConfiguration) -> Bool {
+        guard let newest = (try? chain(serialized: bytes))?.last,
+            let value = try? JSONValue(parsing: newest.payloadBytes, limit: DynamicConfiguration.maximumBytes),
+            let configuration = try? DynamicConfiguration(json: value), configuration.account == initial.account
+        else { return false }
+        let known = Set(initial.configKeys.map(\.thumbprint))
+        return newest.signatures.indices.allSatisfy { index in
+            guard let kid = newest.signatures[index].kid else { return false }
+            guard known.contains(kid) else { return configuration.epoch >= initial.epoch }
+            return configuration.epoch > initial.epoch && newest.signer(ofSignatureAt: index, among: initial.configKeys) != nil
         }
     }
 

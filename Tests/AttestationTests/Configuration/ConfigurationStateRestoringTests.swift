@@ -75,6 +75,39 @@ import Testing
         #expect(restored.chain.count == 1)
     }
 
+    @Test("a newer initial configuration after two changes of keys takes the stored newest version up, and verifies it")
+    func overtakenKeyChanges() throws {
+        let all = try history()
+        let newer = try InitialConfiguration(
+            account: account.name, epoch: 1, authority: try #require(URL(string: "https://authority.example.com")),
+            authorityPins: [Account.pinA, Account.pinB], configKeys: [PublicJWK(last.publicKey)],
+            configuration: try account.signed(version: 5, by: [last]))
+        let bytes = try #require(try account.state().accepting(all, now: Account.now).serializedChain)
+        let restored = try ConfigurationState(initial: newer, restoring: bytes)
+        #expect(restored.accepted.version == 6)
+        #expect(restored.chain == [all[4]])
+        let forged = try account.signed(version: 6, by: [later])
+        let wrong = JSONValue.array([all[0], all[2], forged].map(\.json)).serialized()
+        #expect(code { try ConfigurationState(initial: newer, restoring: wrong) } == .unknownSigner)
+    }
+
+    @Test("what another app stored is told from damage by the keys that it names, and is overtaken by what the same keys signed later")
+    func anotherApp() throws {
+        let initial = try account.initial()
+        let all = try history()
+        #expect(ConfigurationState.belongsToAnotherApp(stored: all[4].serialized, initial: initial))
+        #expect(
+            ConfigurationState.belongsToAnotherApp(stored: try account.signed(version: 2) { $0.epoch = 2 }.serialized, initial: initial))
+        let lower = try account.signed(version: 2).serialized
+        #expect(!ConfigurationState.belongsToAnotherApp(stored: lower, initial: try account.initial(epoch: 2)))
+        #expect(!ConfigurationState.belongsToAnotherApp(stored: lower, initial: initial))
+        #expect(!ConfigurationState.belongsToAnotherApp(stored: Array("damaged".utf8), initial: initial))
+        let state = try account.state().accepting(Array(all.prefix(4)), now: Account.now)
+        #expect(!state.hasOvertaken(stored: all[4].serialized))
+        #expect(try !account.state().hasOvertaken(stored: all[3].serialized))
+        #expect(try state.accepting([all[4]], now: Account.now).hasOvertaken(stored: all[3].serialized))
+    }
+
     @Test("a higher epoch sets the stored one aside, and starts the version anew")
     func higherEpoch() throws {
         let stored = try account.state().accepting([try account.signed(version: (1 << 53) - 1)], now: Account.now)
