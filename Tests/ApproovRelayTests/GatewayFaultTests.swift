@@ -65,9 +65,12 @@ import Testing
             try await connection.send(Self.head + "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n")
         }
         try await RunningRelay.with(gateway: "http://127.0.0.1:\(gateway.port)/") { (relay) async throws in
-            let response = try await relay.send(.bytes([1]))
-            #expect(response.status == 200)
-            await #expect(throws: TransportError.self) { try await response.body.collect(upTo: 100) }
+            // Where both come at once, the head is not seen before the failure.
+            await #expect(throws: TransportError.self) {
+                let response = try await relay.send(.bytes([1]))
+                #expect(response.status == 200)
+                _ = try await response.body.collect(upTo: 100)
+            }
         }
         await gateway.stop()
     }

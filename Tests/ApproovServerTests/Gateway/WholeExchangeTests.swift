@@ -63,7 +63,7 @@ import Testing
         let target = try await TestHTTPServer.start(certificate: nil, handler: Self.echo)
         try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
             let key = try await gateway.keys().preferred()
-            for fields in [[:], [.date: HTTPDate.format(Date())]] as [HTTPFields] {
+            for fields in [[:], [.date: HTTPDate.format(Date() + 2)]] as [HTTPFields] {
                 let before = target.counters.requests
                 let request = try BinaryHTTPRequest(head: .to(target.url, fields: fields)).encoded()
                 let message = try key.encapsulate(request).message
@@ -118,7 +118,7 @@ import Testing
         replay.requiresDate = true
         try await RunningGateway.with(allow: [target.url], replay: replay) { (gateway) async throws in
             #expect(try await gateway.ask(.to(target.url)).text.contains(OHTTPProblemType.date))
-            #expect(try await gateway.ask(.to(target.url, fields: [.date: HTTPDate.format(Date())])).head.status == .ok)
+            #expect(try await gateway.ask(.to(target.url, fields: [.date: HTTPDate.format(Date() + 2)])).head.status == .ok)
         }
         #expect(target.counters.requests == 1)
         await target.stop()
