@@ -1,9 +1,11 @@
 import Approov
+import ApproovServer
 import ApproovTesting
 import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPTransport
+import OHTTP
 
 /// Requests over relay and gateway beside the same requests straight, all on loopback; and 1 GiB each way in chunks, with the memory that
 /// each hop takes for it.
