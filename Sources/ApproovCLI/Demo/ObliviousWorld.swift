@@ -14,8 +14,8 @@ struct ObliviousWorld {
 
     let relay: RunningService
     let gateway: RunningService
-    let relayLog: DemoLog
-    let gatewayLog: DemoLog
+    let relayLog: LogRecord
+    let gatewayLog: LogRecord
     /// The API that is reached over them.
     let api: TestHTTPServer
 
@@ -24,7 +24,7 @@ struct ObliviousWorld {
         let (apiKeys, relayKeys) = (try keyPair(), try keyPair())
         let api = try await ShapesAPI.start(
             certificate: TestPKI.leaf(hosts: [apiHost], issuer: root, key: apiKeys[0]), verifier: store.tokenVerifier(audience: apiHost))
-        let (relayLog, gatewayLog) = (DemoLog(), DemoLog())
+        let (relayLog, gatewayLog) = (LogRecord(), LogRecord())
         let keyFile = GatewayKeyFile(folder.appending(path: "gateway.keys"))
         let gatewayLeaf = try TestPKI.leaf(hosts: [gatewayHost], issuer: root)
         let gateway = try await RunningService.start { onReady in
@@ -33,7 +33,7 @@ struct ObliviousWorld {
                 configuration: GatewayConfiguration(
                     port: 0, allowedOrigins: [DemoWorld.url("", port: api.port, host: apiHost)],
                     pins: [apiHost: apiKeys.map(\.pin.description)], trustRootsPEM: root.pem, tls: .leaf(gatewayLeaf)),
-                logger: gatewayLog.logger("gateway"), onReady: onReady)
+                logger: gatewayLog.logger, onReady: onReady)
         }
         let relayLeaf = try TestPKI.leaf(hosts: [relayHost], issuer: root, key: relayKeys[0])
         let relay = try await RunningService.start { onReady in
@@ -42,7 +42,7 @@ struct ObliviousWorld {
                     port: 0, gateway: DemoWorld.url("/gateway", port: gateway.port, host: gatewayHost),
                     gatewayPins: [gatewayLeaf.pin.description], gatewayTrustRootsPEM: root.pem,
                     tls: .certificate(certificatePEM: relayLeaf.chainPEM, keyPEM: relayLeaf.key.privateKeyPEM)),
-                logger: relayLog.logger("relay"), onReady: onReady)
+                logger: relayLog.logger, onReady: onReady)
         }
         try await store.setOblivious(
             ObliviousSettings(

@@ -1,14 +1,18 @@
-import Logging
+public import Logging
 import Synchronization
 
 /// What was logged, at every level.
-final class LogRecord: Sendable {
+public final class LogRecord: Sendable {
     private let state = Mutex<[String]>([])
 
-    var lines: [String] { state.withLock { $0 } }
+    /// Begins a record.
+    public init() {}
+
+    /// The lines so far, each with its level, message and metadata.
+    public var lines: [String] { state.withLock { $0 } }
 
     /// A logger that writes here.
-    var logger: Logger {
+    public var logger: Logger {
         var logger = Logger(label: "test") { _ in Handler(record: self) }
         logger.logLevel = .trace
         return logger
