@@ -10,9 +10,9 @@ import Synchronization
 /// A new version is verified, compiled, stored, and only then put in force. What is stored and verifies is never replaced by something
 /// older, and where something older was put in its place, what is in force is stored again with the next answer of the authority.
 ///
-/// Several versions of an app may share a store. What one of them stored that another one cannot verify, as it is of a higher epoch or
-/// signed by keys that its initial configuration does not know, stays where it is: that other one keeps new versions in memory, and
-/// stores again once the keys and a version that it accepted overtake what is there. What is damaged is set aside.
+/// Several versions of an app may share a store. What one of them stored for a higher epoch stays where it is, and another one, which
+/// cannot use it, keeps new versions in memory. What names keys that the initial configuration does not know may be another app's or
+/// altered: it stays until the authority gives this app a newer version, which then takes its place. What is damaged is set aside.
 final class ConfigurationKeeper: Sendable {
     private struct State {
         var configuration: ConfigurationState
@@ -120,8 +120,13 @@ final class ConfigurationKeeper: Sendable {
             guard case .newer = found else { throw error }
             return base
         }
-        if case .anothers(let bytes) = found, !next.hasOvertaken(stored: bytes) { return next }
-        if next.acceptedSigned != base.acceptedSigned { try store(next) }
+        guard next.acceptedSigned != base.acceptedSigned else { return next }
+        if case .anothers(let anothers) = found, !next.hasOvertaken(stored: anothers.bytes) {
+            if anothers.isProven { return next }
+            // The authority knows of nothing that new, or this app would have got it: whatever was stored is not the authority's.
+            report(setAside: anothers.cause, Result { try store.setAside() })
+        }
+        try store(next)
         return next
     }
 
@@ -145,7 +150,7 @@ final class ConfigurationKeeper: Sendable {
     private enum Found {
         case nothing, same, outdated
         case newer(ConfigurationState)
-        case anothers([UInt8])
+        case anothers(AnothersConfiguration)
     }
 
     private func find(since before: ConfigurationState) throws -> Found {
@@ -161,12 +166,16 @@ final class ConfigurationKeeper: Sendable {
             reportOutdated(stored.accepted.version, besides: before.accepted.version)
             return .outdated
         } catch let anothers as AnothersConfiguration {
+            if !anothers.isProven, before.serializedChain != nil, before.hasOvertaken(stored: anothers.bytes) {
+                report(setAside: anothers.cause, Result { try store.setAside() })
+                return .outdated
+            }
             let isKnown = state.withLock { state in
                 defer { state.leftInPlace = anothers.bytes }
                 return state.leftInPlace == anothers.bytes
             }
             if !isKnown { report(anothers) }
-            return .anothers(anothers.bytes)
+            return .anothers(anothers)
         } catch  where Self.isUnreadable(error) {
             // It may be sound and newer than what would be stored over it.
             throw StoreFailure(cause: error)
@@ -194,9 +203,11 @@ final class ConfigurationKeeper: Sendable {
         var leftInPlace: [UInt8]? { (error as? AnothersConfiguration)?.bytes }
     }
 
-    /// What is stored is not damaged, but made by an app with another initial configuration.
+    /// What is stored was made by an app with another initial configuration, or says so.
     private struct AnothersConfiguration: Error {
         let bytes: [UInt8]
+        /// Whether a key of this app's initial configuration signed it.
+        let isProven: Bool
         let cause: any Error
     }
 
@@ -245,8 +256,11 @@ final class ConfigurationKeeper: Sendable {
     private func report(_ anothers: AnothersConfiguration) {
         let reported = ApproovError(
             .configurationError,
-            "the stored configuration is of an app with a newer initial configuration and stays where it is; this one keeps its own in memory:"
-                + " update the app, or give it a state directory of its own", cause: anothers.cause)
+            anothers.isProven
+                ? "the stored configuration is of an app with a newer initial configuration and stays where it is; this one keeps its own in"
+                    + " memory: update the app, or give it a state directory of its own"
+                : "the stored configuration names keys that this app does not know: another app with a newer initial configuration stored it, or"
+                    + " it was altered; it stays where it is until the authority gives this app a newer version", cause: anothers.cause)
         logger.warning("stored configuration left to another app", metadata: ["error": "\(reported)"])
         events.send(.refused(reported))
     }
@@ -283,8 +297,11 @@ final class ConfigurationKeeper: Sendable {
         do {
             return try ConfigurationState(initial: initial, restoring: bytes) { try ConfigurationSnapshot.check($0, initial: initial) }
         } catch {
-            guard ConfigurationState.belongsToAnotherApp(stored: bytes, initial: initial) else { throw error }
-            throw AnothersConfiguration(bytes: bytes, cause: error)
+            switch ConfigurationState.origin(ofStored: bytes, initial: initial) {
+            case .unknown: throw error
+            case .saidToBeAnotherApp: throw AnothersConfiguration(bytes: bytes, isProven: false, cause: error)
+            case .anotherApp: throw AnothersConfiguration(bytes: bytes, isProven: true, cause: error)
+            }
         }
     }
 

@@ -68,34 +68,45 @@ public struct ConfigurationState: Sendable {
 
     /// Whether what is stored may be replaced although it does not verify from the initial configuration on.
     ///
-    /// An app with another initial configuration may have stored it. Once the keys that may sign here are those that signed it, and a
-    /// higher version is in force, nothing is lost with it.
+    /// An app with another initial configuration may have stored it, or it was altered. One authority hands all versions out: once a
+    /// higher one is in force here, nothing is lost with what says of itself that it is lower.
     /// - Parameter bytes: What is stored.
-    /// - Returns: Whether its newest version is of the same account and epoch, signed by keys of this state and not newer.
+    /// - Returns: Whether its newest version is of the same account and epoch, and either lower or the one in force.
     public func hasOvertaken(stored bytes: [UInt8]) -> Bool {
-        guard let newest = (try? Self.chain(serialized: bytes))?.last else { return false }
-        return includes(newest)
+        guard let newest = (try? Self.chain(serialized: bytes))?.last, let claimed = Self.unverified(newest) else { return false }
+        return isNotBehind(newest, claimed)
     }
 
-    /// Whether what is stored is of another app that shares the place and knows more: of a higher epoch, or signed by other keys.
+    /// Where something that does not verify from the initial configuration on may have come from.
+    public enum StoredOrigin: Sendable {
+        /// From nowhere that could be told: it is damaged, or of an account or an epoch that has no place here any more.
+        case unknown
+        /// From another app of the account, as it says of itself: its keys are not known here.
+        case saidToBeAnotherApp
+        /// From another app of the account: a key of the initial configuration signed it for a higher epoch.
+        case anotherApp
+    }
+
+    /// Where what is stored may have come from.
     ///
-    /// Its new keys are not known here, so that this says what is claimed. A signature that names a key of the initial configuration and
-    /// does not verify is damage, and not another app's.
+    /// A signature that names a key of the initial configuration and does not verify is damage, and not another app's.
     /// - Parameters:
     ///   - bytes: What is stored.
     ///   - initial: The initial configuration from which it does not verify.
-    /// - Returns: Whether it is to be left where it is.
-    public static func belongsToAnotherApp(stored bytes: [UInt8], initial: InitialConfiguration) -> Bool {
-        guard let newest = (try? chain(serialized: bytes))?.last,
-            let value = try? JSONValue(parsing: newest.payloadBytes, limit: DynamicConfiguration.maximumBytes),
-            let configuration = try? DynamicConfiguration(json: value), configuration.account == initial.account
-        else { return false }
+    /// - Returns: Another app of the account where it is of a higher epoch, or signed by other keys.
+    public static func origin(ofStored bytes: [UInt8], initial: InitialConfiguration) -> StoredOrigin {
+        guard let newest = (try? chain(serialized: bytes))?.last, let configuration = unverified(newest),
+            configuration.account == initial.account
+        else { return .unknown }
         let known = Set(initial.configKeys.map(\.thumbprint))
-        return newest.signatures.indices.allSatisfy { index in
-            guard let kid = newest.signatures[index].kid else { return false }
-            guard known.contains(kid) else { return configuration.epoch >= initial.epoch }
-            return configuration.epoch > initial.epoch && newest.signer(ofSignatureAt: index, among: initial.configKeys) != nil
+        let origins = newest.signatures.indices.map { index -> StoredOrigin in
+            guard let kid = newest.signatures[index].kid else { return .unknown }
+            guard known.contains(kid) else { return configuration.epoch >= initial.epoch ? .saidToBeAnotherApp : .unknown }
+            let isSigned = configuration.epoch > initial.epoch && newest.signer(ofSignatureAt: index, among: initial.configKeys) != nil
+            return isSigned ? .anotherApp : .unknown
         }
+        guard !origins.contains(.unknown) else { return .unknown }
+        return origins.contains(.anotherApp) ? .anotherApp : .saidToBeAnotherApp
     }
 
     /// Takes newer versions up.
@@ -213,11 +224,20 @@ public struct ConfigurationState: Sendable {
     /// Whether a stored version was overtaken by a newer initial configuration: one of the initial keys signed it and it is not newer.
     private func includes(_ stored: SignedConfiguration) -> Bool {
         guard stored.signatures.indices.contains(where: { stored.signer(ofSignatureAt: $0, among: configKeysBefore) != nil }),
-            let value = try? JSONValue(parsing: stored.payloadBytes, limit: DynamicConfiguration.maximumBytes),
-            let configuration = try? DynamicConfiguration(json: value)
+            let configuration = Self.unverified(stored)
         else { return false }
-        return configuration.account == accepted.account && configuration.epoch == accepted.epoch
+        return isNotBehind(stored, configuration)
+    }
+
+    private func isNotBehind(_ stored: SignedConfiguration, _ configuration: DynamicConfiguration) -> Bool {
+        configuration.account == accepted.account && configuration.epoch == accepted.epoch
             && (configuration.version < accepted.version || stored.payloadBytes == acceptedSigned.payloadBytes)
+    }
+
+    /// What the payload says, whoever wrote it.
+    private static func unverified(_ signed: SignedConfiguration) -> DynamicConfiguration? {
+        guard let value = try? JSONValue(parsing: signed.payloadBytes, limit: DynamicConfiguration.maximumBytes) else { return nil }
+        return try? DynamicConfiguration(json: value)
     }
 
     private static func chain(serialized bytes: [UInt8]) throws(AttestationError) -> [SignedConfiguration] {

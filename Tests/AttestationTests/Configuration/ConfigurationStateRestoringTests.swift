@@ -91,17 +91,17 @@ import Testing
         #expect(code { try ConfigurationState(initial: newer, restoring: wrong) } == .unknownSigner)
     }
 
-    @Test("what another app stored is told from damage by the keys that it names, and is overtaken by what the same keys signed later")
+    @Test("what another app stored is told from damage by the keys that it names, and is overtaken by any later version")
     func anotherApp() throws {
         let initial = try account.initial()
         let all = try history()
-        #expect(ConfigurationState.belongsToAnotherApp(stored: all[4].serialized, initial: initial))
-        #expect(
-            ConfigurationState.belongsToAnotherApp(stored: try account.signed(version: 2) { $0.epoch = 2 }.serialized, initial: initial))
+        #expect(ConfigurationState.origin(ofStored: all[4].serialized, initial: initial) == .saidToBeAnotherApp)
+        let higher = try account.signed(version: 2) { $0.epoch = 2 }.serialized
+        #expect(ConfigurationState.origin(ofStored: higher, initial: initial) == .anotherApp)
         let lower = try account.signed(version: 2).serialized
-        #expect(!ConfigurationState.belongsToAnotherApp(stored: lower, initial: try account.initial(epoch: 2)))
-        #expect(!ConfigurationState.belongsToAnotherApp(stored: lower, initial: initial))
-        #expect(!ConfigurationState.belongsToAnotherApp(stored: Array("damaged".utf8), initial: initial))
+        #expect(ConfigurationState.origin(ofStored: lower, initial: try account.initial(epoch: 2)) == .unknown)
+        #expect(ConfigurationState.origin(ofStored: lower, initial: initial) == .unknown)
+        #expect(ConfigurationState.origin(ofStored: Array("damaged".utf8), initial: initial) == .unknown)
         let state = try account.state().accepting(Array(all.prefix(4)), now: Account.now)
         #expect(!state.hasOvertaken(stored: all[4].serialized))
         #expect(try !account.state().hasOvertaken(stored: all[3].serialized))
