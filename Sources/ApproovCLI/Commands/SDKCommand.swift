@@ -16,6 +16,10 @@ struct SDKCommand: AsyncParsableCommand {
             approov sdk -rotateConfigKey
                 Makes a new key that signs configurations. Old and new key sign
                 the change, and running apps follow it by themselves.
+            approov sdk -rotateServerKey
+                Puts the backup key of the store's own making in the place of the
+                authority's TLS key, and makes a new backup. Start the authority
+                again; apps know the backup key, and fetch the new pins from it.
             approov sdk -newEpoch [--epoch N] --yes
                 After the key was stolen, or a store came back from an old
                 backup: a new key, a higher epoch, version 1. Running apps keep
@@ -28,6 +32,9 @@ struct SDKCommand: AsyncParsableCommand {
 
     @Flag(name: .dash("rotateConfigKey"), help: "Replace the key that signs configurations; running apps follow.")
     var rotateConfigKey = false
+
+    @Flag(name: .dash("rotateServerKey"), help: "Replace the authority's TLS key by its backup; running apps follow.")
+    var rotateServerKey = false
 
     @Flag(name: .dash("newEpoch"), help: "Begin the configurations anew; running apps need a new initial configuration.")
     var newEpoch = false
@@ -45,8 +52,8 @@ struct SDKCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard [getConfig != nil, rotateConfigKey, newEpoch].filter({ $0 }).count == 1 else {
-            throw ValidationError("Give one of -getConfig, -rotateConfigKey and -newEpoch.")
+        guard [getConfig != nil, rotateConfigKey, rotateServerKey, newEpoch].filter({ $0 }).count == 1 else {
+            throw ValidationError("Give one of -getConfig, -rotateConfigKey, -rotateServerKey and -newEpoch.")
         }
         if authority != nil, getConfig == nil { throw ValidationError("--authority goes with -getConfig.") }
         if !newEpoch, epoch != nil || yes { throw ValidationError("--epoch and --yes go with -newEpoch.") }
@@ -65,6 +72,11 @@ struct SDKCommand: AsyncParsableCommand {
             try report(
                 "changed the key that signs configurations; apps follow by themselves. Ship new apps with: approov sdk -getConfig FILE",
                 store)
+        } else if rotateServerKey {
+            let pins = try await store.rotateServerKey().pins
+            try report(
+                "replaced the authority's TLS key by its backup; start the authority again. Its pins then: "
+                    + pins.joined(separator: " "), store)
         } else {
             try await store.startEpoch(epoch)
             try report("began anew with another key; give every app a new initial configuration: approov sdk -getConfig FILE", store)

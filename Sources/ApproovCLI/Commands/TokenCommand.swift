@@ -8,10 +8,13 @@ import Foundation
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Make example tokens, or check a token with the account's keys.",
+        abstract: "Make example tokens, check a token with the account's keys, or read an attestation response code.",
         discussion: """
             approov token -genExample HOST [-setDataHashInToken DATA]
             approov token -check TOKEN [-setDataHashInToken DATA] [-host HOST]
+            approov token -arc CODE
+                what an attestation response code says, which an app's error or
+                a token's arc claim shows
 
             DATA is the value that tokens are bound to, for example that of the
             Authorization header. -check exits 0 with the claims on standard
@@ -32,6 +35,9 @@ struct TokenCommand: AsyncParsableCommand {
     @Option(name: .dash("check"), parsing: .unconditional, help: ArgumentHelp("Check a token.", valueName: "token"))
     var check: String?
 
+    @Option(name: .dash("arc"), help: ArgumentHelp("Say what an attestation response code means.", valueName: "code"))
+    var arc: String?
+
     @Option(
         name: .dash("setDataHashInToken"), parsing: .unconditional,
         help: ArgumentHelp("What the token is, or must be, bound to.", valueName: "data"))
@@ -43,7 +49,10 @@ struct TokenCommand: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func validate() throws {
-        guard (genExample == nil) != (check == nil) else { throw ValidationError("Give either -genExample or -check.") }
+        guard [genExample, check, arc].count(where: { $0 != nil }) == 1 else {
+            throw ValidationError("Give one of -genExample, -check and -arc.")
+        }
+        if data != nil, arc != nil { throw ValidationError("-setDataHashInToken goes with -genExample and -check.") }
         if type != nil, genExample == nil { throw ValidationError("-type goes with -genExample.") }
         if host != nil, check == nil { throw ValidationError("-host goes with -check.") }
     }
@@ -55,6 +64,17 @@ struct TokenCommand: AsyncParsableCommand {
         } else if let check {
             let token = try store.tokenVerifier(audience: host).verify(check, binding: data.map { .required([$0]) } ?? .ignored)
             Console.line(String(decoding: token.claims.json.serialized(), as: UTF8.self))
+        } else if let arc {
+            explain(try store.decodeARC(arc))
         }
+    }
+
+    private func explain(_ arc: ARC) {
+        let reasons = arc.reasons.map(\.rawValue).sorted()
+        Console.line(reasons.isEmpty ? "passed" : "rejected: \(reasons.joined(separator: ", "))")
+        guard arc.deviceHint.contains(where: { $0 != 0 }) else { return Console.line("device: not named, as for every oblivious host") }
+        // Three bytes are four characters of base64: what the did claim of the same device begins with.
+        Console.line("device: the one whose did claim begins with \(Data(arc.deviceHint.prefix(3)).base64EncodedString())")
+        Console.line("issued: \(RFC3339.text(arc.issuedAt))")
     }
 }

@@ -43,7 +43,8 @@ public struct Authority: Service {
     }
 
     /// Serves until the task is cancelled or a graceful shutdown is asked for.
-    /// - Throws: `ServerError.identityFailed`, `.demoKeysExposed`; `.invalidConfiguration` when it cannot listen where it should
+    /// - Throws: `ServerError.identityFailed`, `.demoKeysExposed`; `.invalidConfiguration` when it cannot listen where it should, or the
+    ///   operator's certificate has no backup pin beside it
     public func run() async throws {
         let listener = try await AuthorityListener(configuration, store: store)
         try AuthorityRules.check(pins: listener.pins, configuration)
@@ -76,11 +77,27 @@ public struct Authority: Service {
         audience.set(AudienceName(url.absoluteString))
         do {
             if !listener.pins.isEmpty {
+                try await warnOfUnknownKey(listener)
                 try await store.remember(Endpoint(url: url, pins: listener.pins, trustRoots: listener.trustRoots))
             }
         } catch {
             logger.error("the authority's URL was not written to the store", metadata: ["error": "\(error)"])
         }
         await onReady(url)
+    }
+
+    /// Apps believe the pins that they have; a key that none of them names is one that they never fetch newer pins from.
+    private func warnOfUnknownKey(_ listener: AuthorityListener) async throws {
+        guard let known = try await store.endpoint() else { return }
+        if Set(known.pins).isDisjoint(with: listener.presentedPins) {
+            logger.warning(
+                """
+                apps that are out there do not know this server's key and will refuse it: its pin is none of those that the authority was \
+                served with before. Serve with a key whose pin was named as a backup, or ship apps a new initial configuration
+                """, metadata: ["presented": "\(listener.presentedPins)", "known": "\(known.pins)"])
+        }
+        if known.trustRoots != listener.trustRoots {
+            logger.warning("apps that are out there trust other roots for this server: ship them a new initial configuration")
+        }
     }
 }

@@ -27,7 +27,7 @@ public struct AuthorityConfiguration: Sendable {
         /// With a certificate that the operator brings.
         /// - certificatePEM: the certificate and its intermediates
         /// - keyPEM: its private key
-        /// - backupPins: pins, `sha256/…`, of keys that may replace the certificate's
+        /// - backupPins: pins, `sha256/…`, of keys that may replace the certificate's; one at least
         /// - trustRootsPEM: the roots that clients are to trust for it, nil for the system's
         case certificate(certificatePEM: String, keyPEM: String, backupPins: [String], trustRootsPEM: String?)
         /// Plain http, on loopback addresses only.

@@ -7,19 +7,22 @@ internal import NIOSSL
 struct AuthorityListener: Sendable {
     /// Nil for plain http.
     let tls: TLSConfiguration?
-    /// The pins of the keys that this listener may serve with.
+    /// The pins that apps are given: of the key that this listener serves with, and of those that may replace it.
     let pins: [String]
+    /// The pins of the chain that it presents.
+    let presentedPins: [String]
     let trustRoots: String?
     /// Nil when the certificate is not the store's own.
     let renewal: RenewedCertificate?
 
     /// Reads or makes the certificate.
-    /// - Throws: `ServerError.identityFailed`
+    /// - Throws: `ServerError.identityFailed`; `.invalidConfiguration` when the operator's certificate has no backup pin beside it
     init(_ configuration: AuthorityConfiguration, store: AuthorityStore) async throws {
         switch configuration.tls {
         case .none:
             tls = nil
             pins = []
+            presentedPins = []
             trustRoots = nil
             renewal = nil
         case .own:
@@ -32,15 +35,18 @@ struct AuthorityListener: Sendable {
             self.tls = tls
             self.renewal = renewal
             pins = identity.pins
+            presentedPins = Array(identity.pins.prefix(1))
             trustRoots = identity.rootPEM
         case .certificate(let certificatePEM, let keyPEM, let backupPins, let trustRootsPEM):
             tls = try Self.tls(certificatePEM: certificatePEM, keyPEM: keyPEM)
             do {
-                let chain = try Certificate.all(inPEM: certificatePEM).map(\.pin)
-                pins = try (chain + backupPins.map { try Pin($0) }).map(\.description)
+                presentedPins = try Certificate.all(inPEM: certificatePEM).map(\.pin.description)
+                // Not those of its issuers: whoever gets a certificate from the same CA would pass as the authority.
+                pins = try Array(presentedPins.prefix(1)) + backupPins.map { try Pin($0).description }
             } catch {
                 throw ServerError(code: .identityFailed, message: "the certificate or a backup pin cannot be read", cause: error)
             }
+            guard Set(pins).count >= 2 else { throw ServerError.noBackupPin }
             trustRoots = trustRootsPEM
             renewal = nil
         }
@@ -61,6 +67,14 @@ extension ServerError {
         ServerError(
             code: .identityFailed,
             message: "the TLS certificate or its key cannot be read; give both in PEM, the key without a passphrase", cause: cause)
+    }
+
+    /// An authority whose key could never be replaced.
+    static var noBackupPin: ServerError {
+        ServerError(
+            code: .invalidConfiguration,
+            message: "the certificate's key has no backup, and apps need one: make a second key, keep it elsewhere and name its pin "
+                + "(approov serve --backup-pin; approov pin -get KEYFILE shows it)")
     }
 
     /// Plain http where others could listen in.

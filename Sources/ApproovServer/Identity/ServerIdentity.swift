@@ -4,7 +4,8 @@ internal import SwiftASN1
 internal import X509
 
 /// The key, certificate and backup key that an authority serves with when its operator brings none: its own root, a server
-/// certificate under it, and a second key kept aside so that the first can be replaced without losing a client.
+/// certificate under it, and a second key whose pin clients know already, so that the first can be replaced without losing a client
+/// (`AuthorityStore.rotateServerKey()`).
 ///
 /// A renewed certificate keeps the key, so the pins stay.
 public struct ServerIdentity: Sendable {
@@ -81,6 +82,16 @@ public struct ServerIdentity: Sendable {
     func renewed(hosts: [String], now: Date) throws -> ServerIdentity {
         try Self.make(
             rootPEM: rootPEM, rootKeyPEM: rootKeyPEM, keyPEM: keyPEM, backupKeyPEM: backupKeyPEM, hosts: self.hosts + hosts, now: now)
+    }
+
+    /// The backup key in the place of the server's key, and a new backup key.
+    /// - Parameter now: the time from which the certificate is valid
+    /// - Returns: the identity to save
+    /// - Throws: `ServerError.identityFailed`
+    func rotated(now: Date) throws -> ServerIdentity {
+        try Self.make(
+            rootPEM: rootPEM, rootKeyPEM: rootKeyPEM, keyPEM: backupKeyPEM, backupKeyPEM: P256.Signing.PrivateKey().pemRepresentation,
+            hosts: hosts, now: now)
     }
 
     init(

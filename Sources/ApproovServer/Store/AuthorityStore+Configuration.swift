@@ -47,7 +47,8 @@ extension AuthorityStore {
                 configKeys: [PublicJWK(snapshot.configurationKey.publicKey)], configuration: currentConfiguration())
         } catch let error as AttestationError {
             throw ServerError(
-                code: .configurationRefused, message: "no client would accept this initial configuration; give an https URL and two pins",
+                code: .configurationRefused,
+                message: "no client would accept this initial configuration; serve the authority under an https URL, with a backup pin",
                 cause: error)
         }
     }

@@ -29,32 +29,58 @@ extension AuthorityStore {
         }
     }
 
+    /// Replaces the key that the authority serves with by its backup key, whose pin apps know already, and makes a new backup key.
+    ///
+    /// An authority serves with it from its next start on, and signs a configuration with the new pins then. Apps that have not fetched
+    /// that one when the key is replaced once more can reach the authority no longer: leave them the time of a configuration's life.
+    /// - Returns: the identity from now on
+    /// - Throws: `ServerError.invalidConfiguration` when the store has no key of its own; `.identityFailed`, `.storeUnusable`
+    @discardableResult
+    public func rotateServerKey() async throws -> ServerIdentity {
+        let date = time.date
+        return try await change { database in
+            guard let saved = try Self.identity(in: database) else {
+                throw ServerError(
+                    code: .invalidConfiguration,
+                    message: "the store has no server key of its own: it makes one when the authority is served without a certificate")
+            }
+            let identity = try saved.rotated(now: date)
+            try Self.save(identity, in: database)
+            return identity
+        }
+    }
+
     func savedIdentity() async throws -> ServerIdentity? {
         try await wrapping { try await self.pool.read { try Self.identity(in: $0) } }
     }
 
     func endpoint() async throws -> Endpoint? {
-        try await wrapping {
-            try await self.pool.read { database in
-                guard let row = try Row.fetchOne(database, sql: "SELECT url, pins, trustRoots FROM endpoint") else { return nil }
-                guard let url = URL(string: row["url"]) else {
-                    throw ServerError(code: .storeDamaged, message: "the store's authority URL cannot be read; start the authority again")
-                }
-                let pins: String = row["pins"]
-                return Endpoint(url: url, pins: pins.split(separator: " ").map(String.init), trustRoots: row["trustRoots"])
-            }
+        try await wrapping { try await self.pool.read { try Self.endpoint(in: $0) } }
+    }
+
+    static func endpoint(in database: Database) throws -> Endpoint? {
+        guard let row = try Row.fetchOne(database, sql: "SELECT url, pins, trustRoots FROM endpoint") else { return nil }
+        guard let url = URL(string: row["url"]) else {
+            throw ServerError(code: .storeDamaged, message: "the store's authority URL cannot be read; start the authority again")
         }
+        let pins: String = row["pins"]
+        return Endpoint(url: url, pins: pins.split(separator: " ").map(String.init), trustRoots: row["trustRoots"])
     }
 
     /// Remembers where the authority is served, for initial configurations that are written later.
+    ///
+    /// Pins that are not those of before are told to the apps that are out there, in a configuration signed in the same transaction.
     func remember(_ endpoint: Endpoint) async throws {
         guard try await self.endpoint() != endpoint else { return }
-        try await wrapping {
-            try await self.pool.write { database in
-                try database.execute(
-                    sql: "INSERT OR REPLACE INTO endpoint (id, url, pins, trustRoots) VALUES (1, ?, ?, ?)",
-                    arguments: [endpoint.url.absoluteString, endpoint.pins.joined(separator: " "), endpoint.trustRoots])
-            }
+        let now = now
+        let lifetime = configurationLifetime
+        try await change { database in
+            let known = try Self.endpoint(in: database)?.pins ?? Self.identity(in: database)?.pins
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO endpoint (id, url, pins, trustRoots) VALUES (1, ?, ?, ?)",
+                arguments: [endpoint.url.absoluteString, endpoint.pins.joined(separator: " "), endpoint.trustRoots])
+            guard let known, Set(known) != Set(endpoint.pins) else { return }
+            try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime)
         }
     }
 

@@ -51,7 +51,7 @@ enum ConfigurationIssue {
             account: account["name"], epoch: account["epoch"], version: newest + 1, issuedAt: now, expiresAt: now + lifetime,
             hosts: Dictionary(hosts.map { ($0.name, $0.settings) }) { first, _ in first },
             managedTrustRoots: String.fetchAll(database, sql: "SELECT pin FROM managedTrustRoot ORDER BY pin"),
-            oblivious: AuthorityStore.obliviousSettings(in: database),
+            oblivious: AuthorityStore.obliviousSettings(in: database), authorityPins: AuthorityStore.endpoint(in: database)?.pins,
             configKeys: newKey.map { [PublicJWK($0.publicKey)] })
         let key = try P256.Signing.PrivateKey(rawRepresentation: account["configurationKey"] as Data)
         let signed: SignedConfiguration

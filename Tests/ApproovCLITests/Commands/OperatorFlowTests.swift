@@ -34,8 +34,33 @@ struct OperatorFlowTests {
             ] + arguments)
     }
 
-    @Test("serve, api, registration, sdk, call and token work together, and a registration can be taken back")
-    func flow() async throws {
+    /// A certificate of the operator's for the authority, with a backup key.
+    private func ownCertificate(_ root: TestCertificate) throws -> [String] {
+        let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: root)
+        return [
+            "--tls-cert", try folder.write(leaf.chainPEM, to: "authority.pem"),
+            "--tls-key", try folder.write(leaf.key.privateKeyPEM, to: "authority.key"),
+            "--backup-pin", try TestKey().pin.description, "--cacert", try folder.write(root.pem, to: "authority-root.pem"),
+        ]
+    }
+
+    /// What an operator reads from the code in a token.
+    private func explanation(of token: String) async throws -> String {
+        let payload = try #require(token.split(separator: ".").dropFirst().first)
+        let base64 = payload.replacing("-", with: "+").replacing("_", with: "/")
+        let json = try #require(Data(base64Encoded: base64 + String(repeating: "=", count: (4 - base64.count % 4) % 4)))
+        let claims = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
+        let run = try await approov("token", "-arc", try #require(claims["arc"] as? String))
+        #expect(run.exitCode == 0)
+        let did = try #require(claims["did"] as? String)
+        #expect(run.output.contains("begins with \(did.prefix(4))\n"))
+        return run.lines.first ?? ""
+    }
+
+    @Test(
+        "serve, api, registration, sdk, call and token work together, and a registration can be taken back",
+        arguments: [true, false])
+    func flow(bringsCertificate: Bool) async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["api.localhost"], issuer: root)
         let tokens = Tokens()
@@ -45,7 +70,8 @@ struct OperatorFlowTests {
             return TestResponse(text: "protected")
         }
         let authority = try Approov.start(
-            ["serve", "--listen", "127.0.0.1:0", "--data", data], output: try folder.file("out"), errors: try folder.file("err"))
+            ["serve", "--listen", "127.0.0.1:0", "--data", data] + (bringsCertificate ? ownCertificate(root) : []),
+            output: try folder.file("out"), errors: try folder.file("err"))
         defer { authority.terminate() }
         while authority.isRunning, try !folder.text("out").contains("\n") { try await Task.sleep(for: .milliseconds(5)) }
 
@@ -65,6 +91,7 @@ struct OperatorFlowTests {
         #expect(good.output == "protected")
         #expect(try await approov("token", "-check", tokens.last, "-setDataHashInToken", "Bearer alice").exitCode == 0)
         #expect(try await approov("token", "-check", tokens.last, "-setDataHashInToken", "Bearer bob").exitCode == 1)
+        #expect(try await explanation(of: tokens.last) == "passed")
 
         let unbound = try await call(server, state: "state")
         #expect(unbound.exitCode == 1)
@@ -78,6 +105,7 @@ struct OperatorFlowTests {
         #expect(decoy.exitCode == 0, "\(decoy.errors)")
         #expect(tokens.count == 2)
         #expect(try await approov("token", "-check", tokens.last).exitCode == 1)
+        #expect(try await explanation(of: tokens.last) == "rejected: app-not-registered")
 
         #expect(try await approov("api", "-pins", "api.localhost", "-pin", backup, "-pin", TestKey().pin.description).exitCode == 0)
         try await Task.sleep(for: .milliseconds(1200))

@@ -1,4 +1,5 @@
 import ApproovTesting
+import CertificatePinning
 import Foundation
 import Testing
 
@@ -82,6 +83,54 @@ struct ServeCommandTests {
         #expect(run.exitCode == 1)
         #expect(run.errors.contains("\(server.port)"))
         await server.stop()
+    }
+
+    @Test("a certificate without a backup key's pin is refused with the remedy, alone or with its issuer", arguments: [true, false])
+    func noBackupPin(hasIntermediate: Bool) async throws {
+        let root = try TestPKI.root()
+        let issuer = hasIntermediate ? try TestPKI.intermediate(issuer: root) : root
+        let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: issuer)
+        let run = try await Approov.run(
+            "serve", "--data", folder.path("data"), "--listen", "127.0.0.1:0", "--tls-cert", folder.write(leaf.chainPEM, to: "cert.pem"),
+            "--tls-key", folder.write(leaf.key.privateKeyPEM, to: "key.pem"), "--backup-pin", leaf.pin.description)
+        #expect(run.exitCode == 1)
+        #expect(run.errors.contains("--backup-pin"))
+    }
+
+    @Test("the backup key takes the place of the server's own after -rotateServerKey and a new start, without a warning")
+    func rotatedServerKey() async throws {
+        let data = folder.path("data")
+        #expect(try await Approov.run("sdk", "-rotateServerKey", "--data", data).exitCode == 1, "there is no key yet")
+        func presentedPin() async throws -> String {
+            var pin = ""
+            let code = try await serving(["--data", data]) { url in
+                let shown = try await Approov.run("pin", "-get", "127.0.0.1:\(url.port ?? 0)")
+                pin = String(shown.lines.first?.prefix { $0 != " " } ?? "")
+            }
+            #expect(code == 0)
+            #expect(try !folder.text("err").contains("warning"))
+            return pin
+        }
+        let first = try await presentedPin()
+        let rotated = try await Approov.run("sdk", "-rotateServerKey", "--data", data)
+        #expect(rotated.exitCode == 0)
+        #expect(!rotated.output.contains(first))
+        let second = try await presentedPin()
+        #expect(second != first)
+        #expect(rotated.output.contains(second))
+    }
+
+    @Test("a server key that apps do not know is warned of")
+    func unknownServerKey() async throws {
+        let data = folder.path("data")
+        _ = try await serving(["--data", data]) { _ in }
+        let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: TestPKI.root())
+        let own = [
+            "--tls-cert", try folder.write(leaf.chainPEM, to: "cert.pem"),
+            "--tls-key", try folder.write(leaf.key.privateKeyPEM, to: "key.pem"), "--backup-pin", try TestKey().pin.description,
+        ]
+        _ = try await serving(["--data", data] + own) { _ in }
+        #expect(try folder.text("err").contains("do not know this server's key"))
     }
 
     @Test("a certificate that cannot be read is an error that names the file")

@@ -48,6 +48,16 @@ import Testing
         #expect(try validates(renewed, host: "b.example.com", at: later, pins: identity.pins))
     }
 
+    @Test("a rotated identity serves with the former backup key under the same root, and has a new backup")
+    func rotated() throws {
+        let identity = try ServerIdentity.make(hosts: ["a.example.com"], now: now)
+        let rotated = try identity.rotated(now: now)
+        #expect(rotated.pins[0] == identity.pins[1])
+        #expect(!identity.pins.contains(rotated.pins[1]))
+        #expect(rotated.rootPEM == identity.rootPEM)
+        #expect(try validates(rotated, host: "a.example.com", at: now, pins: [identity.pins[1]]))
+    }
+
     @Test("a store keeps its identity, and renews the certificate when half of its life is over")
     func stored() async throws {
         let account = try await TestAccount()

@@ -41,6 +41,23 @@ import Testing
         #expect(initial.trustRoots == identity.rootPEM)
     }
 
+    @Test("new pins of the authority's are signed for the apps that are out there; the first ones and the same ones make no version")
+    func authorityPins() async throws {
+        let account = try await TestAccount()
+        let url = try #require(URL(string: TestAccount.url))
+        let other = [3, 4].map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }
+        let version = account.store.configurationVersion
+        try await account.store.remember(Endpoint(url: url, pins: TestAccount.pins, trustRoots: nil))
+        try await account.store.remember(Endpoint(url: url, pins: TestAccount.pins.reversed(), trustRoots: nil))
+        #expect(account.store.configurationVersion == version)
+        let state = try ConfigurationState(initial: try await account.store.initialConfiguration())
+        try await account.store.remember(Endpoint(url: url, pins: other, trustRoots: nil))
+        #expect(account.store.configurationVersion == version + 1)
+        let accepted = try state.accepting(account.store.snapshot.configurations(since: version), now: account.clock.date)
+        #expect(accepted.accepted.authorityPins == other)
+        #expect(try await account.store.initialConfiguration().authorityPins == other)
+    }
+
     @Test("at half of its life a configuration is signed anew, once, even when nothing changed")
     func renewal() async throws {
         let account = try await TestAccount()

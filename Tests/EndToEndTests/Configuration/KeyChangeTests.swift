@@ -41,6 +41,35 @@ struct KeyChangeTests {
         }
     }
 
+    @Test("the authority's TLS key is replaced by its backup again and again, and an app that keeps in touch follows")
+    func serverKey() async throws {
+        let folder = try TemporaryFolder()
+        let executable = folder.file("app")
+        try Data("the app".utf8).write(to: executable)
+        var authority = try await TestAuthority.start(directory: folder.file("authority"))
+        try await authority.store.addRegistration(ExecutableMeasurement.sha256(ofFileAt: executable), label: "app")
+        try await authority.store.addHost(host, settings: HostSettings(pins: [TestKey().pin.description, TestKey().pin.description]))
+        let initial = try await authority.initialConfiguration()
+        let state = folder.file("state")
+        let service = try ApproovService(
+            configuration: ApproovConfiguration(initial), stateDirectory: state,
+            attester: InstallationAttester(stateDirectory: state, executable: executable))
+        let left = try ApproovService(
+            configuration: ApproovConfiguration(initial), stateDirectory: folder.file("left"),
+            attester: InstallationAttester(stateDirectory: folder.file("left"), executable: executable))
+        let url = try #require(URL(string: "https://\(host)/"))
+        for round in 1...2 {
+            let pins = try await authority.store.rotateServerKey().pins
+            await authority.stop(removingStore: false)
+            authority = try await TestAuthority.start(directory: folder.file("authority"), port: authority.url.port ?? 0)
+            #expect(await service.fetchToken(for: url, binding: "\(round)").status == .success)
+            #expect(service.configuration.authorityPins == pins)
+        }
+        // Two changes without a word between them are one too many: better no token than one from whoever answers there.
+        #expect(await left.fetchToken(for: url).status == .mitmDetected)
+        await authority.stop()
+    }
+
     @Test("lost, a new epoch takes over: apps of the old one keep their pins and call on, and follow with a new initial configuration")
     func newEpoch() async throws {
         try await World.with { world in
