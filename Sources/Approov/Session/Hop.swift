@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import HTTPTransport
 import HTTPTypes
+import Synchronization
 
 /// One request on its way: as the caller made it, or as a redirect changed it.
 struct Hop {
@@ -20,10 +21,10 @@ struct Hop {
     /// The first hop.
     ///
     /// - Throws: ``ApproovError`` `badRequest` for a URL that cannot be requested.
-    init(_ request: URLRequest, body: RequestBody) throws {
+    init(_ request: URLRequest, body: RequestBody, urls: RecentURL? = nil) throws {
         guard let url = request.url else { throw ApproovError(.badRequest, "the request has no URL") }
         do {
-            self.url = try TransportURL(url)
+            self.url = try urls?.parse(url) ?? TransportURL(url)
         } catch {
             throw ApproovError(.badRequest, "the request cannot be sent", cause: error)
         }
@@ -40,6 +41,21 @@ struct Hop {
             guard let method = HTTPRequest.Method(text) else { throw ApproovError(.badRequest, "the request's method is malformed") }
             return method
         }
+    }
+}
+
+/// The last URL that was parsed: many requests in a row often go to one.
+final class RecentURL: Sendable {
+    private let entry = Mutex<(url: URL, parsed: TransportURL)?>(nil)
+
+    /// Parses a URL, unless it is the last one again.
+    ///
+    /// - Throws: `TransportError` `invalidURL`.
+    func parse(_ url: URL) throws -> TransportURL {
+        if let entry = entry.withLock({ $0 }), entry.url == url { return entry.parsed }
+        let parsed = try TransportURL(url)
+        entry.withLock { $0 = (url, parsed) }
+        return parsed
     }
 }
 

@@ -57,6 +57,8 @@ final class RecentHead: Sendable {
     /// Keeps a head.
     func keep(_ head: HTTPURLResponse, of performed: Performed) {
         let response = performed.response
+        // A cookie is nobody's but its jar's.
+        guard !response.headerFields.scan(for: .setCookie) else { return }
         let entry = Entry(
             url: performed.url, status: response.status, version: response.version, fields: response.headerFields, head: head)
         self.entry.withLock { $0 = entry }

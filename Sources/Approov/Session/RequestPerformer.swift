@@ -28,6 +28,7 @@ struct RequestPerformer: Sendable {
     let isStraightRefused: Bool
     let gatewayMemory = GatewayMemory()
     private let heads = RecentHead()
+    private let urls = RecentURL()
 
     /// Bounds and observers of one transfer.
     struct Observation: Sendable {
@@ -53,7 +54,7 @@ struct RequestPerformer: Sendable {
     /// - Throws: ``ApproovError``, or `CancellationError`.
     func perform(_ request: URLRequest, body: RequestBody, observation: Observation) async throws -> Performed {
         let started = time.uptime
-        var hop = try Hop(request, body: body)
+        var hop = try Hop(request, body: body, urls: urls)
         let first = hop
         var redirects = 0
         var attempt = 1

@@ -4,7 +4,7 @@ import Synchronization
 /// What the asking task and the driver thread share of one transfer: the head, the parts of the body that wait to be read, the end.
 final class CurlExchange: Sendable {
     /// As received, to be parsed by the task that asked and not on the driver's thread.
-    struct RawHead: Sendable {
+    struct RawHead: Equatable, Sendable {
         var bytes: [UInt8] = []
         var isDecoded = false
     }

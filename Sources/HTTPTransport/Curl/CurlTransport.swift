@@ -38,6 +38,7 @@ public final class CurlTransport: HTTPTransport {
     private let library: CurlLibrary
     private let load: CurlLoad
     private let lookups: LookupDesk
+    private let heads = RecentResponseHead()
 
     /// Starts the transport's thread.
     ///
@@ -124,9 +125,9 @@ public final class CurlTransport: HTTPTransport {
             mailbox.post(.cancel(transfer))
         }
         let body = CurlBodySource(transfer: transfer, mailbox: mailbox)
-        let (version, status, fields) = try ResponseHeadParser.parse(head)
+        let parsed = try heads.parse(head)
         return TransportResponse(
-            status: status, headerFields: fields, version: version, url: request.url, body: ResponseBody(source: body))
+            status: parsed.status, headerFields: parsed.fields, version: parsed.version, url: request.url, body: ResponseBody(source: body))
     }
 
     private func prepare(_ request: TransportRequest, terms: TrustHook.Terms?) throws(TransportError) -> CurlTransfer {

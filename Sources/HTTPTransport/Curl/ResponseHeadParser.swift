@@ -1,15 +1,22 @@
 import HTTPTypes
+import Synchronization
 
 /// Reads the header section that libcurl handed over line by line (RFC 9112 sections 4 and 5; libcurl writes HTTP/2's the same way).
 enum ResponseHeadParser {
-    static func parse(_ head: CurlExchange.RawHead) throws(TransportError) -> (version: String, status: Int, fields: HTTPFields) {
-        guard let (version, status, fields) = head.bytes.withUnsafeBufferPointer({ read($0, isDecoded: head.isDecoded) }) else {
-            throw TransportError(.malformedResponse, "the server's response has a malformed status line or header line")
-        }
-        return (version, status, fields)
+    struct Head {
+        let version: String
+        let status: Int
+        let fields: HTTPFields
     }
 
-    private static func read(_ bytes: UnsafeBufferPointer<UInt8>, isDecoded: Bool) -> (String, Int, HTTPFields)? {
+    static func parse(_ head: CurlExchange.RawHead) throws(TransportError) -> Head {
+        guard let head = head.bytes.withUnsafeBufferPointer({ read($0, isDecoded: head.isDecoded) }) else {
+            throw TransportError(.malformedResponse, "the server's response has a malformed status line or header line")
+        }
+        return head
+    }
+
+    private static func read(_ bytes: UnsafeBufferPointer<UInt8>, isDecoded: Bool) -> Head? {
         var rest = bytes[...]
         guard let statusLine = nextLine(&rest), let (version, status) = statusLineParts(statusLine) else { return nil }
         var fields = HTTPFields()
@@ -28,7 +35,7 @@ enum ResponseHeadParser {
             fields[.contentEncoding] = nil
             fields[.contentLength] = nil
         }
-        return (version, status, fields)
+        return Head(version: version, status: status, fields: fields)
     }
 
     private static func nextLine(_ rest: inout Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>>? {
@@ -60,4 +67,25 @@ enum ResponseHeadParser {
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}
+
+/// The last head that was parsed: where many requests go to one resource, their heads are the same byte for byte for a second at a time.
+final class RecentResponseHead: Sendable {
+    private struct Entry {
+        let raw: CurlExchange.RawHead
+        let head: ResponseHeadParser.Head
+    }
+
+    private let entry = Mutex<Entry?>(nil)
+
+    /// Parses a head, unless it is the last one again.
+    ///
+    /// - Throws: `TransportError` `malformedResponse`.
+    func parse(_ raw: CurlExchange.RawHead) throws(TransportError) -> ResponseHeadParser.Head {
+        if let entry = entry.withLock({ $0 }), entry.raw == raw { return entry.head }
+        let head = try ResponseHeadParser.parse(raw)
+        // A cookie is nobody's but its jar's.
+        if !head.fields.scan(for: .setCookie) { entry.withLock { $0 = Entry(raw: raw, head: head) } }
+        return head
+    }
 }
