@@ -1,28 +1,43 @@
+import Attestation
 import Foundation
 import HTTPTransport
 import HTTPTypes
 import OHTTP
 import Synchronization
 
-/// Seals a request part by part, while its body is made and sent (draft-ietf-ohai-chunked-ohttp).
+/// Seals a request part by part, while its body is made and sent (draft-ietf-ohai-chunked-ohttp), in chunks of lengths that tell the
+/// relay no more than they must.
+///
+/// A request whose body is in memory or in a file has the chunks of its size class, and so has a stream that does not pause. A stream that
+/// does goes on its way without what is to come, and the relay learns how much there was before each pause.
 final class ChunkedRequestWriter: Sendable {
-    /// Up to how many bytes of body the length is hidden; padding is made in memory.
-    private static let paddedBytes = 1 << 20
-
     private struct State: ~Copyable {
-        /// Nil once the request is complete.
+        /// Nil once the last chunk is sealed.
         var sealer: ChunkedRequestSealer?
+        /// Nil once the message is ended.
         var encoder: BinaryHTTPRequestEncoder? = BinaryHTTPRequestEncoder()
+        var buffer = ChunkBuffer()
 
         init(_ sealer: consuming ChunkedRequestSealer) {
             self.sealer = consume sealer
         }
+
+        mutating func seal(_ bytes: ArraySlice<UInt8>) throws -> [UInt8] {
+            try bytes.isEmpty ? [] : sealer?.seal(bytes) ?? []
+        }
     }
 
     private let state: Mutex<State>
+    private let pause: BodyPause
 
-    init(_ sealer: consuming ChunkedRequestSealer) {
+    /// Makes a writer for one request.
+    ///
+    /// - Parameters:
+    ///   - sealer: Seals it.
+    ///   - time: Says when a stream pauses.
+    init(_ sealer: consuming ChunkedRequestSealer, time: any TimeSource) {
         state = Mutex(State(sealer))
+        pause = BodyPause { try await time.sleep(for: ChunkBuffer.longestWait) }
     }
 
     /// The body of the outer request.
@@ -39,44 +54,58 @@ final class ChunkedRequestWriter: Sendable {
             return .stream(
                 length: nil,
                 RequestBodyStream { [self] sink in
-                    try await sink(try begin(head))
+                    @Sendable func send(_ bytes: [UInt8]) async throws { if !bytes.isEmpty { try await sink(bytes) } }
+                    try await send(add { try $0.encoder?.head(head) })
                     let sent = Atomic(0)
-                    try await inner.forEachPart { part in
-                        try await sink(try seal(part))
-                        let completed = sent.add(part.count, ordering: .relaxed).newValue
-                        report?(TransferProgress(completed: completed, total: total))
+                    try await inner.forEachPart(pause, holding: holding) { [self] event in
+                        switch event {
+                        case .part(let part):
+                            try await send(add { try $0.encoder?.body(Data(part)) })
+                            let completed = sent.add(part.count, ordering: .relaxed).newValue
+                            report?(TransferProgress(completed: completed, total: total))
+                        case .pause: try await send(flush())
+                        }
+                        return holding
                     }
-                    try await sink(try end(padding: sent.load(ordering: .relaxed) <= Self.paddedBytes ? .padme : .none))
+                    while let bytes = try end() { try await send(bytes) }
                 })
         }
     }
 
     private func whole(_ message: BinaryHTTPRequest) throws -> [UInt8] {
-        let bytes = try message.encoded(padding: message.body.count <= Self.paddedBytes ? .padme : .none)
+        let bytes = try message.encoded(padding: .sizeClasses)
         return try state.withLock { state in
             guard let sealer = state.sealer.take() else { throw Self.finished }
             return try sealer.finish(bytes)
         }
     }
 
-    private func begin(_ head: HTTPRequest) throws -> [UInt8] {
+    /// Which bytes are held back; see `ChunkBuffer.holding`.
+    private var holding: Int? { state.withLock { $0.buffer.holding } }
+
+    private func add(_ encode: (inout State) throws -> [UInt8]?) throws -> [UInt8] {
         try state.withLock { state in
-            guard let bytes = try state.encoder?.head(head), let sealed = try state.sealer?.seal(bytes) else { throw Self.finished }
-            return sealed
+            guard let encoded = try encode(&state) else { throw Self.finished }
+            let bytes = state.buffer.add(encoded)
+            return try state.seal(bytes)
         }
     }
 
-    private func seal(_ part: [UInt8]) throws -> [UInt8] {
+    private func flush() throws -> [UInt8] {
         try state.withLock { state in
-            guard let bytes = try state.encoder?.body(Data(part)), let sealed = try state.sealer?.seal(bytes) else { throw Self.finished }
-            return sealed
+            let bytes = state.buffer.flush()
+            return try state.seal(bytes)
         }
     }
 
-    private func end(padding: BinaryHTTPPadding) throws -> [UInt8] {
+    /// What is to be sent next after all parts of the body; nil when that was all.
+    private func end() throws -> [UInt8]? {
         try state.withLock { state in
-            guard let encoder = state.encoder.take(), let sealer = state.sealer.take() else { throw Self.finished }
-            return try sealer.finish(try encoder.end(padding: padding))
+            if let encoder = state.encoder.take() { state.buffer.end(try encoder.end()) }
+            guard state.sealer != nil else { return nil }
+            let (bytes, isLast) = state.buffer.next()
+            guard isLast, let sealer = state.sealer.take() else { return try state.seal(bytes) }
+            return try sealer.finish(bytes)
         }
     }
 

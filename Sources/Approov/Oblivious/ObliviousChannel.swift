@@ -124,7 +124,7 @@ struct ObliviousChannel: Sendable {
         let sealed: EncapsulatedRequest
         do {
             let inner = BinaryHTTPRequest(head: HTTPRequest(inside: request, date: date), body: body)
-            sealed = try route.key.encapsulate(inner.encoded(padding: .padme))
+            sealed = try route.key.encapsulate(inner.encoded(padding: .sizeClasses))
         } catch {
             throw ApproovError(.obliviousError, "the request cannot be sealed for the gateway", cause: error)
         }
@@ -157,7 +157,7 @@ struct ObliviousChannel: Sendable {
         let opener: ChunkedResponseOpener
         do {
             let chunked = try route.key.chunkedRequest()
-            body = try ChunkedRequestWriter(chunked.sealer).body(of: request, head: HTTPRequest(inside: request, date: date))
+            body = try ChunkedRequestWriter(chunked.sealer, time: time).body(of: request, head: HTTPRequest(inside: request, date: date))
             opener = chunked.response
         } catch {
             throw ApproovError(.obliviousError, "the request cannot be sealed for the gateway", cause: error)

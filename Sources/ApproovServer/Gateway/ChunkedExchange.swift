@@ -34,8 +34,7 @@ struct ChunkedExchange: Sendable {
         let content = try await content(of: head, reader)
         let response = try await leg.send(head, to: target, body: content, isChunked: true)
         guard let sealer = reader.takeResponse() else { throw InnerProblem.malformed }
-        let writer = ChunkedResponseWriter(sealer, paddingUpTo: leg.limits.messageBytes)
-        return stream(response, from: target, to: writer)
+        return stream(response, from: target, to: ChunkedResponseWriter(sealer))
     }
 
     /// The request's content, none when there is none: a GET with an empty body of unknown length is not to everybody's liking.
@@ -50,11 +49,24 @@ struct ChunkedExchange: Sendable {
         let content = ResponseBody { [leg, slot, body, eventLoop] output in
             defer { withExtendedLifetime(slot) {} }
             var pace = WritePace(eventLoop)
+            func send(_ bytes: [UInt8]) async throws {
+                guard !bytes.isEmpty else { return }
+                try await output.write(ByteBuffer(bytes: bytes))
+                try await pace.wrote(bytes.count)
+            }
             do {
-                try await output.write(ByteBuffer(bytes: writer.head(leg.head(of: response))))
-                for try await part in response.body {
-                    try await output.write(ByteBuffer(bytes: writer.body(part)))
-                    try await pace.wrote(part.count)
+                try await send(writer.head(leg.head(of: response)))
+                let parts = response.body.makeAsyncIterator()
+                let next: @Sendable () async throws -> [UInt8]? = {
+                    var parts = parts
+                    return try await parts.next()
+                }
+                try await BodyPause(leg.holdBack).forEach(next, holding: writer.holding) { event in
+                    switch event {
+                    case .part(let part): try await send(writer.body(part))
+                    case .pause: try await send(writer.pause())
+                    }
+                    return writer.holding
                 }
             } catch {
                 _ = leg.failed(error, target)
@@ -62,7 +74,7 @@ struct ChunkedExchange: Sendable {
             }
             await body.takeBack()
             leg.metrics.count(.answered)
-            try await output.write(ByteBuffer(bytes: writer.end()))
+            while let bytes = try writer.end() { try await send(bytes) }
             try await output.finish(nil)
         }
         return Response(status: .ok, headers: Self.headers, body: content)
@@ -81,8 +93,13 @@ struct ChunkedExchange: Sendable {
         let problem = InnerProblem(error)
         if !(error is InnerProblem) { leg.metrics.count(.malformed) }
         do {
-            let bytes = try ChunkedResponseWriter(sealer, paddingUpTo: leg.limits.messageBytes).whole(problem.response(at: leg.now))
-            return Response(status: .ok, headers: Self.headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+            let bytes = try ChunkedResponseWriter(sealer).whole(problem.response(at: leg.now))
+            // Without a length, as other answers are: the relay is not to know them from these.
+            let content = ResponseBody { output in
+                try await output.write(ByteBuffer(bytes: bytes))
+                try await output.finish(nil)
+            }
+            return Response(status: .ok, headers: Self.headers, body: content)
         } catch {
             leg.sealingFailed(error)
             return .problem(.internalServerError)

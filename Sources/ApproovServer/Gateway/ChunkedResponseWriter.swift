@@ -3,67 +3,80 @@ internal import HTTPTypes
 internal import OHTTP
 internal import Synchronization
 
-/// Writes a response in Binary HTTP as it comes and seals it in chunks.
+/// Writes a response in Binary HTTP as it comes and seals it in chunks, of lengths that tell the relay no more than they must.
+///
+/// A response that comes without pauses has the chunks of its size class. One that pauses goes on its way without what is to come, and
+/// the relay learns how much there was before each pause.
 final class ChunkedResponseWriter: Sendable {
     private struct Ended: Error {}
 
-    fileprivate struct State: ~Copyable {
-        var sealer: ChunkedResponseSealer
-        var encoder = BinaryHTTPResponseEncoder()
-        var count = 0
+    private struct State: ~Copyable {
+        /// Nil once the last chunk is sealed.
+        var sealer: ChunkedResponseSealer?
+        /// Nil once the message is ended.
+        var encoder: BinaryHTTPResponseEncoder? = BinaryHTTPResponseEncoder()
+        var buffer = ChunkBuffer()
+
+        mutating func seal(_ bytes: ArraySlice<UInt8>) throws -> [UInt8] {
+            try bytes.isEmpty ? [] : sealer?.seal(bytes) ?? []
+        }
     }
 
-    private let state: Mutex<State?>
-    private let paddingLimit: Int
+    private let state: Mutex<State>
 
-    /// Makes a writer for one response.
-    /// - Parameters:
-    ///   - sealer: seals it
-    ///   - limit: responses up to this many bytes have their length hidden; of longer ones the padding itself would be long
-    init(_ sealer: consuming ChunkedResponseSealer, paddingUpTo limit: Int) {
+    /// Makes a writer for one response, which `sealer` seals.
+    init(_ sealer: consuming ChunkedResponseSealer) {
         state = Mutex(State(sealer: sealer))
-        paddingLimit = limit
     }
 
-    /// Status and header fields.
+    /// Which bytes are held back; see `ChunkBuffer.holding`.
+    var holding: Int? { state.withLock { $0.buffer.holding } }
+
+    /// Adds status and header fields.
+    /// - Returns: what is to be sent now; may be empty
     func head(_ head: HTTPResponse) throws -> [UInt8] {
-        try state.withLock { state in
-            guard var writing = state.take() else { throw Ended() }
-            let sealed = try writing.sealer.seal(writing.encoder.head(head))
-            state = consume writing
-            return sealed
-        }
+        try add { try $0.encoder?.head(head) }
     }
 
-    /// A part of the content.
+    /// Adds a part of the content.
+    /// - Returns: what is to be sent now; may be empty
     func body(_ part: [UInt8]) throws -> [UInt8] {
+        try add { try $0.encoder?.body(Data(part)) }
+    }
+
+    /// Lets go of what is held back, because the origin pauses.
+    /// - Returns: what is to be sent now; may be empty
+    func pause() throws -> [UInt8] {
         try state.withLock { state in
-            guard var writing = state.take() else { throw Ended() }
-            writing.count += part.count
-            let sealed = try writing.sealer.seal(writing.encoder.body(Data(part)))
-            state = consume writing
-            return sealed
+            let bytes = state.buffer.flush()
+            return try state.seal(bytes)
         }
     }
 
-    /// The end, without which the client takes nothing for complete.
-    func end() throws -> [UInt8] {
+    /// Ends the response, piece by piece; without the last one the client takes nothing for complete.
+    /// - Returns: what is to be sent next; nil when that was all
+    func end() throws -> [UInt8]? {
         try state.withLock { state in
-            guard let writing = state.take() else { throw Ended() }
-            let padding: BinaryHTTPPadding = writing.count <= paddingLimit ? .padme : .none
-            return try writing.finish(padding)
+            if let encoder = state.encoder.take() { state.buffer.end(try encoder.end()) }
+            guard state.sealer != nil else { return nil }
+            let (bytes, isLast) = state.buffer.next()
+            guard isLast, let sealer = state.sealer.take() else { return try state.seal(bytes) }
+            return try sealer.finish(bytes)
         }
     }
 
     /// A response that is there already.
     func whole(_ response: BinaryHTTPResponse) throws -> [UInt8] {
-        try head(response.head) + body([UInt8](response.body)) + end()
+        var bytes = try head(response.head) + body([UInt8](response.body))
+        while let more = try end() { bytes += more }
+        return bytes
     }
-}
 
-extension ChunkedResponseWriter.State {
-    fileprivate consuming func finish(_ padding: BinaryHTTPPadding) throws -> [UInt8] {
-        let last = try encoder.end(padding: padding)
-        return try sealer.finish(last)
+    private func add(_ encode: (inout State) throws -> [UInt8]?) throws -> [UInt8] {
+        try state.withLock { state in
+            guard let encoded = try encode(&state) else { throw Ended() }
+            let bytes = state.buffer.add(encoded)
+            return try state.seal(bytes)
+        }
     }
 }

@@ -102,6 +102,9 @@ struct OriginLeg: Sendable {
         HTTPResponse(status: .init(code: response.status), headerFields: ForwardedFields.toClient(response.headerFields))
     }
 
+    /// Returns when bytes of a response have been held back for long enough.
+    @Sendable func holdBack() async throws { try await time.sleep(for: ChunkBuffer.longestWait) }
+
     /// The gateway's time, or the first that it accepts of a request.
     var now: Date { window.acceptableDate(time.date) }
 

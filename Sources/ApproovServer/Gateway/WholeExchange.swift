@@ -90,8 +90,8 @@ struct WholeExchange: Sendable {
         return BinaryHTTPResponse(head: leg.head(of: response), body: Data(content))
     }
 
-    /// Always padded: the relay is not to learn how long the answer is.
+    /// Always padded: the relay learns the answer's size class, and cannot tell the gateway's own from other small ones.
     private static func encoded(_ response: BinaryHTTPResponse) throws -> [UInt8] {
-        try response.encoded(framing: .knownLength, padding: .padme)
+        try response.encoded(framing: .knownLength, padding: .sizeClasses)
     }
 }

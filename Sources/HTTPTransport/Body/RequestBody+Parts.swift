@@ -8,6 +8,23 @@ extension RequestBody {
         return true
     }
 
+    /// The body's length in bytes; nil for a stream that does not say.
+    ///
+    /// - Throws: `TransportError` `requestBodyFailed` for a file that cannot be read.
+    package var length: Int? {
+        get throws {
+            switch self {
+            case .none: return 0
+            case .bytes(let bytes): return bytes.count
+            case .stream(let length, _): return length
+            case .file(let path):
+                let (descriptor, size) = try CurlUpload.open(path)
+                close(descriptor)
+                return size
+            }
+        }
+    }
+
     /// Hands out the body part by part, in order; for transports that put it into something else.
     ///
     /// - Parameter sink: takes a part; the next one comes when it returns.
@@ -19,6 +36,30 @@ extension RequestBody {
         case .file(let path): try await Self.readFile(path, sink)
         case .stream(let length, let stream): try await Self.readStream(stream, length: length, sink)
         }
+    }
+
+    /// Hands out the body part by part, in order, to a sink that holds bytes back, and tells it when a stream pauses.
+    ///
+    /// - Parameters:
+    ///   - pause: how long bytes may be held.
+    ///   - holding: what is held already.
+    ///   - use: takes a part or a pause, and returns which bytes are held from then on; see `BodyPause`.
+    /// - Throws: as the other.
+    package func forEachPart(
+        _ pause: BodyPause, holding: Int?, _ use: @Sendable (BodyPause.Event) async throws -> Int?
+    ) async throws {
+        guard case .stream(let length, let stream) = self, let next = stream.read?() else {
+            // What is in memory or in a file does not pause.
+            return try await forEachPart { _ = try await use(.part($0)) }
+        }
+        let counter = PartCounter()
+        let counted: @Sendable () async throws -> [UInt8]? = {
+            let part = try await next()
+            let sent = counter.add(part?.count ?? 0)
+            guard part == nil ? sent == length ?? sent : sent <= length ?? .max else { throw Self.wrongLength(length) }
+            return part
+        }
+        try await pause.forEach(counted, holding: holding, use)
     }
 
     private static func readFile(_ path: String, _ sink: @Sendable ([UInt8]) async throws -> Void) async throws {

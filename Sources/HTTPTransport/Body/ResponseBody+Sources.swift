@@ -30,7 +30,7 @@ actor SequenceBodySource: ResponseBodySource {
 /// Lets one iterator be advanced from an escaping closure.
 ///
 /// `@unchecked Sendable`: an iterator is advanced by one consumer at a time, as `AsyncIteratorProtocol` demands of every caller.
-private final class IteratorBox<Iterator: AsyncIteratorProtocol>: @unchecked Sendable where Iterator.Element == [UInt8] {
+final class IteratorBox<Iterator: AsyncIteratorProtocol>: @unchecked Sendable where Iterator.Element == [UInt8] {
     private var iterator: Iterator
 
     init(_ iterator: Iterator) { self.iterator = iterator }

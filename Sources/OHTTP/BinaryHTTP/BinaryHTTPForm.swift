@@ -15,13 +15,19 @@ public enum BinaryHTTPPadding: Sendable, Hashable {
     /// Costs less than 12 % of the message, less the longer it is. (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and
     /// Communication with PURBs", 2019, section 4.)
     case padme
+    /// Padmé from 1 KiB on, and 1 KiB for everything shorter: what the channel and the gateway use.
+    ///
+    /// In Padmé's own classes for small messages, which are 16 bytes wide, two short answers could be told apart.
+    case sizeClasses
 
     /// The length of a message of `count` bytes with its padding.
     ///
     /// - Parameter count: bytes of the message without padding.
     /// - Returns: `count` or more.
     public func paddedSize(of count: Int) -> Int {
-        guard self == .padme, count >= 2 else { return count }
+        guard self != .none else { return count }
+        if self == .sizeClasses, count <= 1_024 { return 1_024 }
+        guard count >= 2 else { return count }
         let exponent = Int.bitWidth - 1 - count.leadingZeroBitCount
         let keptBits = Int.bitWidth - exponent.leadingZeroBitCount
         let mask = 1 << (exponent - keptBits) - 1

@@ -146,4 +146,45 @@ import Testing
         }
         await target.stop()
     }
+
+    /// The lengths of the chunks of an answer, and the names of the fields around it: what the relay sees.
+    private func seen(_ gateway: RunningGateway, _ head: HTTPRequest) async throws -> (lengths: [Int], fields: [String]) {
+        let answer = try await gateway.post(gateway.chunkedMessage(head).message, type: OHTTPMediaType.chunkedRequest)
+        #expect(answer.status == 200)
+        return (chunkLengths(of: answer.body, after: 16), answer.headers.map(\.name.canonicalName).sorted())
+    }
+
+    /// On a clock that stands still, so that no part of an answer is late.
+    @Test("answers of nearly the same length have the same chunks")
+    func lengths() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            TestResponse(body: [UInt8](repeating: 1, count: Int(request.path.dropFirst()) ?? 0))
+        }
+        try await RunningGateway.with(allow: [target.url], time: ManualClock()) { (gateway) async throws in
+            for length in [20_000, 20_001, 20_010] {
+                #expect(try await seen(gateway, .to("\(target.url)/\(length)")).lengths == [16_384 + 16, 4_096 + 16])
+            }
+            let long = try await seen(gateway, .to("\(target.url)/3000000")).lengths
+            let total = long.reduce(0) { $0 + $1 - 16 }
+            #expect(total > 3_000_000 && BinaryHTTPPadding.padme.paddedSize(of: total) == total)
+            #expect(long.dropLast().allSatisfy { $0 == 16_384 + 16 })
+        }
+        await target.stop()
+    }
+
+    @Test("what the gateway answers itself cannot be told from another small answer")
+    func ownAnswers() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
+        try await RunningGateway.with(allow: [target.url, "http://127.0.0.1:1"], time: ManualClock()) { (gateway) async throws in
+            let good = try await seen(gateway, .to(target.url))
+            #expect(good.lengths == [1_024 + 16])
+            for head in try [
+                HTTPRequest.to("http://127.0.0.1:2/"), .to("http://127.0.0.1:1/"), .to(target.url, fields: [.date: "yesterday"]),
+            ] {
+                let own = try await seen(gateway, head)
+                #expect(own == good)
+            }
+        }
+        await target.stop()
+    }
 }

@@ -274,6 +274,12 @@ import Testing
                 sizes.insert(try await gateway.post(key.encapsulate(request).message).body.count)
             }
             #expect(sizes.count == 1)
+            // Small ones are all alike, the gateway's own among them.
+            for url in ["\(target.url)/0", "\(target.url)/500", "http://127.0.0.1:1/"] {
+                let request = try BinaryHTTPRequest(head: .to(url)).encoded()
+                let answer = try await gateway.post(key.encapsulate(request).message)
+                #expect(answer.body.count == 16 + 1_024 + 16)
+            }
         }
         await target.stop()
     }

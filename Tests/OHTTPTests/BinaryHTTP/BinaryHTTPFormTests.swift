@@ -27,6 +27,14 @@ struct BinaryHTTPFormTests {
         }
     }
 
+    @Test("size classes are Padmé's, but for one of 1 KiB")
+    func sizeClasses() {
+        for length in 0...1_024 { #expect(BinaryHTTPPadding.sizeClasses.paddedSize(of: length) == 1_024) }
+        for length in [1_025, 16_385, 1_000_000, Int.max] {
+            #expect(BinaryHTTPPadding.sizeClasses.paddedSize(of: length) == BinaryHTTPPadding.padme.paddedSize(of: length))
+        }
+    }
+
     @Test("messages of one size class have one length")
     func classes() throws {
         let sizes = try Set(

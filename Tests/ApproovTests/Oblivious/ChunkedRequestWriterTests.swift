@@ -1,0 +1,103 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import OHTTP
+import Testing
+
+@testable import Approov
+
+@Suite("A request that is sealed in chunks")
+struct ChunkedRequestWriterTests {
+    private let clock = ManualClock()
+    private let key: GatewayKey
+
+    init() throws { key = try GatewayKey(id: 1) }
+
+    private func sealed(_ body: RequestBody) throws -> RequestBody {
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system())
+        let request = TransportRequest(url: try TransportURL("https://api.test/a"), method: .post, body: body, policy: policy)
+        let chunked = try key.configuration.chunkedRequest()
+        return try ChunkedRequestWriter(chunked.sealer, time: clock).body(of: request, head: HTTPRequest(inside: request, date: clock.date))
+    }
+
+    private func lengths(_ body: RequestBody) async throws -> [Int] {
+        chunkLengths(of: [UInt8](try await sealed(body).collected(upTo: 64 << 20)), after: 7 + 32)
+    }
+
+    @Test("bodies of nearly the same length have the same chunks, wherever they are", arguments: [20_000, 20_001, 20_010])
+    func lengths(length: Int) async throws {
+        let folder = try TemporaryFolder()
+        let bytes = [UInt8](repeating: 1, count: length)
+        try Data(bytes).write(to: URL(filePath: folder.path("body")))
+        let (stream, source) = AsyncStream.makeStream(of: [UInt8].self)
+        for start in stride(from: 0, to: length, by: 3_000) { source.yield(Array(bytes[start..<min(start + 3_000, length)])) }
+        source.finish()
+        let expected = [16_384 + 16, 4_096 + 16]
+        #expect(try await lengths(.bytes(bytes)) == expected)
+        #expect(try await lengths(.file(path: folder.path("body"))) == expected)
+        #expect(try await lengths(.stream(length: nil, RequestBodyStream(stream))) == expected)
+    }
+
+    @Test("a request without a body cannot be told from one with a small one")
+    func small() async throws {
+        #expect(try await lengths(.none) == [1_024 + 16])
+        #expect(try await lengths(.bytes([1, 2, 3])) == [1_024 + 16])
+    }
+
+    @Test("a large body's length is hidden, too")
+    func large() async throws {
+        let folder = try TemporaryFolder()
+        try Data(count: 3_000_000).write(to: URL(filePath: folder.path("body")))
+        let lengths = try await lengths(.file(path: folder.path("body")))
+        let total = lengths.reduce(0) { $0 + $1 - 16 }
+        #expect(total > 3_000_000 && BinaryHTTPPadding.padme.paddedSize(of: total) == total)
+        #expect(lengths.dropLast().allSatisfy { $0 == 16_384 + 16 })
+    }
+
+    @Test("what a stream has given goes out when it pauses, and not before")
+    func pause() async throws {
+        let (stream, source) = AsyncStream.makeStream(of: [UInt8].self)
+        let body = try sealed(.stream(length: nil, RequestBodyStream(stream)))
+        let sent = MutexBox<[[UInt8]]>([])
+        async let sending: Void = body.forEachPart { part in sent.change { $0.append(part) } }
+        source.yield([1, 2, 3])
+        await clock.sleepers(atLeast: 1)
+        #expect(sent.value.isEmpty)
+        clock.advance(by: .milliseconds(50))
+        #expect(await eventually { sent.value.count == 1 })
+        source.yield([4])
+        source.finish()
+        try await sending
+
+        var opener = try GatewayKeyring([key]).chunkedRequestOpener()
+        let parts = sent.value
+        opener.append(parts[0])
+        let first = try #require(try opener.next())
+        #expect(first.suffix(4) == Data([3, 1, 2, 3]))
+        for part in parts.dropFirst() { opener.append(part) }
+        var message = first
+        while let more = try opener.next() { message += more }
+        message += try opener.finish()
+        #expect(try BinaryHTTPRequest(decoding: message).body == Data([1, 2, 3, 4]))
+        #expect(message.count == 1_024)
+    }
+
+    @Test("a stream that fails leaves the request without its last chunk, and one that is not as long as declared fails")
+    func failure() async throws {
+        struct Broken: Error {}
+        let failing = AsyncThrowingStream<[UInt8], any Error> { $0.finish(throwing: Broken()) }
+        await #expect(throws: Broken.self) {
+            _ = try await sealed(.stream(length: nil, RequestBodyStream(failing))).collected(upTo: 1 << 20)
+        }
+        for declared in [2, 4] {
+            let (stream, source) = AsyncStream.makeStream(of: [UInt8].self)
+            source.yield([1, 2, 3])
+            source.finish()
+            await #expect(throws: TransportError.self) {
+                _ = try await sealed(.stream(length: declared, RequestBodyStream(stream))).collected(upTo: 1 << 20)
+            }
+        }
+    }
+}
