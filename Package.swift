@@ -25,6 +25,7 @@ let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: 
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
@@ -155,7 +156,7 @@ let package = Package(
         .testTarget(
             name: "ApproovRelayTests",
             dependencies: [
-                "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPTransport", httpTypes, lifecycle, logging,
+                "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPTransport", httpTypes, lifecycle, logging, metricsTestKit,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -175,8 +176,9 @@ let package = Package(
         .testTarget(
             name: "ApproovServerTests",
             dependencies: [
-                "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto,
-                grdb, httpTypes, hummingbird, hummingbirdTesting, lifecycle, logging, nioCore, nioEmbedded, nioHTTP2, nioSSL,
+                "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPListener", "HTTPTransport",
+                "OHTTP", crypto, grdb, httpTypes, hummingbird, hummingbirdTesting, lifecycle, logging, metrics, metricsTestKit, nioCore,
+                nioEmbedded, nioHTTP2, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(

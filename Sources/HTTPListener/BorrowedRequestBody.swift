@@ -10,7 +10,9 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     package typealias Element = [UInt8]
 
     /// The content is longer than it may be.
-    package struct TooLong: Error {}
+    package struct TooLong: Error {
+        package init() {}
+    }
 
     /// The handler took the content back.
     package struct TakenBack: Error {}

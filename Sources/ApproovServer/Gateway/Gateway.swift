@@ -40,6 +40,15 @@ public struct Gateway: Service {
         time: any TimeSource = SystemTimeSource(), logger: Logger = Logger(label: "approov.gateway"),
         onReady: @escaping @Sendable (URL) async -> Void = { _ in }
     ) throws {
+        try self.init(
+            keys: keys, configuration: configuration, transport: transport, time: time, metrics: GatewayMetrics(), logger: logger,
+            onReady: onReady)
+    }
+
+    init(
+        keys: GatewayKeyFile, configuration: GatewayConfiguration, transport: (any HTTPTransport)?, time: any TimeSource,
+        metrics: GatewayMetrics, logger: Logger, onReady: @escaping @Sendable (URL) async -> Void
+    ) throws {
         let replay = configuration.replay
         guard (0...65_535).contains(configuration.port), configuration.limits.areUsable, replay.window >= .seconds(1),
             replay.window <= .seconds(86_400), replay.rememberedDated > 0, replay.rememberedUndated > 0
@@ -59,7 +68,7 @@ public struct Gateway: Service {
         leg = OriginLeg(
             targets: targets, window: ReplayWindow(replay, startedAt: time.date, uptime: time.uptime),
             transport: try transport ?? CurlTransport(configuration: bounds), limits: configuration.limits, time: time,
-            metrics: GatewayMetrics(), logger: logger)
+            metrics: metrics, logger: logger)
         self.logger = logger
         self.onReady = onReady
     }

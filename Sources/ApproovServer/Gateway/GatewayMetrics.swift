@@ -18,12 +18,18 @@ struct GatewayMetrics: Sendable {
         case malformed
         /// Its target gave no usable answer, or the gateway had no room.
         case failed
+        /// The relay's side broke it off.
+        case abandoned
     }
 
-    private let counters = Dictionary(
-        uniqueKeysWithValues: Outcome.allCases.map {
-            ($0, Counter(label: "approov_gateway_requests", dimensions: [("outcome", $0.rawValue)]))
-        })
+    private let counters: [Outcome: Counter]
+
+    init(_ factory: any MetricsFactory = MetricsSystem.factory) {
+        counters = Dictionary(
+            uniqueKeysWithValues: Outcome.allCases.map {
+                ($0, Counter(label: "approov_gateway_requests", dimensions: [("outcome", $0.rawValue)], factory: factory))
+            })
+    }
 
     func count(_ outcome: Outcome) {
         counters[outcome]?.increment()

@@ -1,5 +1,6 @@
 internal import Attestation
 internal import Foundation
+internal import HTTPListener
 internal import HTTPTransport
 internal import HTTPTypes
 internal import Logging
@@ -20,6 +21,7 @@ struct OriginLeg: Sendable {
     let time: any TimeSource
     let metrics: GatewayMetrics
     let logger: Logger
+    let warnings = WarningPace()
 
     /// Judges a request, and remembers it when it is to be forwarded.
     /// - Parameters:
@@ -45,10 +47,17 @@ struct OriginLeg: Sendable {
         case .replayed: throw Replayed()
         case .dateNeeded:
             metrics.count(.date)
+            if window.isAhead(of: time.date) {
+                warn(.clockSetBack, "the clock was set back, and requests dated now may be replays: restart the gateway once it is right")
+            }
+            throw InnerProblem.date
+        case .undatedFull:
+            metrics.count(.date)
+            warn(.undatedFull, "no more requests without a Date can be remembered, and they are refused: --remember more, or --rotate")
             throw InnerProblem.date
         case .full:
             metrics.count(.failed)
-            logger.warning("the replay window is full; make it larger or shorter")
+            warn(.datedFull, "no more requests with a Date can be remembered, and they are refused: --remember more")
             throw InnerProblem.busy
         }
         return target
@@ -84,9 +93,13 @@ struct OriginLeg: Sendable {
         }
     }
 
-    /// Counts and logs what went wrong on the way to an origin, without a word of the request.
+    /// Counts and logs what went wrong on the way to an origin or back, without a word of the request.
     func failed(_ error: any Error, _ target: TransportURL) -> InnerProblem {
         let problem = InnerProblem(error)
+        guard !Self.isOfClient(error) else {
+            metrics.count(.abandoned)
+            return problem
+        }
         guard problem.status >= 500 else {
             metrics.count(.malformed)
             return problem
@@ -95,6 +108,20 @@ struct OriginLeg: Sendable {
         let code = (error as? TransportError)?.code.description ?? "unexpectedStatus"
         logger.warning("the target gave no usable answer", metadata: ["origin": "\(target.origin)", "error": "\(code)"])
         return problem
+    }
+
+    /// Whether the client's side broke off, which says nothing of the origin.
+    private static func isOfClient(_ error: any Error) -> Bool {
+        switch error {
+        case let error as TransportError where error.code == .requestBodyFailed: error.cause.map(isOfClient) ?? false
+        // What opens and bounds a request says that it is no good; the rest is the connection to the relay, or the end of its handler.
+        case is TransportError, is InnerProblem, is OHTTPError, is BorrowedRequestBody.TooLong: false
+        default: true
+        }
+    }
+
+    private func warn(_ subject: WarningPace.Subject, _ message: Logger.Message) {
+        if warnings.isDue(subject, at: time.uptime) { logger.warning(message) }
     }
 
     /// The head of a response as a client gets it.

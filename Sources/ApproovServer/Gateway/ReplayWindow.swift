@@ -4,7 +4,8 @@ internal import Synchronization
 
 /// Remembers encapsulated keys, so that no request is served twice (RFC 9458 section 6.5), in bounded memory.
 ///
-/// What is full refuses; nothing is forgotten before its time. An encapsulated key is kept as half of its SHA-256.
+/// What is full refuses, and what is forgotten is refused by its date: no date up to the latest that was forgotten is accepted again,
+/// whatever the calendar does meanwhile.
 final class ReplayWindow: Sendable {
     /// What is to be done with a request.
     enum Verdict: Sendable, Equatable {
@@ -14,35 +15,53 @@ final class ReplayWindow: Sendable {
         case replayed
         /// Its date is too far off, from before the gateway's start, or missing where it is needed.
         case dateNeeded
-        /// There is no room to remember it.
+        /// It has no date, and there is no room to remember another such request.
+        case undatedFull
+        /// It has a date, and there is no room to remember it.
         case full
     }
 
+    /// What is kept of an encapsulated key: 64 bits of its SHA-256, which cost 11 to 22 bytes in a set.
+    ///
+    /// Two keys with one mark would refuse a request that is new, and never admit one that is not: among a hundred million, the chance
+    /// that it ever happens by itself is one in three thousand, and who makes it happen on purpose harms a request of his own.
     private struct Mark: Hashable {
-        let first: UInt64
-        let second: UInt64
+        let bits: UInt64
 
         init(_ encapsulatedKey: [UInt8]) {
-            (first, second) = SHA256.hash(data: encapsulatedKey).withUnsafeBytes {
-                ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-            }
+            bits = SHA256.hash(data: encapsulatedKey).withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
         }
     }
 
+    /// Requests with a date that are forgotten together.
+    private struct Generation {
+        var marks: Set<Mark> = []
+        var latestDate = Date.distantPast
+    }
+
     private struct State {
-        /// Of requests with a date, for one life of a mark each: what is in `earlier` was added before `turned`.
-        var current: Set<Mark> = []
-        var earlier: Set<Mark> = []
+        /// For one life of a mark each: what is in `earlier` was added before `turned`.
+        var current = Generation()
+        var earlier = Generation()
         var turned: Duration
         /// Of requests without a date, by the identifier of the key that they were sealed to.
         var undated: [UInt8: Set<Mark>] = [:]
+        /// The first date that is accepted: all that was served with this one or a later one is remembered.
+        var earliestDate: Date
+
+        /// The time that dates are compared with: the calendar's, unless that was set back to what is forgotten.
+        func reference(_ now: Date) -> Date { max(now, earliestDate) }
+
+        mutating func forget(_ generation: Generation) {
+            // A date has whole seconds.
+            earliestDate = max(earliestDate, generation.latestDate + 1)
+        }
     }
 
     /// How far ahead of the gateway's clock a date may be, in seconds: what was accepted so is forgotten when the gateway starts anew.
-    private static let longestAhead: TimeInterval = 5
+    private static let longestAhead = 5
 
     private let settings: GatewayConfiguration.Replay
-    private let earliestDate: Date
     private let state: Mutex<State>
 
     /// Makes a window.
@@ -53,8 +72,8 @@ final class ReplayWindow: Sendable {
     init(_ settings: GatewayConfiguration.Replay, startedAt: Date, uptime: Duration) {
         self.settings = settings
         // A date has whole seconds: that of the second in which the gateway started may be one that it has forgotten.
-        earliestDate = Date(timeIntervalSince1970: startedAt.timeIntervalSince1970.rounded(.down) + 1)
-        state = Mutex(State(turned: uptime))
+        let earliestDate = Date(timeIntervalSince1970: startedAt.timeIntervalSince1970.rounded(.down) + 1)
+        state = Mutex(State(turned: uptime, earliestDate: earliestDate))
     }
 
     /// Judges a request and remembers it.
@@ -68,21 +87,26 @@ final class ReplayWindow: Sendable {
     func judge(encapsulatedKey: [UInt8], keyID: UInt8, date: Date?, now: Date, uptime: Duration) -> Verdict {
         let mark = Mark(encapsulatedKey)
         guard let date else { return settings.requiresDate ? .dateNeeded : judgeUndated(mark, keyID) }
-        let age = now.timeIntervalSince(date)
-        guard age <= settings.window / .seconds(1), -age <= Self.longestAhead, date >= earliestDate else { return .dateNeeded }
         return state.withLock { state in
             turn(&state, uptime)
-            guard !state.current.contains(mark), !state.earlier.contains(mark), state.undated[keyID]?.contains(mark) != true else {
-                return .replayed
+            let age = state.reference(now).timeIntervalSince(date)
+            guard age <= settings.window / .seconds(1), -age <= Double(Self.longestAhead), date >= state.earliestDate else {
+                return .dateNeeded
             }
-            guard state.current.count + state.earlier.count < settings.rememberedDated else { return .full }
-            state.current.insert(mark)
+            guard !state.current.marks.contains(mark), !state.earlier.marks.contains(mark), state.undated[keyID]?.contains(mark) != true
+            else { return .replayed }
+            guard state.current.marks.count + state.earlier.marks.count < settings.rememberedDated else { return .full }
+            state.current.marks.insert(mark)
+            state.current.latestDate = max(state.current.latestDate, date)
             return .fresh
         }
     }
 
     /// A date that a request sent now may have.
-    func acceptableDate(_ now: Date) -> Date { max(now, earliestDate) }
+    func acceptableDate(_ now: Date) -> Date { state.withLock { $0.reference(now) } }
+
+    /// Whether the calendar was set back so far that dates which are right are refused.
+    func isAhead(of now: Date) -> Bool { acceptableDate(now).timeIntervalSince(now) > Double(Self.longestAhead) }
 
     /// Forgets the requests that were sealed to keys that are not accepted any more.
     func forget(keysOtherThan accepted: Set<UInt8>) {
@@ -93,24 +117,33 @@ final class ReplayWindow: Sendable {
 
     /// How many requests are remembered.
     var count: Int {
-        state.withLock { $0.current.count + $0.earlier.count + $0.undated.values.reduce(0) { $0 + $1.count } }
+        state.withLock { $0.current.marks.count + $0.earlier.marks.count + $0.undated.values.reduce(0) { $0 + $1.count } }
     }
 
     private func judgeUndated(_ mark: Mark, _ keyID: UInt8) -> Verdict {
         state.withLock { state in
             guard state.undated[keyID]?.contains(mark) != true else { return .replayed }
-            guard state.undated.values.reduce(0, { $0 + $1.count }) < settings.rememberedUndated else { return .dateNeeded }
+            guard state.undated.values.reduce(0, { $0 + $1.count }) < settings.rememberedUndated else { return .undatedFull }
             state.undated[keyID, default: []].insert(mark)
             return .fresh
         }
     }
 
-    /// A date may lie one window ahead and is accepted for one window after that: twice the window is the life of a mark.
+    /// Forgets what is older than a mark's life: from a date that is as far ahead as it may be, to its being too old.
+    ///
+    /// Two seconds more, because a date has whole ones, and the first that is accepted may be the one after the start. A shorter life would
+    /// not admit anything twice, but refuse dates that the window should accept.
     private func turn(_ state: inout State, _ uptime: Duration) {
-        let life = settings.window * 2 + .seconds(1)
+        let life = settings.window + .seconds(Self.longestAhead + 2)
         guard uptime - state.turned > life else { return }
-        state.earlier = uptime - state.turned > life * 2 ? [] : state.current
-        state.current = []
+        state.forget(state.earlier)
+        if uptime - state.turned > life * 2 {
+            state.forget(state.current)
+            state.earlier = Generation()
+        } else {
+            state.earlier = state.current
+        }
+        state.current = Generation()
         state.turned = uptime
     }
 }

@@ -12,24 +12,90 @@ import Testing
         return ReplayWindow(settings, startedAt: start, uptime: .zero)
     }
 
-    private func judge(_ window: ReplayWindow, _ key: UInt8, date: Double?, at seconds: Double, keyID: UInt8 = 1) -> ReplayWindow.Verdict {
+    /// Judges a request; dates and times are in seconds from the second of the start.
+    private func judge(
+        _ window: ReplayWindow, _ key: Int, date: Double?, at seconds: Double, uptime: Double? = nil, keyID: UInt8 = 1
+    ) -> ReplayWindow.Verdict {
         window.judge(
-            encapsulatedKey: [key], keyID: keyID,
-            date: date.map { Date(timeIntervalSince1970: start.timeIntervalSince1970.rounded(.down) + $0) },
-            now: start + seconds, uptime: .seconds(Int(seconds)))
+            encapsulatedKey: Array("\(key)".utf8), keyID: keyID, date: date.map(date(_:)), now: start + seconds,
+            uptime: .seconds(uptime ?? seconds))
     }
 
-    @Test("a dated request is fresh once for as long as its date is accepted, on both sides of every turn")
-    func dated() {
+    private func date(_ seconds: Double) -> Date {
+        Date(timeIntervalSince1970: start.timeIntervalSince1970.rounded(.down) + seconds)
+    }
+
+    @Test("a dated request is fresh once, and a replay for as long as its date is accepted, whatever the window", arguments: [1, 2, 3, 60])
+    func dated(seconds: Int) {
+        let window = window { $0.window = .seconds(seconds) }
+        for now in 0..<(seconds + 10) * 5 {
+            // As far ahead as may be, so that it is accepted for the longest time, and as old as may be.
+            let ahead = judge(window, now, date: Double(now + 5), at: Double(now))
+            #expect(ahead == .fresh)
+            let oldest = Double(now - seconds + 1)
+            if oldest >= 1 { #expect(judge(window, -now, date: oldest, at: Double(now)) == .fresh, "\(now)") }
+            for earlier in max(0, now - seconds * 3 - 30)...now {
+                let isAccepted = now - earlier < seconds + 5
+                let verdict = judge(window, earlier, date: Double(earlier + 5), at: Double(now))
+                #expect(verdict == (isAccepted ? .replayed : .dateNeeded), "\(earlier) at \(now)")
+            }
+        }
+    }
+
+    @Test("marks are forgotten once their dates are too old, so that memory is bounded by the rate and not by time")
+    func forgotten() {
+        let window = window { $0.window = .seconds(10) }
+        for now in 0..<1_000 { #expect(judge(window, now, date: Double(now + 1), at: Double(now)) == .fresh) }
+        #expect(window.count <= 36)
+    }
+
+    @Test("a clock that is set back admits nothing again", arguments: [1, 3, 60], [30, 3_600, 86_400 * 400])
+    func setBack(seconds: Int, by back: Int) {
+        let jump = Double(back)
+        let window = window { $0.window = .seconds(seconds) }
+        let served = 0..<(seconds * 4 + 60)
+        for second in served { #expect(judge(window, second, date: Double(second + 1), at: Double(second)) == .fresh) }
+        let end = Double(served.upperBound)
+        // Once more the calendar passes through all the dates that were served, and uptime goes on.
+        var later = end
+        while later - jump < end + 10 {
+            let now = later - jump
+            for second in served where abs(now - Double(second)) < Double(seconds) + 10 {
+                #expect(judge(window, second, date: Double(second + 1), at: now, uptime: later) != .fresh, "\(second) at \(now)")
+            }
+            later = now < -Double(seconds) - 20 ? later + (-Double(seconds) - 20 - now) : later + 1
+        }
+    }
+
+    @Test("while a clock is behind what is forgotten, the date that clients are told is accepted, and afterwards any that is right")
+    func behind() {
         let window = window()
-        for second in stride(from: 0, to: 600, by: 7) {
-            let key = UInt8(second / 7)
-            // As far ahead as may be, so that it is accepted for the longest time.
-            let date = Double(second + 5)
-            #expect(judge(window, key, date: date, at: Double(second)) == .fresh)
-            #expect(judge(window, key, date: date, at: Double(second)) == .replayed)
-            #expect(judge(window, key, date: date, at: Double(second + 60)) == .replayed)
-            #expect(judge(window, key, date: date, at: Double(second + 64)) == .replayed)
+        for second in 0..<300 { #expect(judge(window, second, date: Double(second + 1), at: Double(second)) == .fresh) }
+        #expect(!window.isAhead(of: start + 299))
+        #expect(judge(window, 1_000, date: 300 - 3_600, at: 300 - 3_600, uptime: 300) == .dateNeeded)
+        let behind = start + (300 - 3_600)
+        #expect(window.isAhead(of: behind))
+        let told = window.acceptableDate(behind)
+        #expect(
+            window.judge(encapsulatedKey: [1], keyID: 1, date: told, now: behind, uptime: .seconds(300)) == .fresh)
+        #expect(
+            window.judge(encapsulatedKey: [1], keyID: 1, date: told, now: behind, uptime: .seconds(300)) == .replayed)
+        #expect(judge(window, 1_001, date: 400, at: 400, uptime: 4_000) == .fresh)
+        #expect(!window.isAhead(of: start + 400))
+    }
+
+    @Test("a clock that was ahead for a while and is put right admits nothing again")
+    func ahead() {
+        let window = window()
+        let jump = 1_000_000.0
+        for second in 0..<300 {
+            let now = Double(second) + (second < 100 ? 0 : jump)
+            #expect(judge(window, second, date: now + 1, at: now, uptime: Double(second)) == .fresh)
+        }
+        for second in 0..<300 {
+            let date = Double(second) + (second < 100 ? 0 : jump) + 1
+            #expect(judge(window, second, date: date, at: 300, uptime: 300) != .fresh)
+            #expect(judge(window, second, date: date, at: date, uptime: 600) != .fresh)
         }
     }
 
@@ -69,11 +135,23 @@ import Testing
         #expect(judge(window, 3, date: 1, at: 0) == .full)
         #expect(judge(window, 1, date: 1, at: 1) == .replayed)
         #expect(judge(window, 4, date: nil, at: 0) == .fresh)
-        #expect(judge(window, 5, date: nil, at: 0) == .dateNeeded)
+        #expect(judge(window, 5, date: nil, at: 0) == .undatedFull)
         #expect(judge(window, 4, date: nil, at: 0) == .replayed)
         // Two lives later there is room again.
         #expect(judge(window, 6, date: 400, at: 400) == .fresh)
         #expect(judge(window, 7, date: 400, at: 400) == .fresh)
+    }
+
+    @Test("room for requests without a date is made by the end of the keys that they were sealed to")
+    func roomMade() {
+        let window = window { $0.rememberedUndated = 2 }
+        #expect(judge(window, 1, date: nil, at: 0, keyID: 1) == .fresh)
+        #expect(judge(window, 2, date: nil, at: 0, keyID: 2) == .fresh)
+        #expect(judge(window, 3, date: nil, at: 0, keyID: 2) == .undatedFull)
+        #expect(judge(window, 3, date: 1, at: 0, keyID: 2) == .fresh)
+        window.forget(keysOtherThan: [2])
+        #expect(judge(window, 4, date: nil, at: 0, keyID: 2) == .fresh)
+        #expect(judge(window, 2, date: nil, at: 0, keyID: 2) == .replayed)
     }
 
     @Test("requests without a date are refused where dates are required")

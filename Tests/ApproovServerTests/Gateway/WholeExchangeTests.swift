@@ -284,19 +284,33 @@ import Testing
         await target.stop()
     }
 
-    @Test("no log line holds an address, a path, a header field or content, at any level")
+    @Test("no log line holds a client's address, a path, a header field or content, at any level")
     func logs() async throws {
-        let target = try await TestHTTPServer.start(certificate: nil, handler: Self.echo)
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            request.path == "/from" ? TestResponse(text: request.clientAddress ?? "") : try await Self.echo(request)
+        }
         try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
-            _ = try await gateway.ask(.to("\(target.url)/marker-path", fields: [.cookie: "marker-cookie"]), body: "marker-body")
+            // As servers see it, so that its absence says something.
+            let seen = try await gateway.send(.none, to: target.url, path: "/from", method: .get).body.collect(upTo: 100)
+            #expect(String(decoding: seen, as: UTF8.self) == RunningGateway.clientAddress)
+            let request = try HTTPRequest.to("\(target.url)/marker-path", fields: [.cookie: "marker-cookie"])
+            _ = try await gateway.ask(request, body: "marker-body")
+            _ = try await gateway.askInChunks(request, body: "marker-body")
             _ = try await gateway.ask(.to("http://127.0.0.1:1/marker-path"))
+            _ = try await gateway.ask(.to(target.url, fields: [.date: "marker-date"]))
             _ = try await gateway.post([1, 2, 3])
+            _ = try await gateway.post([1, 2, 3], type: "text/marker")
+            // A client that goes away in the middle of its request.
+            try RawClient(port: try #require(URL(string: gateway.url)?.port)).write(
+                "POST /gateway HTTP/1.1\r\nHost: a\r\nContent-Type: message/ohttp-req\r\nContent-Length: 9\r\n\r\nmarker")
             await target.stop()
-            _ = try await gateway.ask(.to("\(target.url)/marker-path"))
+            _ = try await gateway.ask(request)
+            _ = try await gateway.askInChunks(request)
             let text = gateway.logs.lines.joined(separator: "\n")
             #expect(text.contains("connectionFailed"))
             #expect(!text.contains("marker"))
             #expect(!text.contains("127.0.0.1:1/"))
+            #expect(!text.contains(RunningGateway.clientAddress))
         }
     }
 }

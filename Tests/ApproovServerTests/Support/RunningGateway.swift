@@ -5,6 +5,7 @@ import Foundation
 import HTTPTransport
 import HTTPTypes
 import Logging
+import MetricsTestKit
 import OHTTP
 import ServiceLifecycle
 import Testing
@@ -25,6 +26,10 @@ struct RunningGateway {
     let file: GatewayKeyFile
     let transport: CurlTransport
     let logs: LogRecord
+    let metrics: TestMetrics
+
+    /// Where the client calls from: no usual address, so that it would be recognized elsewhere.
+    static let clientAddress = "127.0.0.7"
 
     /// Runs a gateway around a body, then shuts it down gracefully and waits for its end.
     static func with(
@@ -35,6 +40,7 @@ struct RunningGateway {
         let directory = try TemporaryDirectory()
         let (urls, ready) = AsyncStream.makeStream(of: URL.self)
         let logs = LogRecord()
+        let metrics = TestMetrics()
         let file = GatewayKeyFile(directory.url.appending(path: "keys"), time: time)
         var bounds = GatewayConfiguration.Limits()
         bounds.drain = .milliseconds(500)
@@ -43,7 +49,7 @@ struct RunningGateway {
             keys: file,
             configuration: GatewayConfiguration(
                 port: 0, allowedOrigins: allow, pins: pins, trustRootsPEM: roots, replay: replay, limits: bounds),
-            time: time, logger: logs.logger, onReady: { ready.yield($0) })
+            transport: nil, time: time, metrics: GatewayMetrics(metrics), logger: logs.logger, onReady: { ready.yield($0) })
         let group = ServiceGroup(configuration: .init(services: [gateway], logger: logs.logger))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
@@ -54,7 +60,9 @@ struct RunningGateway {
             let url = try #require(await iterator.next())
             let transport = try CurlTransport()
             do {
-                try await body(RunningGateway(url: url.absoluteString, directory: directory, file: file, transport: transport, logs: logs))
+                try await body(
+                    RunningGateway(
+                        url: url.absoluteString, directory: directory, file: file, transport: transport, logs: logs, metrics: metrics))
             } catch {
                 transport.shutdown()
                 await group.triggerGracefulShutdown()
@@ -91,16 +99,18 @@ struct RunningGateway {
         Issue.record("the gateway did not take the keys up")
     }
 
-    /// Sends a request to the gateway itself.
+    /// Sends a request to the gateway itself, or in the same way to another server.
     func send(
-        _ body: RequestBody, type: String? = nil, path: String = "/gateway", method: HTTPRequest.Method = .post
+        _ body: RequestBody, type: String? = nil, to server: String? = nil, path: String = "/gateway", method: HTTPRequest.Method = .post
     ) async throws -> TransportResponse {
         let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system())
         var options = TransferOptions()
         options.isIdempotent = false
+        options.localAddress = try CanonicalHost(Self.clientAddress)
         return try await transport.send(
             TransportRequest(
-                url: try TransportURL(url + path), method: method, headerFields: type.map { [.contentType: $0] } ?? [:], body: body,
+                url: try TransportURL((server ?? url) + path), method: method, headerFields: type.map { [.contentType: $0] } ?? [:],
+                body: body,
                 policy: policy, options: options))
     }
 
