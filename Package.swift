@@ -177,7 +177,7 @@ let package = Package(
             name: "ApproovServerTests",
             dependencies: [
                 "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPListener", "HTTPTransport",
-                "OHTTP", crypto, grdb, httpTypes, hummingbird, hummingbirdTesting, lifecycle, logging, metrics, metricsTestKit, nioCore,
+                "OHTTP", crypto, grdb, httpTypes, hummingbird, hummingbirdTesting, lifecycle, logging, metricsTestKit, nioCore,
                 nioEmbedded, nioHTTP2, nioSSL,
             ],
             swiftSettings: settings),

@@ -20,6 +20,7 @@ public struct Relay: Service {
     private let address: ListenerAddress
     private let link: GatewayLink
     private let transport: any HTTPTransport
+    private let metrics: RelayMetrics
     private let logger: Logger
     private let onReady: @Sendable (URL) async -> Void
 
@@ -34,6 +35,13 @@ public struct Relay: Service {
         configuration: RelayConfiguration, transport: (any HTTPTransport)? = nil, logger: Logger = Logger(label: "approov.relay"),
         onReady: @escaping @Sendable (URL) async -> Void = { _ in }
     ) throws {
+        try self.init(configuration: configuration, transport: transport, metrics: RelayMetrics(), logger: logger, onReady: onReady)
+    }
+
+    init(
+        configuration: RelayConfiguration, transport: (any HTTPTransport)?, metrics: RelayMetrics, logger: Logger,
+        onReady: @escaping @Sendable (URL) async -> Void
+    ) throws {
         guard (0...65_535).contains(configuration.port), configuration.limits.areUsable else {
             throw RelayError(code: .invalidConfiguration, message: "the port must be 0 to 65535, and every limit above zero")
         }
@@ -45,6 +53,7 @@ public struct Relay: Service {
         // With HTTP/1.1 each request that waits for a slow answer holds a connection.
         bounds.maximumConnectionsPerHost = 256
         self.transport = try transport ?? CurlTransport(configuration: bounds)
+        self.metrics = metrics
         self.logger = logger
         self.onReady = onReady
     }
@@ -53,7 +62,7 @@ public struct Relay: Service {
     /// - Throws: `RelayError.cannotListen`
     public func run() async throws {
         let limits = configuration.limits
-        let routes = RelayRoutes(link: link, transport: transport, limits: limits, metrics: RelayMetrics(), logger: logger)
+        let routes = RelayRoutes(link: link, transport: transport, limits: limits, metrics: metrics, logger: logger)
         var listenerLimits = ListenerLimits(
             headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
             requestTimeout: limits.requestTimeout, drain: limits.drain)

@@ -63,8 +63,9 @@ struct RelayRoutes: Sendable {
                     try await pace.wrote(part.count)
                 }
             } catch {
-                // The client sees an answer that is not whole: the connection, or the stream, is broken off.
-                metrics.hasFailed()
+                // The client sees an answer that is not whole, if it is there yet: the connection, or the stream, is broken off.
+                let isOfGateway = (error as? TransportError).map { $0.code != .requestBodyFailed } ?? false
+                if isOfGateway { metrics.hasFailed() } else { metrics.wasAbandoned() }
                 throw error
             }
             await body.takeBack()
@@ -89,7 +90,9 @@ struct RelayRoutes: Sendable {
     private func answer(to failure: GatewayLink.Failure) -> Response {
         switch failure {
         case .requestTooLarge: return refusal(.contentTooLarge)
-        case .requestBroken: return refusal(.badRequest)
+        case .requestBroken:
+            metrics.wasAbandoned()
+            return .problem(.badRequest)
         case .busy: return refusal(.serviceUnavailable)
         case .slow:
             metrics.hasFailed()

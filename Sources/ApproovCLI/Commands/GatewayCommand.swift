@@ -25,16 +25,24 @@ struct GatewayCommand: AsyncParsableCommand {
             SIGTERM and SIGINT let open requests end first.
 
             The key file (mode 0600) is made when there is none. --rotate makes a
-            new key in it, which a running gateway takes up within a second; the
-            old one is accepted for --overlap days more and then removed. Within
-            that time give apps the new one: approov oblivious -set. Rotate once
-            a month or so: a key that is gone opens nothing that was recorded.
+            new key in it for each mechanism in use, or for --kem, which a running
+            gateway takes up within a second; the old one is accepted for --overlap
+            days more and then removed. Within that time give apps the new one:
+            approov oblivious -set. Rotate once a month or so: a key that is gone
+            opens nothing that was recorded. Clients take the first key that they
+            know, X-Wing before X25519 before P-256. --kem with --only ends the
+            keys of the other mechanisms, too, which older clients may need.
 
             A request is served once: its encapsulated key is remembered, for as
             long as its Date field is accepted (--replay-window), or for the life
-            of its key when it has none. After a restart the gateway knows nothing
-            of requests without a Date; --require-date refuses them. Run one
-            process: two do not know of each other's requests.
+            of its key when it has none. That takes 11 to 22 bytes of memory each.
+            Once --remember is reached, requests without a Date are asked for one
+            until the next --rotate is over its --overlap, and the log says so.
+            After a restart the gateway knows nothing of requests without a Date;
+            --require-date refuses them. Run one process: two do not know of each
+            other's requests.
+
+            What it counts (swift-metrics) is for programs that embed the library.
             """)
 
     /// A key encapsulation mechanism, as the command line spells it.
@@ -48,6 +56,14 @@ struct GatewayCommand: AsyncParsableCommand {
             case .x25519: .x25519
             case .p256: .p256
             case .xWing: .xWing
+            }
+        }
+
+        init(_ kem: KeyConfiguration.KEM) {
+            switch kem {
+            case .x25519: self = .x25519
+            case .p256: self = .p256
+            case .xWing: self = .xWing
             }
         }
     }
@@ -84,11 +100,28 @@ struct GatewayCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Refuse requests without a Date.")
     var requireDate = false
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            How many requests are remembered, with and without a Date each. Default: \(GatewayConfiguration.Replay().rememberedDated) and \
+            \(GatewayConfiguration.Replay().rememberedUndated).
+            """, valueName: "n"))
+    var remember: Int?
+
     @Flag(name: .long, help: "Make a new key, and end.")
     var rotate = false
 
-    @Option(name: .long, help: "The mechanism of a key that is made. x-wing: for traffic that must outlive a quantum computer.")
-    var kem: Mechanism = .x25519
+    @Option(
+        name: .long,
+        help: """
+            The mechanism of a key that is made. x-wing: for traffic that must outlive a quantum computer. Default: x25519; with --rotate, \
+            each that is in use.
+            """)
+    var kem: Mechanism?
+
+    @Flag(name: .long, help: "With --rotate and --kem: end the keys of other mechanisms, too.")
+    var only = false
 
     @Option(
         name: .long,
@@ -97,18 +130,21 @@ struct GatewayCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !rotate else {
-            guard listen == nil, allow.isEmpty, pin.isEmpty, tls.tlsCert == nil, tls.tlsKey == nil, caCert == nil else {
-                throw ValidationError("--rotate goes with --keys, --kem and --overlap alone: it does not serve.")
+            guard listen == nil, allow.isEmpty, pin.isEmpty, tls.tlsCert == nil, tls.tlsKey == nil, caCert == nil, remember == nil else {
+                throw ValidationError("--rotate goes with --keys, --kem, --only and --overlap alone: it does not serve.")
             }
+            guard !only || kem != nil else { throw ValidationError("--only goes with --kem, the mechanism whose keys stay.") }
             guard (0...366).contains(overlap ?? 0) else { throw ValidationError("--overlap must be 0 to 366 days.") }
             return
         }
+        guard !only else { throw ValidationError("--only goes with --rotate.") }
         guard overlap == nil else { throw ValidationError("--overlap goes with --rotate.") }
         guard let listen else { throw ValidationError("--listen says where to serve; or make a new key with --rotate.") }
         guard !allow.isEmpty else { throw ValidationError("--allow names the origins that requests may be for, one at least.") }
         try tls.check(listen)
         guard (1_024...(1 << 30)).contains(maxMessage) else { throw ValidationError("--max-message must be 1024 to 1073741824 bytes.") }
         guard (1...86_400).contains(replayWindow) else { throw ValidationError("--replay-window must be 1 to 86400 seconds.") }
+        guard (1...100_000_000).contains(remember ?? 1) else { throw ValidationError("--remember must be 1 to 100000000 requests.") }
         for origin in allow {
             guard let url = try? TransportURL(origin), url.target == "/", url.isSecure || url.host.isLoopback else {
                 throw ValidationError("--allow \(origin) is not an origin: write https://HOST[:PORT], or http on this machine.")
@@ -123,12 +159,17 @@ struct GatewayCommand: AsyncParsableCommand {
         var replay = GatewayConfiguration.Replay()
         replay.window = .seconds(replayWindow)
         replay.requiresDate = requireDate
+        if let remember { (replay.rememberedDated, replay.rememberedUndated) = (remember, remember) }
         var limits = GatewayConfiguration.Limits()
         limits.messageBytes = maxMessage
         let file = GatewayKeyFile(URL(filePath: keys))
         if !FileManager.default.fileExists(atPath: keys) {
-            _ = try file.load(makingKeyFor: kem.kem)
+            _ = try file.load(makingKeyFor: kem?.kem ?? .x25519)
             Console.note("approov: made \(keys), whose key opens every request: keep it to this machine")
+        } else if let kem, !(try file.load().published.configurations.contains { $0.kem == kem.kem }) {
+            throw CommandFailure(
+                "--kem \(kem.rawValue): \(keys) has no such key in use, and serving makes none; "
+                    + "make it with: approov gateway --keys \(keys) --rotate --kem \(kem.rawValue)")
         }
         let gateway = try Gateway(
             keys: file,
@@ -143,11 +184,18 @@ struct GatewayCommand: AsyncParsableCommand {
 
     private func rotateKeys() throws {
         let days = overlap ?? 30
-        let now = try GatewayKeyFile(URL(filePath: keys)).rotate(kem: kem.kem, overlap: .seconds(Int(days * 86_400)))
+        let now = try GatewayKeyFile(URL(filePath: keys))
+            .rotate(kem: kem?.kem, isOnly: only, overlap: .seconds(Int(days * 86_400)))
+        // In the order of clients' choice.
+        for key in now.published.configurations { report(key, "in use") }
         for entry in now.entries {
-            let end = entry.endsAt.map { "accepted until \($0.formatted(.iso8601))" } ?? "in use"
-            Console.line("key \(entry.key.configuration.id)  \(entry.key.configuration.kem)  \(end)")
+            guard let end = entry.endsAt else { continue }
+            report(entry.key.configuration, "accepted until \(end.formatted(.iso8601))")
         }
+    }
+
+    private func report(_ key: KeyConfiguration, _ state: String) {
+        Console.line("key \(key.id)  \(Mechanism(key.kem).rawValue)  \(state)")
     }
 
     private func pins() throws -> [String: [String]] {

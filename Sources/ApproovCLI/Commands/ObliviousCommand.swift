@@ -55,7 +55,9 @@ struct ObliviousCommand: AsyncParsableCommand {
     @Flag(name: .dash("remove"), help: "Remove relay and keys; no host may be oblivious then.")
     var remove = false
 
-    @Option(name: .dash("relay"), help: ArgumentHelp("With -set: the relay's https URL.", valueName: "url"))
+    @Option(
+        name: .dash("relay"),
+        help: ArgumentHelp("With -set: the relay's https URL; plain http is for call --relay alone.", valueName: "url"))
     var relay: String?
 
     @Option(
@@ -78,7 +80,9 @@ struct ObliviousCommand: AsyncParsableCommand {
         } else if relay != nil || keyConfig != nil || chunked != nil {
             throw ValidationError("-relay, -keyConfig and -chunked go with -set.")
         }
-        if let relay, (try? TransportURL(relay))?.isSecure != true { throw ValidationError("-relay must be an https URL.") }
+        if let relay, (try? TransportURL(relay))?.isSecure != true {
+            throw ValidationError("-relay must be an https URL: every app gets it. A relay on this machine is for: approov call --relay.")
+        }
     }
 
     func run() async throws {
@@ -131,7 +135,7 @@ struct ObliviousCommand: AsyncParsableCommand {
             throw CommandFailure("no relay is set; set one with: approov oblivious -set -relay URL -keyConfig FILE|URL")
         }
         let list = try KeyConfigurationList(decoding: Base64.decode(settings.keyConfig) ?? [])
-        let keys = list.configurations.map { Settings.Key(id: $0.id, kem: "\($0.kem)") }
+        let keys = list.configurations.map { Settings.Key(id: $0.id, kem: GatewayCommand.Mechanism($0.kem).rawValue) }
         let chunked = Chunking(settings.chunked).rawValue
         if output.json {
             try Console.json(Settings(relay: settings.relay, chunked: chunked, keyConfig: settings.keyConfig, keys: keys))

@@ -23,6 +23,8 @@ struct RelayCommand: AsyncParsableCommand {
 
             Relay and gateway must be run by different people: together they see
             who asks what.
+
+            What it counts (swift-metrics) is for programs that embed the library.
             """)
 
     @Option(name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"))

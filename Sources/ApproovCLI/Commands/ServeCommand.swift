@@ -19,6 +19,8 @@ struct ServeCommand: AsyncParsableCommand {
             it makes a key, a backup key and a certificate under a root of its
             own, keeps them in the store, and `approov sdk -getConfig` writes
             their pins. SIGTERM and SIGINT let open requests end first.
+
+            What it counts (swift-metrics) is for programs that embed the library.
             """)
 
     @OptionGroup var store: StoreOptions

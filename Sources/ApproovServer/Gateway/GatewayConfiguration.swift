@@ -48,7 +48,7 @@ public struct GatewayConfiguration: Sendable {
         public var rememberedDated = 3 << 18
         /// How many requests without a date are remembered, until the key that they were sealed to ends; one more is asked for a date.
         ///
-        /// The default is enough for 1.2 a second where keys are rotated once a month, and takes 36 MB once it is full.
+        /// The default is enough for one in two seconds where keys live for two months, overlap included, and takes 36 MB once it is full.
         public var rememberedUndated = 3 << 20
 
         /// The defaults.

@@ -20,10 +20,16 @@ public struct GatewayKeys: Sendable {
         self.entries = entries.sorted { $0.madeAt > $1.madeAt }
     }
 
-    /// What clients are told: the keys that do not end yet.
+    /// What clients are told: the keys that do not end yet, X-Wing before X25519 before P-256, and the newer before the older.
+    ///
+    /// Clients seal to the first that they know. The order does not depend on which was rotated last, so that no rotation takes clients
+    /// back to a mechanism that a quantum computer breaks; `rotate` with `only` ends those of the others.
     public var published: KeyConfigurationList {
-        KeyConfigurationList(entries.filter { $0.endsAt == nil }.map(\.key.configuration))
+        let used = entries.filter { $0.endsAt == nil }.map(\.key.configuration)
+        return KeyConfigurationList(Self.ranked.flatMap { kem in used.filter { $0.kem == kem } })
     }
+
+    private static let ranked: [KeyConfiguration.KEM] = [.xWing, .x25519, .p256]
 
     /// Those that requests may be sealed to.
     /// - Parameter now: the time
@@ -33,19 +39,26 @@ public struct GatewayKeys: Sendable {
         try GatewayKeyring(entries.filter { $0.isAccepted(at: now) }.map(\.key))
     }
 
-    /// Makes a key that takes the place of those with its KEM, which are accepted for a while yet.
+    /// Makes new keys that take the place of older ones, which are accepted for a while yet.
     /// - Parameters:
-    ///   - kem: the new key's mechanism
-    ///   - overlap: how long the keys that it replaces are accepted
+    ///   - kem: the new key's mechanism; nil for one new key for each that is in use, X25519 when there is none
+    ///   - isOnly: whether the keys of other mechanisms end as well
+    ///   - overlap: how long the keys that are replaced or end are accepted
     ///   - now: the time
-    /// - Returns: the new key
     /// - Throws: `ServerError.gatewayKeysUnusable` when all identifiers are taken
-    mutating func rotate(kem: KeyConfiguration.KEM, overlap: Duration, now: Date) throws -> Entry {
+    mutating func rotate(kem: KeyConfiguration.KEM?, isOnly: Bool = false, overlap: Duration, now: Date) throws {
         removeEnded(at: now)
+        let inUse = Set(entries.filter { $0.endsAt == nil }.map(\.key.configuration.kem))
+        let made = kem.map { [$0] } ?? Self.ranked.filter { inUse.isEmpty ? $0 == .x25519 : inUse.contains($0) }
         let end = now.addingTimeInterval(overlap / .seconds(1))
-        for index in entries.indices where entries[index].key.configuration.kem == kem {
+        for index in entries.indices where isOnly || made.contains(entries[index].key.configuration.kem) {
             entries[index].endsAt = min(entries[index].endsAt ?? end, end)
         }
+        for kem in made.reversed() { try add(kem, at: now) }
+        removeEnded(at: now)
+    }
+
+    private mutating func add(_ kem: KeyConfiguration.KEM, at now: Date) throws {
         // Not one that was in use a moment ago: a client that still has it is told that it is unknown, and not that its message is broken.
         let taken = Set(entries.map(\.key.configuration.id))
         let newest = entries.first?.key.configuration.id ?? UInt8.random(in: .min ... .max)
@@ -53,10 +66,7 @@ public struct GatewayKeys: Sendable {
             throw ServerError(
                 code: .gatewayKeysUnusable, message: "there are 255 keys already; wait until old ones have ended, or shorten the overlap")
         }
-        let entry = Entry(key: try GatewayKey(id: id, kem: kem), madeAt: now)
-        entries.insert(entry, at: 0)
-        removeEnded(at: now)
-        return entry
+        entries.insert(Entry(key: try GatewayKey(id: id, kem: kem), madeAt: now), at: 0)
     }
 
     /// Forgets keys whose time is over.

@@ -17,6 +17,7 @@ final class WarningPace: Sendable {
     /// - Parameters:
     ///   - subject: what it is about
     ///   - uptime: the monotonic time
+    /// - Returns: true for the first within an hour
     func isDue(_ subject: Subject, at uptime: Duration) -> Bool {
         last.withLock { last in
             if let before = last[subject], uptime - before < Self.pause { return false }

@@ -34,6 +34,9 @@ public struct ARC: Hashable, Sendable {
     }
 
     /// A code that says what was thought and of nobody: for tokens of oblivious hosts.
+    ///
+    /// Its text is another one each time all the same. A text that followed from the verdict would tell every app its own, by comparison with
+    /// one whose verdict is known; and a token tells requests that share it apart from others without any help of its code.
     init(anonymous reasons: Set<RejectionReason>) {
         self.init(reasons: reasons, deviceID: [], issuedAt: Date(timeIntervalSince1970: 0))
     }

@@ -20,10 +20,11 @@ struct GatewayCommandTests {
 
     /// Runs a gateway and a relay before it, and a client of theirs.
     private func system(
-        allow: [String], _ body: (_ client: ObliviousClient, _ gateway: ServerProcess, _ relay: ServerProcess) async throws -> Void
+        allow: [String], with options: [String] = [],
+        _ body: (_ client: ObliviousClient, _ gateway: ServerProcess, _ relay: ServerProcess) async throws -> Void
     ) async throws {
         let code = try await ServerProcess.run(
-            ["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow"] + allow, environment: ["LOG_LEVEL": "trace"]
+            ["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow"] + allow + options, environment: ["LOG_LEVEL": "trace"]
         ) { (gateway) async throws in
             let code = try await ServerProcess.run(["relay", "--listen", "127.0.0.1:0", "--gateway", gateway.url]) { (relay) async throws in
                 let key = try await ObliviousClient.key(of: gateway.url, over: transport)
@@ -43,7 +44,7 @@ struct GatewayCommandTests {
         }
         let roots = try folder.write(root.pem, to: "roots.pem")
         let options = ["--cacert", roots, "--pin", "localhost=\(leaf.pin)"]
-        try await system(allow: [target.url] + options) { (client, gateway, relay) async throws in
+        try await system(allow: [target.url], with: options) { (client, gateway, relay) async throws in
             #expect(try FileManager.default.attributesOfItem(atPath: keys)[.posixPermissions] as? Int == 0o600)
             #expect(gateway.errors.contains("made \(keys)"))
             let answer = try await client.ask(ObliviousClient.request("\(target.url)/shapes", method: .post), body: Data("hi".utf8))
@@ -90,7 +91,7 @@ struct GatewayCommandTests {
             return TestResponse(length: nil) { $0 < parts ? [UInt8](repeating: 9, count: 65_536) : nil }
         }
         try await system(allow: [target.url]) { (client, gateway, relay) async throws in
-            let size = 64 << 20
+            let size = 256 << 20
             #expect(try await client.stream(ObliviousClient.request(target.url, method: .post), parts: size / 65_536, of: 65_536) == size)
             let peaks = [try gateway.peakMemory, try relay.peakMemory]
             #expect(peaks.allSatisfy { $0 < 96 << 20 }, "\(peaks)")
@@ -120,6 +121,53 @@ struct GatewayCommandTests {
         await target.stop()
     }
 
+    @Test("a plain --rotate keeps X-Wing first, and --only ends the other mechanisms")
+    func mechanisms() async throws {
+        func rotate(_ options: String...) async throws -> [String] {
+            let run = try await Approov.run(["gateway", "--keys", keys, "--rotate"] + options)
+            #expect(run.exitCode == 0, "\(run.errors)")
+            return run.lines.map { $0.split(separator: " ").dropFirst(2).joined(separator: " ") }
+        }
+        #expect(try await rotate() == ["x25519 in use"])
+        #expect(try await rotate("--kem", "x-wing") == ["x-wing in use", "x25519 in use"])
+        #expect(try await rotate("--kem", "x25519", "--overlap", "0") == ["x-wing in use", "x25519 in use"])
+        #expect(try await rotate("--overlap", "0") == ["x-wing in use", "x25519 in use"])
+        let ended = try await rotate("--kem", "x-wing", "--only")
+        #expect(ended.first == "x-wing in use")
+        #expect(ended.dropFirst().allSatisfy { $0.contains("accepted until") } && ended.count == 3)
+        #expect(try await rotate("--kem", "x-wing", "--only", "--overlap", "0") == ["x-wing in use"])
+    }
+
+    @Test("serving makes no key of another mechanism in a file that is there, and says how to make one")
+    func otherMechanism() async throws {
+        #expect(try await Approov.run("gateway", "--keys", keys, "--rotate").exitCode == 0)
+        let before = try Data(contentsOf: URL(filePath: keys))
+        let serve = ["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example", "--kem"]
+        let refused = try await Approov.run(serve + ["x-wing"])
+        #expect(refused.exitCode == 1)
+        #expect(refused.errors.contains("--rotate --kem x-wing"))
+        #expect(refused.errors.split(separator: "\n").count == 1)
+        #expect(try Data(contentsOf: URL(filePath: keys)) == before)
+        #expect(try await ServerProcess.run(serve + ["x25519"]) { _ in } == 0)
+    }
+
+    @Test("once --remember is reached a request without a Date is asked for one, and the log says so once")
+    func remember() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
+        try await system(allow: [target.url], with: ["--remember", "2"]) { (client, gateway, _) async throws in
+            let request = try ObliviousClient.request(target.url)
+            for _ in 0..<2 { #expect(try await client.ask(request).head.status == .ok) }
+            for _ in 0..<3 {
+                let answer = try await client.ask(request)
+                #expect(answer.head.status == .badRequest)
+                #expect(String(decoding: answer.body, as: UTF8.self).contains(OHTTPProblemType.date))
+            }
+            #expect(gateway.errors.components(separatedBy: "--remember more").count == 2)
+        }
+        #expect(target.counters.requests == 2)
+        await target.stop()
+    }
+
     @Test("a key file that others may read is refused")
     func unsafe() async throws {
         #expect(try await Approov.run("gateway", "--keys", keys, "--rotate", "--kem", "x-wing").exitCode == 0)
@@ -143,7 +191,10 @@ struct GatewayCommandTests {
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--overlap", "1"],
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--max-message", "0"],
             ["--keys", "k", "--rotate", "--listen", "127.0.0.1:0"], ["--keys", "k", "--rotate", "--overlap", "-1"],
-            ["--keys", "k", "--rotate", "--kem", "kyber"],
+            ["--keys", "k", "--rotate", "--kem", "kyber"], ["--keys", "k", "--rotate", "--only"],
+            ["--keys", "k", "--rotate", "--remember", "5"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--only", "--kem", "x-wing"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--remember", "0"],
         ])
     func usage(arguments: [String]) async throws {
         #expect(try await Approov.run(["gateway"] + arguments, environment: [:]).exitCode == 2)

@@ -86,6 +86,14 @@ struct ObliviousCommandTests {
         #expect(try await approov("oblivious", "-show").exitCode == 1)
     }
 
+    @Test("a relay without TLS is refused on this machine as well, and the message says where it may be used")
+    func plainRelay() async throws {
+        let file = try keyFile(try keys())
+        let run = try await approov("oblivious", "-set", "-relay", "http://127.0.0.1:8444/", "-keyConfig", file)
+        #expect(run.exitCode == 2)
+        #expect(run.errors.contains("approov call --relay"))
+    }
+
     @Test(
         "wrong usage exits with 2",
         arguments: [

@@ -1,19 +1,22 @@
-import ApproovRelay
 import ApproovTesting
 import CertificatePinning
 import Foundation
 import HTTPTransport
 import HTTPTypes
 import Logging
+import MetricsTestKit
 import ServiceLifecycle
 import Synchronization
 import Testing
+
+@testable import ApproovRelay
 
 /// A relay that listens on loopback for the length of a test, and a client of its own.
 struct RunningRelay {
     let url: String
     let transport: CurlTransport
     let logs: LogRecord
+    let metrics: TestMetrics
 
     /// Runs a relay around a body, then shuts it down gracefully and waits for its end.
     static func with(
@@ -22,10 +25,11 @@ struct RunningRelay {
     ) async throws {
         let (urls, ready) = AsyncStream.makeStream(of: URL.self)
         let logs = LogRecord()
+        let metrics = TestMetrics()
         let relay = try Relay(
             configuration: RelayConfiguration(
                 port: 0, gateway: gateway, gatewayPins: pins, gatewayTrustRootsPEM: roots, limits: limits),
-            logger: logs.logger, onReady: { ready.yield($0) })
+            transport: nil, metrics: RelayMetrics(metrics), logger: logs.logger, onReady: { ready.yield($0) })
         let group = ServiceGroup(configuration: .init(services: [relay], logger: logs.logger))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
@@ -36,7 +40,7 @@ struct RunningRelay {
             let url = try #require(await iterator.next())
             let transport = try CurlTransport()
             do {
-                try await body(RunningRelay(url: url.absoluteString, transport: transport, logs: logs))
+                try await body(RunningRelay(url: url.absoluteString, transport: transport, logs: logs, metrics: metrics))
             } catch {
                 transport.shutdown()
                 await group.triggerGracefulShutdown()

@@ -68,6 +68,24 @@ import Testing
         #expect(try account.store.decodeARC(example.arc ?? "").deviceHint == [0, 0, 0, 0])
     }
 
+    @Test("codes of an oblivious host hold the verdict and nothing else, and no app can tell from their texts what it is")
+    func obliviousCodes() async throws {
+        let account = try await TestAccount()
+        let keys = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
+        try await account.store.setOblivious(ObliviousSettings(relay: "https://relay.example.com/", keyConfig: Base64.encode(keys)))
+        try await account.store.addHost(TestAccount.host, settings: HostSettings(pins: TestAccount.pins, oblivious: true))
+        for environment in [[], ["debugger"]] as [[String]] {
+            let first = try await account.attest(account.evidence { $0.environment = environment }).arc
+            account.clock.advance(by: .seconds(5))
+            let again = try await account.attest(account.evidence { $0.environment = environment }).arc
+            let other = try await account.attest(account.evidence(key: P256.Signing.PrivateKey()) { $0.environment = environment }).arc
+            // Equal to whoever has the account's key, in all that they say.
+            #expect(try account.store.decodeARC(first) == account.store.decodeARC(again))
+            #expect(try account.store.decodeARC(first) == account.store.decodeARC(other))
+            #expect(Set([first, again, other]).count == 3)
+        }
+    }
+
     @Test("evidence without payHash gets a token without pay")
     func unbound() async throws {
         let account = try await TestAccount()

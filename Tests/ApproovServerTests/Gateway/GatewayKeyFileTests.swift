@@ -47,7 +47,7 @@ import Testing
         #expect(try mode() == 0o600)
 
         let mixed = try file.rotate(kem: .p256, overlap: .seconds(100))
-        #expect(mixed.published.configurations.map(\.kem) == [.p256, .x25519])
+        #expect(mixed.published.configurations.map(\.kem) == [.x25519, .p256])
 
         clock.advance(by: .seconds(101))
         #expect(try file.load().keyring(at: clock.date).keys.count == 2)
@@ -55,6 +55,59 @@ import Testing
         try file.removeEnded()
         #expect(try Data(contentsOf: url).count < size)
         #expect(try file.load().entries.count == 2)
+    }
+
+    @Test("clients are told of X-Wing first, then X25519, then P-256, whichever was rotated last")
+    func order() throws {
+        _ = try file.load(makingKeyFor: .p256)
+        for kem in KeyConfiguration.KEM.allCases + KeyConfiguration.KEM.allCases.reversed() {
+            clock.advance(by: .seconds(1))
+            let keys = try file.rotate(kem: kem, overlap: .seconds(100))
+            #expect(keys.published == (try file.load().published))
+            let told = keys.published.configurations.map(\.kem)
+            #expect(told == ([.xWing, .x25519, .p256] as [KeyConfiguration.KEM]).filter(told.contains))
+        }
+        let all = try file.load().published
+        #expect(all.configurations.map(\.kem) == [.xWing, .x25519, .p256])
+        clock.advance(by: .seconds(1))
+        let rotated = try file.rotate(kem: .x25519, overlap: .seconds(100)).published
+        #expect(try rotated.preferred() == all.preferred())
+        #expect(try rotated.preferred().kem == .xWing)
+        #expect(rotated.configurations[1] != all.configurations[1])
+    }
+
+    @Test("of two keys with one mechanism, clients are told the newer first")
+    func age() throws {
+        let entries = try (1...3).map {
+            GatewayKeys.Entry(key: try GatewayKey(id: UInt8($0)), madeAt: clock.date + Double($0 == 2 ? 9 : $0))
+        }
+        #expect(GatewayKeys(entries: entries).published.configurations.map(\.id) == [2, 3, 1])
+    }
+
+    @Test("a rotation that names no mechanism replaces a key of each that is in use, and begins with X25519")
+    func everyMechanism() throws {
+        #expect(try file.rotate(overlap: .seconds(100)).published.configurations.map(\.kem) == [.x25519])
+        let before = try file.rotate(kem: .xWing, overlap: .seconds(100)).published
+        clock.advance(by: .seconds(1))
+        let keys = try file.rotate(overlap: .seconds(100))
+        #expect(keys.published.configurations.map(\.kem) == [.xWing, .x25519])
+        #expect(Set(keys.published.configurations).isDisjoint(with: before.configurations))
+        #expect(try Set(keys.keyring(at: clock.date).keys.map(\.configuration)).isSuperset(of: before.configurations))
+        #expect(keys.entries.count == 4)
+    }
+
+    @Test("a mechanism is ended by a rotation to another alone: its keys are accepted for the overlap and told to nobody")
+    func only() throws {
+        let first = try #require(try file.load().published.configurations.first)
+        _ = try file.rotate(kem: .p256, overlap: .seconds(10))
+        let keys = try file.rotate(kem: .xWing, isOnly: true, overlap: .seconds(100))
+        #expect(keys.published.configurations.map(\.kem) == [.xWing])
+        #expect(try keys.keyring(at: clock.date).keys.map(\.configuration).contains(first))
+        // One that is no longer in use does not come back.
+        #expect(try file.rotate(overlap: .seconds(100)).published.configurations.map(\.kem) == [.xWing])
+        clock.advance(by: .seconds(101))
+        #expect(try file.load().keyring(at: clock.date).keys.map(\.configuration.kem) == [.xWing])
+        #expect(try file.rotate(kem: .x25519, isOnly: true, overlap: .zero).entries.map(\.key.configuration.kem) == [.x25519])
     }
 
     @Test("a key that is ended twice ends at the earlier time, and at once without an overlap")

@@ -49,7 +49,10 @@ struct TestAccount {
     }
 
     /// Evidence that the desk believes, unless the test changes it.
-    func evidence(challenge: String? = nil, _ change: (inout Evidence) -> Void = { _ in }) throws -> [UInt8] {
+    func evidence(
+        challenge: String? = nil, key: P256.Signing.PrivateKey? = nil, _ change: (inout Evidence) -> Void = { _ in }
+    ) throws -> [UInt8] {
+        let key = key ?? self.key
         let request = EvidenceRequest(
             challenge: challenge ?? desk.challenge().value, audience: Self.url, account: store.account, host: Self.host,
             sdkVersion: "1", configVersion: 0)

@@ -1,0 +1,68 @@
+import ApproovTesting
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import MetricsTestKit
+import Testing
+
+@testable import ApproovRelay
+
+/// What a relay counts, of messages on real sockets.
+@Suite(.timeLimit(.minutes(1))) struct RelayMetricsTests {
+    @Test("every outcome is counted once where it belongs, and nothing else is measured: no address or content is in it")
+    func outcomes() async throws {
+        let gateway = try await TestHTTPServer.start(certificate: nil) { message in
+            let body = try await message.body.collect()
+            switch body.first {
+            case 1: return TestResponse(headerFields: [.contentType: "message/ohttp-res"], body: [1])
+            case 2: return TestResponse(.badRequest)
+            case 3: return TestResponse(text: "no answer of a gateway's")
+            default:
+                return TestResponse(headerFields: [.contentType: "message/ohttp-res"], length: nil) { _ in
+                    [UInt8](repeating: 0, count: 65_536)
+                }
+            }
+        }
+        try await RunningRelay.with(gateway: gateway.url) { (relay) async throws in
+            #expect(try await relay.post([1]).status == 200)
+            #expect(try await relay.post([2]).status == 400)
+            #expect(relay.counts == ["forwarded": 2])
+            #expect(try await relay.post([1], type: "text/plain").status == 415)
+            #expect(relay.counts == ["forwarded": 2, "refused": 1])
+            #expect(try await relay.post([3]).status == 502)
+            #expect(relay.counts == ["forwarded": 2, "refused": 1, "failed": 1])
+
+            // A client that has seen enough.
+            do {
+                let response = try await relay.send(.bytes([4]))
+                for try await _ in response.body { break }
+            }
+            await relay.waitForCount(1, of: "abandoned")
+            // One that goes away in the middle of its message.
+            try RawClient(port: relay.port).write(
+                "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: message/ohttp-req\r\nContent-Length: 9\r\n\r\nhalf")
+            await relay.waitForCount(2, of: "abandoned")
+            #expect(relay.counts == ["forwarded": 2, "refused": 1, "failed": 1, "abandoned": 2])
+
+            let metrics = relay.metrics
+            #expect(metrics.counters.allSatisfy { $0.label == "approov_relay_requests" })
+            let outcomes = metrics.counters.flatMap(\.dimensions)
+            #expect(outcomes.allSatisfy { $0.0 == "outcome" })
+            #expect(outcomes.map(\.1).sorted() == ["abandoned", "failed", "forwarded", "refused"])
+            #expect(metrics.timers.isEmpty && metrics.recorders.isEmpty && metrics.meters.isEmpty)
+        }
+        await gateway.stop()
+    }
+}
+
+extension RunningRelay {
+    /// How many messages came to each outcome, those that there were.
+    fileprivate var counts: [String: Int64] {
+        Dictionary(uniqueKeysWithValues: metrics.counters.map { ($0.dimensions.first?.1 ?? "", $0.totalValue) }).filter { $0.value > 0 }
+    }
+
+    /// Waits until an outcome was counted that often; ten seconds at most.
+    fileprivate func waitForCount(_ count: Int64, of outcome: String) async {
+        for _ in 0..<200 where counts[outcome, default: 0] < count { try? await Task.sleep(for: .milliseconds(50)) }
+    }
+}
