@@ -30,13 +30,7 @@ struct Backend: AsyncParsableCommand {
         let initial = try await authority.initialConfiguration().serialized
         let ready = Ready(configuration: String(decoding: initial, as: UTF8.self), api: api.url)
         FileHandle.standardOutput.write(try JSONEncoder().encode(ready) + Data("\n".utf8))
-        await withCheckedContinuation { continuation in
-            let thread = Thread {
-                while readLine() != nil {}
-                continuation.resume()
-            }
-            thread.start()
-        }
+        await ChildProcess.untilInputEnds()
         await api.stop()
         await authority.stop()
     }
@@ -69,49 +63,20 @@ struct Backend: AsyncParsableCommand {
 final class BackendProcess {
     let configuration: String
     let api: String
-    private let process: Process
-    private let input: Pipe
+    private let process: ChildProcess
 
     // Starts it and waits until it listens; `processor` is the one that it keeps to, nil for any.
     init(options: Options, processor: Int? = nil) throws {
-        process = Process()
-        let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         var arguments = ["backend"]
-        if let processor {
-            process.executableURL = URL(filePath: "/usr/bin/taskset")
-            arguments = ["--cpu-list", "\(processor)", executable.path(percentEncoded: false)] + arguments
-        } else {
-            process.executableURL = executable
-        }
         if let roots = options.roots { arguments += ["--roots", roots] }
         if let leaf = options.leaf { arguments += ["--leaf", leaf] }
-        process.arguments = arguments
-        input = Pipe()
-        let output = Pipe()
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        var line = Data()
-        while line.last != UInt8(ascii: "\n") {
-            let part = output.fileHandleForReading.availableData
-            guard !part.isEmpty else { throw BenchmarkError("the backend did not start") }
-            line += part
-        }
-        let ready = try JSONDecoder().decode(Backend.Ready.self, from: line)
+        process = try ChildProcess(arguments, processor: processor)
+        let ready = try JSONDecoder().decode(Backend.Ready.self, from: process.ready)
         (configuration, api) = (ready.configuration, ready.api)
     }
 
     /// Seconds of processor time that it has used.
-    var processorSeconds: Double {
-        let fields =
-            (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8))?
-            .split(separator: ")").last?.split(separator: " ") ?? []
-        guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return .nan }
-        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
-    }
+    var processorSeconds: Double { process.processorSeconds }
 
-    func stop() {
-        try? input.fileHandleForWriting.close()
-        process.waitUntilExit()
-    }
+    func stop() { process.stop() }
 }

@@ -39,11 +39,11 @@ struct BinaryHTTPBenchmark {
             let encoded = Data(try Self.request(body: size).encoded())
             return ("body of \(size) B", { blackHole(try BinaryHTTPRequest(decoding: encoded)) })
         }
-        return figures + (try await rate(bodies, scenario: "parse by size"))
+        return figures + (try await rate(bodies, scenario: "parse by size", peers: ["body of 0 B"]))
     }
 
-    private func rate(_ steps: [(String, () throws -> Void)], scenario: String) async throws -> [Figure] {
-        try await Comparison(group: "bhttp", scenario: scenario, unit: .perSecond, peers: []).run(
+    private func rate(_ steps: [(String, () throws -> Void)], scenario: String, peers: [String] = []) async throws -> [Figure] {
+        try await Comparison(group: "bhttp", scenario: scenario, unit: .perSecond, peers: peers).run(
             steps.map { step in Subject(step.0) { try callsPerSecond(step.1) } }, options: options)
     }
 

@@ -26,6 +26,9 @@ struct Measure: AsyncParsableCommand {
     @Option(help: "Where the JSON goes.")
     var json: String = "results.json"
 
+    @Flag(help: "Say of every target whether it is met, and exit 1 when one is not.")
+    var check = false
+
     func run() async throws {
         var figures: [Figure] = []
         for group in groups {
@@ -40,6 +43,10 @@ struct Measure: AsyncParsableCommand {
         }
         try Report(figures: figures).json().write(to: URL(filePath: json))
         FileHandle.standardError.write(Data("written to \(json)\n".utf8))
+        guard check else { return }
+        let verdict = Target.judge(figures, of: groups)
+        print(verdict.lines.joined(separator: "\n"))
+        guard verdict.areMet else { throw ExitCode.failure }
     }
 
     private func measure(_ group: Group) async throws -> [Figure] {
@@ -63,7 +70,7 @@ struct Measure: AsyncParsableCommand {
         defer { try? FileManager.default.removeItem(at: result) }
         let process = try Process.run(
             URL(filePath: "/proc/self/exe").resolvingSymlinksInPath(),
-            arguments: ["--json", result.path(percentEncoded: false), group.rawValue])
+            arguments: ["--json", result.path(percentEncoded: false)] + options.arguments + [group.rawValue])
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw BenchmarkError("the group \(group.rawValue) failed") }
         return try JSONDecoder().decode(Report.self, from: Data(contentsOf: result)).figures
@@ -92,6 +99,16 @@ struct Options: ParsableArguments {
 
     @Flag(help: "The process trusts the root for URLSession too.")
     var withUrlSession = false
+
+    /// The same options for a process of its own.
+    var arguments: [String] {
+        var arguments = ["--rounds", "\(rounds)", "--seconds", "\(seconds)"]
+        for name in only { arguments += ["--only", name] }
+        for (name, value) in [("--server", server), ("--roots", roots), ("--leaf", leaf)] {
+            if let value { arguments += [name, value] }
+        }
+        return arguments
+    }
 
     func validate() throws {
         guard rounds > 0, seconds > 0 else { throw ValidationError("--rounds and --seconds must be above zero.") }

@@ -8,35 +8,67 @@ import OHTTP
 /// The two take turns call by call, and a round's figure is the median of its calls: what else the machine does falls on both alike. The
 /// gateway's part between the two halves of a call is not counted.
 struct OHTTPBenchmark {
+    static let client = "OHTTP client"
+    static let bare = "bare HPKE, HKDF and AEAD"
+    static let scenarios = sizes.map { scenario($0) } + sizes.map { scenario($0) + ", memory kept" }
     private static let sizes = [205, 1024, 16 * 1024, 256 * 1024, 1024 * 1024]
-    private static let names = ["OHTTP client", "bare HPKE, HKDF and AEAD"]
+    private static let names = [client, bare]
+
+    private static func scenario(_ size: Int) -> String { "exchange, \(size) B each way" }
 
     let options: Options
 
     func run() async throws -> [Figure] {
-        // By default glibc gives large buffers back to the system, or keeps them, depending on what was freed before: by one subject, to
-        // the cost of the other. What is compared is their work, so everything is kept.
-        allocation_keep_memory()
         let key = try GatewayKey(id: 1, suites: [.aes128GCM])
         let keyring = try GatewayKeyring([key])
         let bare = try BareExchange(publicKey: key.configuration.publicKey)
-        return try Self.sizes.flatMap { size in
-            let message = [UInt8](repeating: 0x61, count: size)
-            return try alternate(
-                scenario: "exchange, \(size) B each way",
-                [
-                    { stopwatch in
-                        let sealed = try stopwatch.measure { try Sealed(key.configuration, message) }
-                        let response = try answer(sealed.message, keyring, message)
-                        blackHole(try stopwatch.measure { try sealed.open(response) })
-                    },
-                    { stopwatch in
-                        let sealed = try stopwatch.measure { try bare.seal(message) }
-                        let response = try answer(bare.message(sealed), keyring, message)
-                        blackHole(try stopwatch.measure { try bare.open(response, sealed) })
-                    },
-                ])
+        var figures = try Self.sizes.flatMap { size in
+            try compare(size, Self.scenario(size), key, keyring, bare) + [pages(size, key, keyring)]
         }
+        // By default glibc gives large buffers back to the system, or keeps them, depending on what was freed before: by one subject, to
+        // the cost of the other. Here everything is kept, and what is compared is their work.
+        allocation_keep_memory()
+        figures += try Self.sizes.flatMap { try compare($0, Self.scenario($0) + ", memory kept", key, keyring, bare) }
+        return figures
+    }
+
+    private func compare(
+        _ size: Int, _ scenario: String, _ key: GatewayKey, _ keyring: GatewayKeyring, _ bare: BareExchange
+    ) throws -> [Figure] {
+        let message = [UInt8](repeating: 0x61, count: size)
+        return try alternate(
+            scenario: scenario,
+            [
+                { stopwatch in
+                    let sealed = try stopwatch.measure { try Sealed(key.configuration, message) }
+                    let response = try answer(sealed.message, keyring, message)
+                    blackHole(try stopwatch.measure { try sealed.open(response) })
+                },
+                { stopwatch in
+                    let sealed = try stopwatch.measure { try bare.seal(message) }
+                    let response = try answer(bare.message(sealed), keyring, message)
+                    blackHole(try stopwatch.measure { try bare.open(response, sealed) })
+                },
+            ])
+    }
+
+    /// Pages that the system had to map for a message sealed by the client, once the allocator knows the size.
+    private func pages(_ size: Int, _ key: GatewayKey, _ keyring: GatewayKeyring) throws -> Figure {
+        let message = [UInt8](repeating: 0x61, count: size)
+        let messages = 200
+        func seal() throws { for _ in 0..<messages { blackHole(try Sealed(key.configuration, message).message) } }
+        try seal()
+        let before = Self.pageFaults()
+        try seal()
+        return Figure(
+            group: "ohttp", scenario: Self.scenario(size), name: "pages mapped for a message sealed",
+            value: Double(Self.pageFaults() - before) / Double(messages), unit: .count)
+    }
+
+    private static func pageFaults() -> Int {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return usage.ru_minflt
     }
 
     /// What the gateway sends back.

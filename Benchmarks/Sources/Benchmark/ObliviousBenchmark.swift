@@ -1,10 +1,8 @@
 import Approov
 import ApproovServer
-import ApproovTesting
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
 import OHTTP
 
 /// Requests over relay and gateway beside the same requests straight, all on loopback; and 1 GiB each way in chunks, with the memory that
@@ -15,21 +13,19 @@ struct ObliviousBenchmark {
     let options: Options
 
     func run() async throws -> [Figure] {
-        let root = try TestPKI.root()
-        let api = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root)) { request in
-            try await Backend.answer(request)
-        }
         let folder = FileManager.default.temporaryDirectory.appending(path: "approov-benchmark-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
-        try Data(root.pem.utf8).write(to: folder.appending(path: "roots.pem"))
-        let gateway = try HopProcess(.gateway, next: api.url, folder: folder)
+        let api = try HopProcess(.api, folder: folder)
+        defer { api.stop() }
+        let gateway = try HopProcess(.gateway, folder: folder, next: api.url)
         defer { gateway.stop() }
-        let relay = try HopProcess(.relay, next: gateway.url.trimmingSuffix("/") + "/gateway", folder: folder)
+        let relay = try HopProcess(.relay, folder: folder, next: gateway.url.trimmingSuffix("/") + "/gateway")
         defer { relay.stop() }
         let keys = try GatewayKeyFile(folder.appending(path: "gateway.keys")).load().published.encoded()
         guard let relayURL = URL(string: relay.url), let url = URL(string: api.url + "/five") else { throw BenchmarkError("no URL") }
-        let trust = ApproovTrustManager(anchors: try TrustAnchors(pem: root.pem))
+        let roots = try String(contentsOf: folder.appending(path: "roots.pem"), encoding: .utf8)
+        let trust = ApproovTrustManager(anchors: try TrustAnchors(pem: roots))
         let straight = try ApproovSession(service: nil, trustManager: trust)
         let oblivious = try ApproovSession(
             service: nil, trustManager: trust, obliviousRoute: ObliviousRoute(relay: relayURL, keyConfiguration: Data(keys)))
@@ -43,10 +39,29 @@ struct ObliviousBenchmark {
             figures += try await Comparison(group: "oblivious", scenario: "\(atOnce) at once", unit: .perSecond, peers: ["straight"])
                 .run(subjects, options: options)
         }
+        figures.append(try await latency(of: oblivious, straight, URLRequest(url: url)))
         figures.append(try await tenThousand(oblivious, URLRequest(url: url)))
-        figures += try await gibibyte(oblivious, api: api.url, hops: [("relay", relay), ("gateway", gateway)])
-        await api.stop()
+        figures += try await gibibyte(oblivious, api: api.url)
+        for (name, peak) in [
+            ("app", try ChildProcess.peakMemory(of: "self")), ("relay", try relay.peakMemory), ("gateway", try gateway.peakMemory),
+        ] {
+            figures.append(
+                Figure(group: "oblivious", scenario: "memory", name: "\(name), peak", value: peak / 1_048_576, unit: .mebibytes))
+        }
         return figures
+    }
+
+    /// What relay and gateway add to one request at a time: the difference of the medians.
+    private func latency(of oblivious: ApproovSession, _ straight: ApproovSession, _ request: URLRequest) async throws -> Figure {
+        var times: [[Double]] = [[], []]
+        let clients = [oblivious, straight].map { ApproovSessionClient(session: $0, request: request) }
+        let end = ContinuousClock.now + .seconds(options.seconds * Double(options.rounds))
+        repeat {
+            for (index, client) in clients.enumerated() { times[index].append(try await seconds { try await client.get() }) }
+        } while ContinuousClock.now < end
+        return Figure(
+            group: "oblivious", scenario: "1 at once", name: "added latency", value: (median(times[0]) - median(times[1])) * 1_000,
+            unit: .milliseconds)
     }
 
     /// Ten thousand requests at 64 at once: how many came back as they should.
@@ -68,7 +83,7 @@ struct ObliviousBenchmark {
             group: "oblivious", scenario: "64 at once", name: "answered of \(Self.requests)", value: Double(answered), unit: .count)
     }
 
-    private func gibibyte(_ session: ApproovSession, api: String, hops: [(String, HopProcess)]) async throws -> [Figure] {
+    private func gibibyte(_ session: ApproovSession, api: String) async throws -> [Figure] {
         guard let down = URL(string: api + "/zeros?\(StreamBenchmark.bytes)"), let sink = URL(string: api + "/sink") else {
             throw BenchmarkError("no URL")
         }
@@ -90,20 +105,9 @@ struct ObliviousBenchmark {
         }
         guard count == StreamBenchmark.bytes else { throw BenchmarkError("the upload moved \(count) bytes") }
         let bytes = Double(StreamBenchmark.bytes)
-        var figures = [("download", bytes / downSeconds), ("upload", bytes / upSeconds)].map { scenario, value in
+        return [("download", bytes / downSeconds), ("upload", bytes / upSeconds)].map { scenario, value in
             Figure(group: "oblivious", scenario: scenario, name: "1 GiB in chunks", value: value / 1_048_576, unit: .speed)
         }
-        for (name, hop) in hops {
-            figures.append(
-                Figure(
-                    group: "oblivious", scenario: "memory", name: "\(name), peak", value: try hop.peakMemory / 1_048_576, unit: .mebibytes))
-        }
-        var usage = rusage()
-        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        figures.append(
-            Figure(
-                group: "oblivious", scenario: "memory", name: "app and API, peak", value: Double(usage.ru_maxrss) / 1024, unit: .mebibytes))
-        return figures
     }
 }
 

@@ -1,89 +1,82 @@
 import ApproovRelay
 import ApproovServer
+import ApproovTesting
 import ArgumentParser
 import Foundation
-import HTTPTransport
 import Logging
 import ServiceLifecycle
 
-/// A relay or a gateway in a process of its own, so that what it costs can be told from what the others cost.
+/// A relay, a gateway or the API behind them in a process of its own, so that what it costs can be told from what the others cost.
 ///
 /// Prints its URL when it listens and ends when its input does.
 struct ObliviousHop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "hop", shouldDisplay: false)
 
     enum Kind: String, ExpressibleByArgument {
-        case relay, gateway
+        case relay, gateway, api
     }
 
     @Argument var kind: Kind
-    /// A relay's gateway, a gateway's only origin.
-    @Argument var next: String
+    /// Where the gateway's keys are, and the root that the API made for itself.
     @Argument var folder: String
+    /// A relay's gateway, a gateway's only origin.
+    @Argument var next: String?
 
     func run() async throws {
-        let logger = Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() }
-        let onReady: @Sendable (URL) async -> Void = { url in
-            FileHandle.standardOutput.write(Data((url.absoluteString + "\n").utf8))
-        }
-        let service: any Service =
-            switch kind {
-            case .relay:
-                try Relay(configuration: RelayConfiguration(port: 0, gateway: next), logger: logger, onReady: onReady)
-            case .gateway:
+        let folder = URL(filePath: folder)
+        let rootsFile = folder.appending(path: "roots.pem")
+        switch (kind, next) {
+        case (.relay, let next?):
+            try await serve { try Relay(configuration: RelayConfiguration(port: 0, gateway: next), logger: .silent, onReady: $0) }
+        case (.gateway, let next?):
+            try await serve {
                 try Gateway(
-                    keys: GatewayKeyFile(URL(filePath: folder).appending(path: "gateway.keys")),
+                    keys: GatewayKeyFile(folder.appending(path: "gateway.keys")),
                     configuration: GatewayConfiguration(
-                        port: 0, allowedOrigins: [next],
-                        trustRootsPEM: try String(contentsOfFile: folder + "/roots.pem", encoding: .utf8)),
-                    logger: logger, onReady: onReady)
+                        port: 0, allowedOrigins: [next], trustRootsPEM: String(contentsOf: rootsFile, encoding: .utf8)),
+                    logger: .silent, onReady: $0)
             }
-        let group = ServiceGroup(services: [service], logger: logger)
-        let thread = Thread {
-            while readLine() != nil {}
-            Task { await group.triggerGracefulShutdown() }
+        case (.api, _):
+            let root = try TestPKI.root()
+            try Data(root.pem.utf8).write(to: rootsFile)
+            let api = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root)) {
+                try await Backend.answer($0)
+            }
+            say(api.url)
+            await ChildProcess.untilInputEnds()
+            await api.stop()
+        case (_, nil): throw ValidationError("Say what comes next.")
         }
-        thread.start()
-        try await group.run()
     }
+
+    private func serve(_ make: (_ onReady: @escaping @Sendable (URL) async -> Void) throws -> any Service) async throws {
+        let service = try await RunningService.start(make)
+        say(service.url.absoluteString)
+        await ChildProcess.untilInputEnds()
+        await service.stop()
+    }
+
+    private func say(_ url: String) {
+        FileHandle.standardOutput.write(Data((url + "\n").utf8))
+    }
+}
+
+extension Logger {
+    fileprivate static var silent: Logger { Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() } }
 }
 
 /// The parent's side of ``ObliviousHop``.
 final class HopProcess {
     let url: String
-    private let process = Process()
-    private let input = Pipe()
+    private let process: ChildProcess
 
-    init(_ kind: ObliviousHop.Kind, next: String, folder: URL) throws {
-        process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = ["hop", kind.rawValue, next, folder.path(percentEncoded: false)]
-        let output = Pipe()
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        var line = Data()
-        while line.last != UInt8(ascii: "\n") {
-            let part = output.fileHandleForReading.availableData
-            guard !part.isEmpty else { throw BenchmarkError("the \(kind.rawValue) did not start") }
-            line += part
-        }
-        url = String(decoding: line.dropLast(), as: UTF8.self)
+    init(_ kind: ObliviousHop.Kind, folder: URL, next: String? = nil) throws {
+        process = try ChildProcess(["hop", kind.rawValue, folder.path(percentEncoded: false)] + (next.map { [$0] } ?? []))
+        url = String(decoding: process.ready, as: UTF8.self)
     }
 
     /// The most memory that was ever resident, in bytes.
-    var peakMemory: Double {
-        get throws {
-            let status = try String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
-            let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-            guard let kibibytes = line?.split(separator: " ").dropFirst().first.flatMap({ Double($0) }) else {
-                throw BenchmarkError("/proc/…/status cannot be read")
-            }
-            return kibibytes * 1024
-        }
-    }
+    var peakMemory: Double { get throws { try process.peakMemory } }
 
-    func stop() {
-        try? input.fileHandleForWriting.close()
-        process.waitUntilExit()
-    }
+    func stop() { process.stop() }
 }

@@ -36,7 +36,7 @@ struct Report: Codable {
         }.joined(separator: "\n")
     }
 
-    private static func decimals(_ value: Double) -> String {
+    static func decimals(_ value: Double) -> String {
         let digits = value.magnitude >= 1_000 ? 0 : value.magnitude >= 10 ? 1 : 2
         return value.formatted(.number.precision(.fractionLength(digits)).grouping(.automatic).locale(Locale(identifier: "en_US")))
     }
