@@ -3,30 +3,46 @@ import Synchronization
 
 /// What was learned about the gateway; of the last relay only, because a program has one.
 final class GatewayMemory: Sendable {
+    /// What a gateway does with messages in chunks.
+    enum Chunks: Sendable {
+        /// It understood one.
+        case understood
+        /// It, or a host that can imitate it, asked for one.
+        case wanted
+        /// It refused one.
+        case refused
+    }
+
     /// After how long a gateway that refused chunks is asked again: it may have been the relay, or an older gateway.
     private static let refusalLifetime: Duration = .seconds(600)
 
     private struct Entry {
         let relay: TransportURL
-        let knowsChunks: Bool
+        let chunks: Chunks
         let since: Duration
     }
 
     private let entry = Mutex<Entry?>(nil)
 
-    /// Whether the gateway behind a relay understands messages in chunks; nil: not known.
-    func knowsChunks(behind relay: TransportURL, now: Duration) -> Bool? {
+    /// What the gateway behind a relay does with messages in chunks; nil: not known.
+    func chunks(behind relay: TransportURL, now: Duration) -> Chunks? {
+        entry.withLock { Self.valid($0, relay, now)?.chunks }
+    }
+
+    /// Remembers what the gateway behind a relay did with a message in chunks.
+    ///
+    /// What it understood once it goes on understanding, and what it refused it does not want.
+    func note(_ chunks: Chunks, behind relay: TransportURL, now: Duration) {
         entry.withLock { entry in
-            guard let entry, entry.relay == relay, entry.knowsChunks || now - entry.since < Self.refusalLifetime else { return nil }
-            return entry.knowsChunks
+            if let known = Self.valid(entry, relay, now)?.chunks {
+                guard known != .understood, known != .refused || chunks != .wanted else { return }
+            }
+            entry = Entry(relay: relay, chunks: chunks, since: now)
         }
     }
 
-    /// Remembers whether the gateway behind a relay understands messages in chunks; what it understood once it goes on understanding.
-    func note(knowsChunks: Bool, behind relay: TransportURL, now: Duration) {
-        entry.withLock { entry in
-            if let known = entry, known.relay == relay, known.knowsChunks { return }
-            entry = Entry(relay: relay, knowsChunks: knowsChunks, since: now)
-        }
+    private static func valid(_ entry: Entry?, _ relay: TransportURL, _ now: Duration) -> Entry? {
+        guard let entry, entry.relay == relay, entry.chunks != .refused || now - entry.since < refusalLifetime else { return nil }
+        return entry
     }
 }

@@ -6,8 +6,9 @@ import OHTTP
 
 /// Sends requests inside Oblivious HTTP: Binary HTTP, sealed for the gateway, posted to the relay.
 ///
-/// It sends nothing twice on its own account, with two exceptions in which the gateway says that it has not passed the request on: a
-/// date that it does not accept, and chunks that it does not understand.
+/// It sends nothing twice on its own account, with three exceptions. In two the gateway says that it has not passed the request on: a date
+/// that it does not accept, and chunks that it does not understand. In the third the host has answered, and its response did not fit: then
+/// a GET or HEAD, which changes nothing there, is sent again for a response in chunks, and no other request is.
 struct ObliviousChannel: Sendable {
     /// The most bytes of a body that is not in chunks.
     static let maximumWholeBytes = 64 << 20
@@ -38,21 +39,29 @@ struct ObliviousChannel: Sendable {
     func send(_ request: TransportRequest, isStreamed: Bool) async throws -> TransportResponse {
         guard usesChunks(for: request, isStreamed: isStreamed) else {
             let response = try await dated(request, sendWhole)
-            guard route.chunking == .automatic, response.status == 502, Self.mayBeTriedAgain(request) else { return response }
+            guard route.chunking == .automatic, response.status == 502 else { return response }
             // A gateway of ours says when a response does not fit; then it knows chunks.
             let (problem, again) = try await peek(response)
-            return problem == Self.responseTooLarge ? try await dated(request, sendChunked) : again
+            guard problem == Self.responseTooLarge else { return again }
+            memory.note(.wanted, behind: route.relay, now: time.uptime)
+            guard request.method == .get || request.method == .head, request.body.canBeSentAgain else { return again }
+            return try await sendInChunks(request)
         }
+        return try await sendInChunks(request)
+    }
+
+    /// Sends in chunks, and whole when the gateway does not understand them and has not read the request.
+    private func sendInChunks(_ request: TransportRequest) async throws -> TransportResponse {
         do {
             let response = try await dated(request, sendChunked)
-            memory.note(knowsChunks: true, behind: route.relay, now: time.uptime)
+            memory.note(.understood, behind: route.relay, now: time.uptime)
             return response
         } catch RelayExchange.Refusal.form(let status) {
-            guard route.chunking == .automatic, memory.knowsChunks(behind: route.relay, now: time.uptime) != true else {
+            guard route.chunking == .automatic, memory.chunks(behind: route.relay, now: time.uptime) != .understood else {
                 throw ApproovError(
                     .obliviousError, "the gateway behind \(route.relay.host) answered \(status) to a request in chunks: does it know them?")
             }
-            memory.note(knowsChunks: false, behind: route.relay, now: time.uptime)
+            memory.note(.refused, behind: route.relay, now: time.uptime)
             guard Self.mayBeTriedAgain(request) else {
                 throw ApproovError(
                     .obliviousError,
@@ -71,7 +80,7 @@ struct ObliviousChannel: Sendable {
         case .always: return true
         case .never: return false
         case .automatic:
-            if let known = memory.knowsChunks(behind: route.relay, now: time.uptime) { return known }
+            if let known = memory.chunks(behind: route.relay, now: time.uptime) { return known != .refused }
             switch request.body {
             case .none: return isStreamed && Self.mayBeTriedAgain(request)
             case .bytes(let bytes): return bytes.count > Self.usualWholeBytes || (isStreamed && Self.mayBeTriedAgain(request))

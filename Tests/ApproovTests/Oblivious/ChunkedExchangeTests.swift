@@ -135,29 +135,46 @@ struct ChunkedExchangeTests {
     func memory() throws {
         let memory = GatewayMemory()
         let relay = try TransportURL("https://relay.test/")
-        #expect(memory.knowsChunks(behind: relay, now: .zero) == nil)
-        memory.note(knowsChunks: false, behind: relay, now: .zero)
-        #expect(memory.knowsChunks(behind: relay, now: .seconds(599)) == false)
-        #expect(memory.knowsChunks(behind: relay, now: .seconds(600)) == nil)
-        memory.note(knowsChunks: true, behind: relay, now: .seconds(600))
-        memory.note(knowsChunks: false, behind: relay, now: .seconds(601))
-        #expect(memory.knowsChunks(behind: relay, now: .seconds(9_999)) == true)
-        #expect(memory.knowsChunks(behind: try TransportURL("https://other.test/"), now: .zero) == nil)
+        #expect(memory.chunks(behind: relay, now: .zero) == nil)
+        memory.note(.wanted, behind: relay, now: .zero)
+        #expect(memory.chunks(behind: relay, now: .zero) == .wanted)
+        memory.note(.refused, behind: relay, now: .zero)
+        memory.note(.wanted, behind: relay, now: .seconds(1))
+        #expect(memory.chunks(behind: relay, now: .seconds(599)) == .refused)
+        #expect(memory.chunks(behind: relay, now: .seconds(600)) == nil)
+        memory.note(.understood, behind: relay, now: .seconds(600))
+        memory.note(.refused, behind: relay, now: .seconds(601))
+        #expect(memory.chunks(behind: relay, now: .seconds(9_999)) == .understood)
+        #expect(memory.chunks(behind: try TransportURL("https://other.test/"), now: .zero) == nil)
     }
 
-    @Test("a response that does not fit a whole message comes in chunks, and one to a request that may not be sent twice says so")
-    func tooLargeToBeWhole() async throws {
+    @Test("a response that does not fit a whole message comes in chunks to GET and HEAD", arguments: ["GET", "HEAD"])
+    func tooLargeToBeWhole(method: String) async throws {
+        let world = try world()
+        world.gateway.script.change { script in
+            script.wholeLimit = 100_000
+            script.host = { _ in BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data(count: 200_000)) }
+        }
+        let (data, _) = try await world.session().data(for: URLRequest("https://api.test/a", method: method))
+        #expect(data.count == 200_000)
+        #expect(contentTypes(world) == [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest])
+    }
+
+    @Test(
+        "a request that the host has served is not sent again because its response did not fit; the next one's may be larger",
+        arguments: ["PUT", "DELETE", "POST", "OPTIONS"])
+    func tooLargeAndServed(method: String) async throws {
         let world = try world()
         world.gateway.script.change { script in
             script.wholeLimit = 100_000
             script.host = { _ in BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data(count: 200_000)) }
         }
         let session = try world.session()
-        let (_, refused) = try await session.data(for: URLRequest("https://api.test/a", method: "POST"))
-        #expect(refused.statusCode == 502)
-        let (data, _) = try await session.data(for: URLRequest("https://api.test/a"))
+        let (_, refused) = try await session.data(for: URLRequest("https://api.test/a", method: method))
+        #expect(refused.statusCode == 502 && world.gateway.opened.value.count == 1)
+        let (data, _) = try await session.data(for: URLRequest("https://api.test/a", method: method))
         #expect(data.count == 200_000)
-        #expect(contentTypes(world) == [OHTTPMediaType.request, OHTTPMediaType.request, OHTTPMediaType.chunkedRequest])
+        #expect(contentTypes(world) == [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest])
     }
 
     @Test("a body that may not fit a whole message goes in chunks at once")
