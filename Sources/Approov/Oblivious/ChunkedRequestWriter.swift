@@ -43,26 +43,30 @@ final class ChunkedRequestWriter: Sendable {
     /// The body of the outer request.
     ///
     /// What is in memory is sealed at once; a file or a stream as the network takes it.
-    func body(of request: TransportRequest, head: HTTPRequest) throws -> RequestBody {
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - head: What the gateway learns of it besides its body.
+    ///   - length: The bytes of its body, where they are known.
+    /// - Returns: What is to be sent, once.
+    /// - Throws: `OHTTPError` for a request that Binary HTTP cannot say.
+    func body(of request: TransportRequest, head: HTTPRequest, length: Int?) throws -> RequestBody {
         switch request.body {
         case .none: return .bytes(try whole(BinaryHTTPRequest(head: head)))
         case .bytes(let bytes): return .bytes(try whole(BinaryHTTPRequest(head: head, body: Data(bytes))))
         case .file, .stream:
-            let (inner, report) = (request.body, request.options.onUpload)
-            let total: Int? =
-                if case .stream(let length, _) = inner { length } else { nil }
+            let inner = request.body
+            let report = UploadReport(of: request, total: length)
             return .stream(
                 length: nil,
                 RequestBodyStream { [self] sink in
                     @Sendable func send(_ bytes: [UInt8]) async throws { if !bytes.isEmpty { try await sink(bytes) } }
                     try await send(add { try $0.encoder?.head(head) })
-                    let sent = Atomic(0)
                     try await inner.forEachPart(pause, holding: holding) { [self] event in
                         switch event {
                         case .part(let part):
                             try await send(add { try $0.encoder?.body(Data(part)) })
-                            let completed = sent.add(part.count, ordering: .relaxed).newValue
-                            report?(TransferProgress(completed: completed, total: total))
+                            report?.add(part.count)
                         case .pause: try await send(flush())
                         }
                         return holding

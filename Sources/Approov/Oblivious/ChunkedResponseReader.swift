@@ -12,6 +12,8 @@ actor ChunkedResponseReader {
     private var opener: ChunkedResponseOpener?
     private var parser: BinaryHTTPResponseParser
     private var received = 0
+    /// The bytes that the host says its response has.
+    private var expected: Int?
     private var failure: (any Error)?
     private var isReading = false
 
@@ -29,7 +31,9 @@ actor ChunkedResponseReader {
     /// - Throws: ``ApproovError``; what the transport throws.
     func head() async throws -> HTTPResponse {
         while let event = try await next() {
-            if case .head(let head) = event { return head }
+            guard case .head(let head) = event else { continue }
+            expected = head.headerFields[.contentLength].flatMap { Int($0) }
+            return head
         }
         throw ApproovError(.obliviousError, "the gateway's response ended before it began")
     }
@@ -41,7 +45,7 @@ actor ChunkedResponseReader {
         while let event = try await next() {
             guard case .body(let bytes) = event else { continue }
             received += bytes.count
-            options.onDownload?(TransferProgress(completed: received, total: nil))
+            options.onDownload?(TransferProgress(completed: received, total: expected))
             return [UInt8](bytes)
         }
         return nil
@@ -49,7 +53,7 @@ actor ChunkedResponseReader {
 
     private func next() async throws -> BinaryHTTPResponseParser.Event? {
         // Two consumers of one body are a mistake of theirs; the order of what they get must not be left to chance.
-        guard !isReading else { throw CancellationError() }
+        guard !isReading else { throw ApproovError(.obliviousError, "the body of a response is read by two tasks at once: read it in one") }
         isReading = true
         defer { isReading = false }
         // After a failure there is no end: what was cut short must never look complete.

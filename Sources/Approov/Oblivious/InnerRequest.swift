@@ -9,10 +9,12 @@ extension HTTPRequest {
     /// - Parameters:
     ///   - request: The request to the host.
     ///   - date: When it is sent, for the gateway's replay window (RFC 9458 section 6.5); a date of the caller's own stays.
-    init(inside request: TransportRequest, date: Date) {
+    ///   - contentLength: The bytes of its content, where the message around it does not say them and the host is to know.
+    init(inside request: TransportRequest, date: Date, contentLength: Int? = nil) {
         var fields = request.headerFields
-        // Both are said by other parts of the message.
+        // The transport's own, as on the way straight to the host.
         fields.removeAll { $0.name == .contentLength || $0.name.canonicalName == "host" }
+        if let contentLength { fields[.contentLength] = String(contentLength) }
         if !fields.contains(.date) { fields.append(HTTPField(name: .date, value: HTTPDate.format(date))) }
         let url = request.url
         let port = url.port == (url.isSecure ? 443 : 80) ? "" : ":\(url.port)"

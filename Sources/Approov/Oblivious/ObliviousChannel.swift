@@ -57,16 +57,17 @@ struct ObliviousChannel: Sendable {
             memory.note(.understood, behind: route.relay, now: time.uptime)
             return response
         } catch RelayExchange.Refusal.form(let status) {
-            guard route.chunking == .automatic, memory.chunks(behind: route.relay, now: time.uptime) != .understood else {
-                throw ApproovError(
-                    .obliviousError, "the gateway behind \(route.relay.host) answered \(status) to a request in chunks: does it know them?")
+            // 415 is about the media type, so that nobody has read on; 400 and 422 may be about anything.
+            let isUnread = status == 415
+            let gateway = "the gateway behind \(route.relay.host)"
+            guard route.chunking == .automatic, isUnread || memory.chunks(behind: route.relay, now: time.uptime) != .understood else {
+                throw ApproovError(.obliviousError, "\(gateway) answered \(status) to a request in chunks: does it know them?")
             }
             memory.note(.refused, behind: route.relay, now: time.uptime)
-            guard Self.mayBeTriedAgain(request) else {
+            guard request.body.canBeSentAgain, isUnread || request.isIdempotent else {
                 throw ApproovError(
                     .obliviousError,
-                    "the gateway behind \(route.relay.host) does not understand chunks and has not read the request; the next one goes "
-                        + "without them")
+                    "\(gateway) answered \(status) to a request in chunks, which is not sent a second time: the next one goes without them")
             }
             return try await dated(request, sendWhole)
         }
@@ -137,8 +138,7 @@ struct ObliviousChannel: Sendable {
         } catch {
             throw ApproovError(.obliviousError, "the request cannot be sealed for the gateway", cause: error)
         }
-        let outer = try await exchange.send(.bytes([UInt8](sealed.message)), isChunked: false, for: request)
-        options.onUpload?(TransferProgress(completed: body.count, total: body.count))
+        let outer = try await send(.bytes([UInt8](sealed.message)), isChunked: false, for: request, length: body.count)
         let limit = min(options.maximumBodyBytes ?? .max, Self.maximumWholeBytes)
         let answer: [UInt8]
         do {
@@ -162,21 +162,37 @@ struct ObliviousChannel: Sendable {
     }
 
     private func sendChunked(_ request: TransportRequest, date: Date) async throws -> TransportResponse {
+        let length = try request.body.length
+        // Methods that give content a meaning say that there is none (RFC 9110 section 8.6).
+        let hasContent = length != 0 || [.post, .put, .patch].contains(request.method)
+        let inner = HTTPRequest(inside: request, date: date, contentLength: hasContent ? length : nil)
         let body: RequestBody
         let opener: ChunkedResponseOpener
         do {
             let chunked = try route.key.chunkedRequest()
-            body = try ChunkedRequestWriter(chunked.sealer, time: time).body(of: request, head: HTTPRequest(inside: request, date: date))
+            body = try ChunkedRequestWriter(chunked.sealer, time: time).body(of: request, head: inner, length: length)
             opener = chunked.response
         } catch {
             throw ApproovError(.obliviousError, "the request cannot be sealed for the gateway", cause: error)
         }
-        let outer = try await exchange.send(body, isChunked: true, for: request)
+        let outer = try await send(body, isChunked: true, for: request, length: length)
         let reader = ChunkedResponseReader(opener, body: outer.body, options: request.options)
         let head = try await reader.head()
         return TransportResponse(
             status: head.status.code, headerFields: head.headerFields, version: Self.version, url: request.url,
             body: ResponseBody(ChunkedResponseBody(reader: reader)))
+    }
+
+    /// Sends what was sealed, and reports what of it has gone out where it was sealed at once.
+    private func send(
+        _ sealed: RequestBody, isChunked: Bool, for request: TransportRequest, length: Int?
+    ) async throws -> TransportResponse {
+        guard case .bytes = sealed, let length, let report = UploadReport(of: request, total: length) else {
+            return try await exchange.send(sealed, isChunked: isChunked, for: request)
+        }
+        let response = try await exchange.send(sealed, isChunked: isChunked, for: request) { report.advance(to: $0.completed) }
+        report.advance(to: length)
+        return response
     }
 
     private static func tooLarge(_ limit: Int) -> ApproovError {

@@ -12,9 +12,11 @@ import OHTTP
 public struct ObliviousRoute: Sendable {
     /// Whether messages are sent in chunks (draft-ietf-ohai-chunked-ohttp), so that neither requests nor responses need to be in memory.
     public enum Chunking: Sendable {
-        /// In chunks where the caller streams and the gateway has not refused chunks before.
+        /// All requests in chunks once the gateway has understood one; until then those with a streamed response, a streamed body or a
+        /// large one.
         ///
-        /// A gateway that refuses them is asked once more, without, for an idempotent request whose body can be sent again.
+        /// A gateway that refuses them with 415 has not read the request, which is sent once more without, if its body can be; with 400 or
+        /// 422 only an idempotent one is. Requests of the next ten minutes go without.
         case automatic
         /// Always, for a gateway that is known to understand them.
         case always

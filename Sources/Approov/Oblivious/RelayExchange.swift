@@ -27,15 +27,18 @@ struct RelayExchange: Sendable {
     ///   - body: The encapsulated request.
     ///   - isChunked: Whether it is in chunks.
     ///   - request: The request inside, for its timeouts, its proxy and its trust policy.
+    ///   - onUpload: Called with the bytes of the encapsulated request that have gone out.
     /// - Returns: The encapsulated response.
     /// - Throws: ``Refusal``; ``ApproovError`` `obliviousError` for any other answer; what the transport throws.
-    func send(_ body: RequestBody, isChunked: Bool, for request: TransportRequest) async throws -> TransportResponse {
+    func send(
+        _ body: RequestBody, isChunked: Bool, for request: TransportRequest, onUpload: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> TransportResponse {
         var options = request.options
         // Sent again on a connection that died, a request could reach the host twice (RFC 9458 section 8.1).
         options.isIdempotent = false
         options.decompresses = false
         options.maximumBodyBytes = nil
-        options.onUpload = nil
+        options.onUpload = onUpload
         options.onDownload = nil
         let fields: HTTPFields = [
             .contentType: isChunked ? OHTTPMediaType.chunkedRequest : OHTTPMediaType.request, .userAgent: userAgent,

@@ -129,12 +129,12 @@ struct RequestPerformer: Sendable {
                 try Task.checkCancellation()
                 let newest = try policies.current()
                 guard newest !== policy, adapted.body.canBeSentAgain || (error as? TransportError)?.code == .trustRefused else {
-                    throw Self.explained(error)
+                    throw Self.explained(error, isOwnRoute: false)
                 }
                 policy = newest
                 try check(hop, under: policy)
             } catch {
-                throw Self.explained(error)
+                throw Self.explained(error, isOwnRoute: host == nil)
             }
         }
         throw ApproovError(.networkingError, "the configuration changed again and again while the request was prepared; try again")
@@ -256,11 +256,13 @@ struct RequestPerformer: Sendable {
         }
     }
 
-    private static func explained(_ error: any Error) -> any Error {
+    private static func explained(_ error: any Error, isOwnRoute: Bool) -> any Error {
         guard case RelayExchange.Refusal.key = error else { return error }
-        return ApproovError(
-            .obliviousError,
-            "the gateway does not accept the key that the request was sealed with: publish its keys with `approov oblivious -set`")
+        let remedy =
+            isOwnRoute
+            ? "get its keys anew, from its /ohttp-keys, and make the session's route with them"
+            : "publish its keys with `approov oblivious -set`"
+        return ApproovError(.obliviousError, "the gateway does not accept the key that the request was sealed with: \(remedy)")
     }
 
     private func remaining(since started: Duration) throws -> Duration {

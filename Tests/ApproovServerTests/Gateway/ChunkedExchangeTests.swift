@@ -27,6 +27,27 @@ import Testing
         await target.stop()
     }
 
+    @Test("a length that the request says reaches the target, and content of another length never does whole", arguments: [5, 4, 6])
+    func contentLength(stated: Int) async throws {
+        let whole = Mutex(0)
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            #expect(request.headerFields[.contentLength] == "\(stated)" && request.headerFields[.transferEncoding] == nil)
+            let content = try await request.body.collect()
+            whole.withLock { $0 += 1 }
+            return TestResponse(body: content)
+        }
+        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+            let head = try HTTPRequest.to(target.url, method: .post, fields: [.contentLength: "\(stated)"])
+            if stated == 5 {
+                #expect(try await gateway.askInChunks(head, body: "hello").text == "hello")
+            } else {
+                #expect(try await gateway.askInChunks(head, body: "hello").head.status == .badRequest)
+            }
+        }
+        #expect(whole.withLock { $0 } == (stated == 5 ? 1 : 0))
+        await target.stop()
+    }
+
     @Test("both directions stream: an answer begins while its request goes on")
     func streams() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in

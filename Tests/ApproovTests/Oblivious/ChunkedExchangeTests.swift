@@ -77,11 +77,12 @@ struct ChunkedExchangeTests {
         let session = try world.session()
         let data: Data
         if isFile {
-            let progress = MutexBox<[Int]>([])
+            let progress = MutexBox<[TransferProgress]>([])
             data = try await session.upload(for: URLRequest("https://api.test/", method: "PUT"), fromFile: URL(filePath: path)) { value in
-                progress.change { $0.append(value.completed) }
+                progress.change { $0.append(value) }
             }.0
-            #expect(progress.value.last == content.count)
+            #expect(progress.value.count > 1 && progress.value.last == TransferProgress(completed: content.count, total: content.count))
+            #expect(world.gateway.opened.value.first?.head.headerFields[.contentLength] == "\(content.count)")
         } else {
             var request = URLRequest("https://api.test/", method: "POST")
             request.httpBodyStream = InputStream(fileAtPath: path)
@@ -89,6 +90,63 @@ struct ChunkedExchangeTests {
         }
         #expect(String(decoding: data, as: UTF8.self) == "true")
         #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest])
+    }
+
+    @Test("the host learns the length of a body wherever it is known, and only there")
+    func contentLength() async throws {
+        let world = try world()
+        let session = try world.session()
+        _ = try await session.bytes(for: URLRequest("https://api.test/"))
+        for method in ["POST", "PUT", "PATCH", "DELETE"] {
+            _ = try await session.data(for: URLRequest("https://api.test/", method: method))
+        }
+        _ = try await session.data(for: URLRequest("https://api.test/", method: "POST", ["Content-Length": "7"], body: "hello"))
+        for length in ["5", nil] {
+            var request = URLRequest("https://api.test/", method: "POST")
+            request.setValue(length, forHTTPHeaderField: "Content-Length")
+            request.httpBodyStream = InputStream(data: Data("hello".utf8))
+            _ = try await session.data(for: request)
+        }
+        let lengths = world.gateway.opened.value.map { $0.head.headerFields[.contentLength] }
+        #expect(lengths == [nil, "0", "0", "0", nil, "5", "5", nil])
+        #expect(Set(contentTypes(world)) == [OHTTPMediaType.chunkedRequest])
+    }
+
+    @Test("a body in memory is reported as it goes out, whole or in chunks", arguments: [true, false])
+    func uploadProgress(isChunked: Bool) async throws {
+        let world = try world(knowsChunks: isChunked)
+        world.gateway.script.change { script in
+            script.fault = { request in
+                // What a transport says of the sealed message, which is longer.
+                for count in [100_000, 200_000, 210_000] { request.options.onUpload?(TransferProgress(completed: count, total: 210_000)) }
+                return nil
+            }
+        }
+        let session = try world.session()
+        if isChunked { _ = try await session.bytes(for: URLRequest("https://api.test/")) }
+        let progress = MutexBox<[TransferProgress]>([])
+        _ = try await session.upload(for: URLRequest("https://api.test/", method: "POST"), from: Data(count: 200_001)) { value in
+            progress.change { $0.append(value) }
+        }
+        #expect(progress.value == [100_000, 200_000, 200_001].map { TransferProgress(completed: $0, total: 200_001) })
+        #expect(contentTypes(world).last == (isChunked ? OHTTPMediaType.chunkedRequest : OHTTPMediaType.request))
+    }
+
+    @Test("a download is reported with its total where the host says it", arguments: [true, false])
+    func downloadProgress(isKnown: Bool) async throws {
+        let world = try world()
+        world.gateway.script.change { script in
+            script.host = { _ in
+                BinaryHTTPResponse(
+                    head: HTTPResponse(status: .ok, headerFields: isKnown ? [.contentLength: "25000"] : [:]), body: Data(count: 25_000))
+            }
+        }
+        let progress = MutexBox<[TransferProgress]>([])
+        let (file, _) = try await world.session().download(for: URLRequest("https://api.test/")) { value in
+            progress.change { $0.append(value) }
+        }
+        try FileManager.default.removeItem(at: file)
+        #expect(progress.value == [10_000, 20_000, 25_000].map { TransferProgress(completed: $0, total: isKnown ? 25_000 : nil) })
     }
 
     @Test("a gateway that refuses chunks is asked once without them, and remembered", arguments: [400, 415, 422])
@@ -105,19 +163,56 @@ struct ChunkedExchangeTests {
         #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest, OHTTPMediaType.request, OHTTPMediaType.request])
     }
 
-    @Test("what may not be sent twice is not: it goes without chunks until the gateway is known, unless it may be large")
-    func noFallback() async throws {
+    @Test("415 says that nobody has read the request: it is sent once more without chunks, whatever its method")
+    func unread() async throws {
         let world = try world(knowsChunks: false)
         let session = try world.session()
         let folder = try TemporaryFolder()
         try Data("x".utf8).write(to: URL(filePath: folder.path("body")))
         let post = URLRequest("https://api.test/a", method: "POST", body: "x")
         _ = try await session.bytes(for: post)
-        await #expect(throws: ApproovError(.obliviousError, "")) {
-            try await session.upload(for: post, fromFile: URL(filePath: folder.path("body")))
+        for _ in 0..<2 { _ = try await session.upload(for: post, fromFile: URL(filePath: folder.path("body"))) }
+        #expect(
+            contentTypes(world) == [
+                OHTTPMediaType.request, OHTTPMediaType.chunkedRequest, OHTTPMediaType.request, OHTTPMediaType.request,
+            ])
+        #expect(world.gateway.opened.value.map(\.body) == [Data("x".utf8), Data("x".utf8), Data("x".utf8)])
+    }
+
+    @Test("a request with a body that can be sent once is not sent again, and neither is a POST after another status than 415")
+    func noFallback() async throws {
+        let folder = try TemporaryFolder()
+        try Data("x".utf8).write(to: URL(filePath: folder.path("body")))
+        for status in [400, 415, 422] {
+            let world = try world(knowsChunks: false)
+            world.gateway.script.change { $0.statusForUnknownForm = status }
+            let session = try world.session()
+            let post = URLRequest("https://api.test/a", method: "POST")
+            var streaming = post
+            streaming.httpBodyStream = InputStream(data: Data("x".utf8))
+            await #expect(throws: ApproovError(.obliviousError, "")) {
+                if status == 415 {
+                    _ = try await session.data(for: streaming)
+                } else {
+                    _ = try await session.upload(for: post, fromFile: URL(filePath: folder.path("body")))
+                }
+            }
+            #expect(world.gateway.opened.value.isEmpty)
+            _ = try await session.upload(for: post, fromFile: URL(filePath: folder.path("body")))
+            #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest, OHTTPMediaType.request])
         }
-        _ = try await session.upload(for: post, fromFile: URL(filePath: folder.path("body")))
-        #expect(contentTypes(world) == [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest, OHTTPMediaType.request])
+    }
+
+    @Test("a gateway that understood chunks and then answers 415 has lost nothing: the request goes without them")
+    func rolledBack() async throws {
+        let world = try world()
+        let session = try world.session()
+        _ = try await session.bytes(for: URLRequest("https://api.test/a"))
+        world.gateway.script.change { $0.knowsChunks = false }
+        let (data, _) = try await session.data(for: URLRequest("https://api.test/b", method: "POST", body: "x"))
+        #expect(data == Data("/b".utf8))
+        world.gateway.script.change { $0.statusForUnknownForm = 400 }
+        await #expect(throws: ApproovError(.obliviousError, "")) { try await session.data(for: URLRequest("https://api.test/c")) }
     }
 
     @Test("once the gateway is known to understand chunks, every request goes in them")
@@ -237,6 +332,40 @@ struct ChunkedExchangeTests {
         }
         // What was cut short does not look complete to one who asks again.
         await #expect(throws: ApproovError(.obliviousError, "")) { try await chunks.next() }
+    }
+
+    @Test("a second reader of one body is told so")
+    func twoReaders() async throws {
+        let world = try world()
+        world.gateway.script.change { script in
+            script.way = { parts in
+                AsyncThrowingStream { continuation in
+                    Task {
+                        for try await part in parts {
+                            continuation.yield(part)
+                            break
+                        }
+                    }
+                }
+            }
+        }
+        let (bytes, _) = try await world.session().bytes(for: URLRequest("https://api.test/"))
+        let first = Task { for try await _ in bytes.chunks {} }
+        let errors = MutexBox<[any Error]>([])
+        let second = Task {
+            // Until the first one waits, either may be the one that reads.
+            for try await _ in bytes.chunks {}
+        }
+        let watch: @Sendable (Task<Void, any Error>) -> Task<Void, Never> = { task in
+            Task {
+                if case .failure(let error) = await task.result { errors.change { $0.append(error) } }
+            }
+        }
+        let watches = [watch(first), watch(second)]
+        #expect(await eventually { errors.value.count == 1 })
+        #expect(errors.value.first as? ApproovError == ApproovError(.obliviousError, ""))
+        for task in [first, second] { task.cancel() }
+        for task in watches { await task.value }
     }
 
     @Test("a streamed response is bounded where the caller says so")

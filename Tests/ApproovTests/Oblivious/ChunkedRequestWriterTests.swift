@@ -19,7 +19,8 @@ struct ChunkedRequestWriterTests {
         let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system())
         let request = TransportRequest(url: try TransportURL("https://api.test/a"), method: .post, body: body, policy: policy)
         let chunked = try key.configuration.chunkedRequest()
-        return try ChunkedRequestWriter(chunked.sealer, time: clock).body(of: request, head: HTTPRequest(inside: request, date: clock.date))
+        return try ChunkedRequestWriter(chunked.sealer, time: clock).body(
+            of: request, head: HTTPRequest(inside: request, date: clock.date), length: body.length)
     }
 
     private func lengths(_ body: RequestBody) async throws -> [Int] {

@@ -126,9 +126,8 @@ struct ObliviousChannelTests {
         let world = try world()
         let session = try world.session()
         world.gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
-        await #expect(throws: ApproovError(.obliviousError, "")) {
-            try await session.data(for: URLRequest("https://api.test/x"))
-        }
+        let error = await #expect(throws: ApproovError.self) { try await session.data(for: URLRequest("https://api.test/x")) }
+        #expect(error?.code == .obliviousError && error?.message.contains("approov oblivious -set") == true)
         #expect(world.relayRequests.count == 1)
         #expect(world.gateway.opened.value.isEmpty)
     }
@@ -317,5 +316,9 @@ struct ObliviousChannelTests {
         #expect(world.relayRequests.count == 1 && world.apiRequests.isEmpty)
         _ = try await session.data(for: URLRequest("https://api.test/b"))
         #expect(world.relayRequests.count == 1 && world.apiRequests.count == 1)
+        // Its keys are nothing that the authority could publish.
+        world.gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
+        let error = await #expect(throws: ApproovError.self) { try await session.data(for: URLRequest("https://else.test/a")) }
+        #expect(error?.code == .obliviousError && error?.message.contains("/ohttp-keys") == true)
     }
 }
