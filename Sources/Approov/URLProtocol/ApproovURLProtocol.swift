@@ -16,7 +16,8 @@ import Synchronization
 ///
 /// Where a session can be replaced, ``ApproovSession`` does more: tokens, pins, streams. What Foundation on Linux allows here is this:
 ///
-/// - Data tasks work, with `httpBody` or `httpBodyStream`.
+/// - Data tasks work, with `httpBody` or `httpBodyStream`. Bodies and responses are held in memory, and may have 64 MiB each; what is larger
+///   than the gateway takes whole goes in chunks, if it knows them.
 /// - Upload tasks fail: Foundation does not hand their body over. Use a data task with `httpBody`.
 /// - Download tasks fail: Foundation ends the process when they finish. Use a data task.
 /// - The session's `httpAdditionalHeaders`, cookies and timeouts are not handed over: set headers on the request. A request's own

@@ -22,6 +22,8 @@ final class ObliviousLoader: Sendable {
         let time: any TimeSource
         let policy: @Sendable () throws -> TrustPolicy
         let memory = GatewayMemory()
+        let heads = RecentHead()
+        let routes = RecentRoute()
     }
 
     /// What a source of keys is made with.
@@ -74,7 +76,7 @@ final class ObliviousLoader: Sendable {
         _ = try await configured().keys.fetchKeyConfiguration(invalidatingCache: false)
     }
 
-    /// Sends a request and reads the whole response.
+    /// Sends a request and reads the whole response, of at most ``ObliviousChannel/maximumWholeBytes``, as is the request's body.
     ///
     /// A key that the gateway refuses is got anew, and the request sent once more.
     ///
@@ -82,7 +84,11 @@ final class ObliviousLoader: Sendable {
     func load(_ request: URLRequest) async throws -> (HTTPURLResponse, Data) {
         do {
             let configuration = try configured()
-            let hop = try Hop(request, body: RequestBody(of: request))
+            var hop = try Hop(request, body: RequestBody(of: request))
+            // In memory, so that it is there again for new keys, or for a gateway that turns out not to know chunks.
+            if case .stream = hop.body {
+                hop.body = .bytes([UInt8](try await hop.body.collected(upTo: ObliviousChannel.maximumWholeBytes)))
+            }
             var options = TransferOptions()
             if request.timeoutInterval > 0, request.timeoutInterval < 31_536_000 {
                 options.idleTimeout = .seconds(request.timeoutInterval)
@@ -90,11 +96,10 @@ final class ObliviousLoader: Sendable {
             }
             let outgoing = TransportRequest(
                 url: hop.url, method: try hop.method, headerFields: try HTTPFields(request), body: hop.body,
-                policy: try configuration.policy(),
-                options: options)
+                policy: try configuration.policy(), options: options)
             let response = try await send(outgoing, configuration)
             let body = try await response.body.collect(upTo: ObliviousChannel.maximumWholeBytes)
-            let performed = Performed(response: response, url: request.url ?? URL(filePath: "/"), recent: RecentHead())
+            let performed = Performed(response: response, url: request.url ?? URL(filePath: "/"), recent: configuration.heads)
             return (try performed.head(), Data(body))
         } catch {
             throw ApproovError.wrapping(error)
@@ -105,9 +110,7 @@ final class ObliviousLoader: Sendable {
         do {
             return try await channel(configuration, invalidatingCache: false).send(request, isStreamed: false)
         } catch RelayExchange.Refusal.key {
-            guard request.body.canBeSentAgain else {
-                throw ApproovError(.obliviousError, "the gateway has new keys, and a body that is a stream cannot be sent again: try again")
-            }
+            // Nobody has read the request.
         }
         do {
             return try await channel(configuration, invalidatingCache: true).send(request, isStreamed: false)
@@ -120,7 +123,7 @@ final class ObliviousLoader: Sendable {
         let keys = try await configuration.keys.fetchKeyConfiguration(invalidatingCache: invalidatingCache)
         let route: ObliviousRoute
         do {
-            route = try ObliviousRoute(relay: configuration.relay, keys: keys, chunking: .never)
+            route = try configuration.routes.route(to: configuration.relay, keys: keys)
         } catch {
             throw ApproovError(.obliviousError, "the gateway's key configurations cannot be used", cause: error)
         }
@@ -136,5 +139,20 @@ final class ObliviousLoader: Sendable {
                 .configurationError, "ApproovURLProtocol is used before it is configured: call ApproovURLProtocol.configure first")
         }
         return configuration
+    }
+}
+
+/// The last route that was made from a gateway's keys: most requests come with the keys of the one before.
+final class RecentRoute: Sendable {
+    private let entry = Mutex<(keys: Data, route: ObliviousRoute)?>(nil)
+
+    /// The route over a relay, which is always the same, to the gateway with these keys.
+    ///
+    /// - Throws: `OHTTPError` for keys that cannot be read or used.
+    func route(to relay: TransportURL, keys: Data) throws -> ObliviousRoute {
+        if let entry = entry.withLock({ $0 }), entry.keys == keys { return entry.route }
+        let route = try ObliviousRoute(relay: relay, keys: keys, chunking: .automatic)
+        entry.withLock { $0 = (keys, route) }
+        return route
     }
 }

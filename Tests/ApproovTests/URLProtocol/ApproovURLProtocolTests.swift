@@ -92,6 +92,7 @@ struct ApproovURLProtocolTests {
 
     @Test("it is off at first, and then leaves requests alone")
     func off() {
+        #expect(!ObliviousLoader().isEnabled)
         #expect(!ApproovURLProtocol.isEnabled)
         #expect(!ApproovURLProtocol.canInit(with: URLRequest("https://any.test/")))
     }
@@ -108,8 +109,13 @@ struct ApproovURLProtocolTests {
     func unsupported() async throws {
         await enabled {
             let request = URLRequest("https://any.test/", method: "POST")
-            await #expect(throws: (any Error).self) { try await session.upload(for: request, from: Data("x".utf8)) }
-            await #expect(throws: (any Error).self) { try await session.download(for: request) }
+            let upload = await #expect(throws: (any Error).self) { try await session.upload(for: request, from: Data("x".utf8)) }
+            let download = await #expect(throws: (any Error).self) { try await session.download(for: request) }
+            for error in [upload, download] {
+                // Foundation wraps what a URLProtocol fails with.
+                let own = error as? ApproovError ?? (error as? URLError)?.userInfo[NSUnderlyingErrorKey] as? ApproovError
+                #expect(own?.code == .unsupported && own?.message.contains("use a data task") == true, "\(String(describing: error))")
+            }
         }
         #expect(transport.requests.isEmpty)
     }

@@ -111,14 +111,79 @@ struct ObliviousLoaderTests {
 
     @Test("a fetch past the cache does not join one that may have been answered before")
     func invalidation() async throws {
-        let (loader, _) = try loader()
-        async let first: Void = loader.fetchKeyConfiguration()
+        let (gateway, fetches) = (gateway, fetches)
+        let old = Data(gateway.keyring.value.configurations.encoded())
+        let gate = AsyncStream<Void>.makeStream()
+        let gates = MutexBox(gate.stream)
+        let transport = InProcessTransport { request in
+            fetches.change { $0 += 1 }
+            // The first fetch was answered before the keys changed, and its answer is long on its way.
+            var bytes = old
+            if request.headerFields[.cacheControl] == "no-cache" {
+                bytes = Data(gateway.keyring.value.configurations.encoded())
+            } else {
+                for await _ in gates.value {}
+            }
+            return TransportResponse(
+                status: 200, headerFields: [.contentType: OHTTPMediaType.keys, .cacheControl: "max-age=60"], url: request.url,
+                body: ResponseBody(bytes: [UInt8](bytes)))
+        }
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system())
+        let client = HTTPKeyConfigurationClient(
+            url: try TransportURL("https://keys.test/ohttp-keys"), userAgent: "x", transport: transport, time: clock, policy: { policy })
+        let first = Task { try await client.fetchKeyConfiguration(invalidatingCache: false) }
         #expect(await eventually { fetches.value == 1 })
         gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
-        try await first
-        gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 3)])
+        let new = Data(gateway.keyring.value.configurations.encoded())
+        #expect(try await client.fetchKeyConfiguration(invalidatingCache: true) == new)
+        gate.continuation.finish()
+        #expect(try await first.value == old)
+        // What came late does not take the place of what is newer.
+        #expect(try await client.fetchKeyConfiguration(invalidatingCache: false) == new)
+        #expect(fetches.value == 2)
+    }
+
+    @Test("a response that the gateway does not encapsulate whole comes in chunks, and so do those after it")
+    func chunks() async throws {
+        gateway.script.change { script in
+            script.knowsChunks = true
+            script.wholeLimit = 1 << 20
+            script.host = { _ in BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data(count: 2 << 20)) }
+        }
+        let (loader, transport) = try loader()
+        for _ in 0..<2 { #expect(try await loader.load(URLRequest("https://any.test/")).1.count == 2 << 20) }
+        let types = transport.requests.filter { $0.url.host.name == "relay.test" }.map { $0.headerFields[.contentType] }
+        #expect(types == [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest, OHTTPMediaType.chunkedRequest])
+    }
+
+    @Test("a body from a stream is there again for new keys")
+    func streamedBody() async throws {
+        let (loader, _) = try loader()
         _ = try await loader.load(URLRequest("https://any.test/"))
-        #expect(gateway.opened.value.count == 1)
+        gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
+        var request = URLRequest("https://any.test/", method: "POST")
+        request.httpBodyStream = InputStream(data: Data("streamed".utf8))
+        _ = try await loader.load(request)
+        #expect(gateway.opened.value.last?.body == Data("streamed".utf8))
+        #expect(fetches.value == 2)
+    }
+
+    @Test("keys are taken apart once, and again when they change")
+    func routes() throws {
+        let relay = try TransportURL("https://relay.test/")
+        let routes = RecentRoute()
+        let keys = try (1...2).map { Data(try GatewayKeyring([GatewayKey(id: $0)]).configurations.encoded()) }
+        for index in [0, 0, 1, 0] { #expect(try routes.route(to: relay, keys: keys[index]).key.id == UInt8(index + 1)) }
+        #expect(throws: OHTTPError.self) { try routes.route(to: relay, keys: Data([0, 1])) }
+        #expect(try routes.route(to: relay, keys: keys[1]).chunking == .automatic)
+    }
+
+    @Test("a request before the configuration ends a debug build with a message that says what to do")
+    func unconfigured() async throws {
+        let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try await ObliviousLoader().fetchKeyConfiguration()
+        }
+        #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("call ApproovURLProtocol.configure first"))
     }
 
     @Test(
