@@ -3,7 +3,7 @@ import CertificatePinning
 
 /// One host of the account, compiled.
 final class ProtectedHost: Sendable {
-    /// The name as the configuration spells it: what tokens are asked for.
+    /// The name as the configuration spells it, which may be a pattern.
     let name: String
     let settings: HostSettings
     let pattern: HostPattern

@@ -1,4 +1,5 @@
 import Attestation
+import CertificatePinning
 public import Foundation
 public import FoundationNetworking
 import HTTPTransport
@@ -61,12 +62,12 @@ public final class ApproovInterceptor: RequestInterceptor {
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
         let hop = try Hop(request, body: .none)
         let snapshot = service.keeper.current
-        guard let host = snapshot.protectedHost(for: hop.url.host) else { return request }
+        guard let entry = snapshot.protectedHost(for: hop.url.host) else { return request }
         guard hop.url.isSecure else {
             throw ApproovError(.pinningError, "\(hop.url.host) is protected and is not called over plain http: use https")
         }
         var fields = try HTTPFields(request)
-        guard try await authorize(&fields, of: request, to: host) else { return request }
+        guard try await authorize(&fields, of: request, to: hop.url.host, entry: entry) else { return request }
         // Every spelling of the names goes, and one comes: a dictionary of headers tells "A" and "a" apart. Set as a whole, because
         // Foundation takes ten times as long for one header.
         var headers = request.allHTTPHeaderFields ?? [:]
@@ -83,18 +84,21 @@ public final class ApproovInterceptor: RequestInterceptor {
     /// - Parameters:
     ///   - fields: The header fields as they stand.
     ///   - request: The request, for the caller's predicates.
-    ///   - host: The host's entry in the configuration.
+    ///   - host: The host that is called, for which the token is.
+    ///   - entry: What the configuration says about it.
     /// - Returns: Whether the fields were changed.
     /// - Throws: ``ApproovError``.
-    func authorize(_ fields: inout HTTPFields, of request: URLRequest, to host: ProtectedHost) async throws -> Bool {
-        guard host.settings.attested else { return false }
+    func authorize(
+        _ fields: inout HTTPFields, of request: URLRequest, to host: CanonicalHost, entry: ProtectedHost
+    ) async throws -> Bool {
+        guard entry.settings.attested else { return false }
         if let isExcluded, let url = request.url, isExcluded(url) { return false }
-        let binding = try binding(of: fields, request)
+        let key = TokenKey(host: host, entry: entry, binding: try binding(of: fields, request))
         let result: TokenFetchResult
-        if let cached = service.cachedToken(for: host, binding: binding) {
+        if let cached = service.cachedToken(for: key) {
             result = cached
         } else {
-            result = await service.token(for: host, binding: binding)
+            result = await service.token(for: key)
             try Task.checkCancellation()
         }
         // Whatever the caller put under these names is not ours to send.
@@ -102,11 +106,11 @@ public final class ApproovInterceptor: RequestInterceptor {
         guard try carriesToken(result) else { return true }
         fields.append(HTTPField(name: tokenName, value: tokenPrefix.isEmpty ? result.token : tokenPrefix + result.token))
         // The authority knows the trace ID together with the app's address: behind a relay it would say who asks.
-        if let traceIDName, !host.settings.oblivious { fields.append(HTTPField(name: traceIDName, value: result.traceID)) }
+        if let traceIDName, !entry.settings.oblivious { fields.append(HTTPField(name: traceIDName, value: result.traceID)) }
         return true
     }
 
-    /// Takes off what ``authorize(_:of:to:)`` may have set, and what the tokens are bound to.
+    /// Takes off what ``authorize(_:of:to:entry:)`` may have set, and what the tokens are bound to.
     func strip(_ request: inout URLRequest, andBinding: Bool) {
         request.removeHeaders { isOwn($0) || (andBinding && isBinding($0)) }
     }

@@ -96,8 +96,8 @@ public final class ApproovService: Sendable {
     ///   - binding: The value that the token is bound to; only its hash leaves this call. nil: nothing is bound.
     /// - Returns: The token, or the status that says why there is none. Waits at most as long as the limits say.
     public func fetchToken(for url: URL, binding: String? = nil) async -> TokenFetchResult {
-        switch attestedHost(for: url) {
-        case .success(let host): await token(for: host, binding: binding)
+        switch tokenKey(for: url, binding: binding) {
+        case .success(let key): await token(for: key)
         case .failure(let failure): TokenFetchResult(status: failure.status, error: failure.error)
         }
     }
@@ -108,8 +108,8 @@ public final class ApproovService: Sendable {
     ///   - url: An https URL.
     ///   - binding: The value that the token will be bound to.
     public func prefetch(for url: URL, binding: String? = nil) {
-        guard case .success(let host) = attestedHost(for: url) else { return }
-        tokens.prefetch(TokenKey(host: host, binding: binding))
+        guard case .success(let key) = tokenKey(for: url, binding: binding) else { return }
+        tokens.prefetch(key)
     }
 
     /// Asks the authority for a newer configuration and takes it up.
@@ -134,21 +134,19 @@ public final class ApproovService: Sendable {
     var isFetching: Bool { !tokens.isIdle }
 
     /// The token, if it can be had without waiting.
-    func cachedToken(for host: ProtectedHost, binding: String?) -> TokenFetchResult? {
-        tokens.cached(TokenKey(host: host, binding: binding))
-    }
+    func cachedToken(for key: TokenKey) -> TokenFetchResult? { tokens.cached(key) }
 
-    /// The token for a host that gets one.
-    func token(for host: ProtectedHost, binding: String?) async -> TokenFetchResult {
-        await tokens.token(for: TokenKey(host: host, binding: binding))
-    }
+    /// The token, waited for when it is not there.
+    func token(for key: TokenKey) async -> TokenFetchResult { await tokens.token(for: key) }
 
-    /// Begins to fetch tokens, unbound or bound to one value, for the hosts of the configuration.
+    /// Begins to fetch tokens, unbound or bound to one value, for the hosts that the configuration names.
+    ///
+    /// A pattern such as `*.example.com` names none: which of its hosts will be called is not known.
     func prefetchAll(binding: String?) {
+        let keys = keeper.current.protectedHosts.lazy.filter { $0.settings.attested && !$0.settings.oblivious }
+            .compactMap { entry in (try? CanonicalHost(entry.name)).map { TokenKey(host: $0, entry: entry, binding: binding) } }
         // More than these an app is unlikely to call at once, and the rest comes when it is needed.
-        for host in keeper.current.protectedHosts.filter({ $0.settings.attested && !$0.settings.oblivious }).prefix(16) {
-            tokens.prefetch(TokenKey(host: host, binding: binding))
-        }
+        for key in keys.prefix(16) { tokens.prefetch(key) }
     }
 
     /// Does beforehand what a first fetch does before it knows the binding: the connection, the configuration, a challenge.
@@ -168,7 +166,7 @@ public final class ApproovService: Sendable {
         await refresh.run { [self] in _ = try? await refreshConfiguration() }
     }
 
-    private func attestedHost(for url: URL) -> Result<ProtectedHost, AuthorityFailure> {
+    private func tokenKey(for url: URL, binding: String?) -> Result<TokenKey, AuthorityFailure> {
         let target: TransportURL
         do {
             target = try TransportURL(url)
@@ -176,19 +174,21 @@ public final class ApproovService: Sendable {
             return .failure(AuthorityFailure(.badURL, ApproovError(.badRequest, "no token for this URL", cause: error)))
         }
         guard target.isSecure else {
-            return .failure(AuthorityFailure(.badURL, ApproovError(.badRequest, "tokens travel over https only")))
+            return .failure(
+                AuthorityFailure(.badURL, ApproovError(.badRequest, "tokens travel over https only: call \(target.host) with an https URL"))
+            )
         }
-        guard let host = keeper.current.protectedHost(for: target.host) else {
+        guard let entry = keeper.current.protectedHost(for: target.host) else {
             return .failure(
                 AuthorityFailure(
                     .unknownURL,
                     ApproovError(.permanentError, "the configuration has no entry for \(target.host): add it with `approov api -add`")))
         }
-        guard host.settings.attested else {
+        guard entry.settings.attested else {
             return .failure(
                 AuthorityFailure(.unprotectedURL, ApproovError(.permanentError, "the configuration gives \(target.host) no tokens")))
         }
-        return .success(host)
+        return .success(TokenKey(host: target.host, entry: entry, binding: binding))
     }
 
     private static func fetch(

@@ -106,7 +106,7 @@ struct RequestPerformer: Sendable {
         for _ in 0..<Self.maximumPolicyChanges {
             let host = policy.snapshot?.protectedHost(for: hop.url.host)
             var fields = base
-            if let host, let approov { _ = try await approov.authorize(&fields, of: adapted.request, to: host) }
+            if let host, let approov { _ = try await approov.authorize(&fields, of: adapted.request, to: hop.url.host, entry: host) }
             // The token's result may have brought a configuration: the request then keeps to the new one, from the token on.
             let newest = try policies.current()
             guard newest === policy else {

@@ -117,14 +117,38 @@ import Testing
         #expect(odd.token == plain.token)
     }
 
-    @Test("hosts below an entry share its token")
-    func subdomains() async throws {
-        let world = try World(hosts: ["example.test": .pinned.with { $0.includeSubdomains = true }])
-        let below = await world.service.fetchToken(for: try #require(URL(string: "https://a.b.example.test")), binding: nil)
-        let exact = await world.service.fetchToken(for: try #require(URL(string: "https://example.test")), binding: nil)
-        #expect(below.status == .success)
-        #expect(below.token == exact.token)
-        #expect(world.attester.requests.map(\.host) == ["example.test"])
+    @Test(
+        "each host of an entry gets a token of its own, asked for in the host's name and not in the entry's",
+        arguments: [
+            ("example.test", true, ["example.test", "a.example.test", "x.a.example.test"]),
+            ("*.example.test", false, ["a.example.test", "b.example.test"]),
+            ("**.example.test", false, ["a.example.test", "x.a.example.test"]),
+        ])
+    func manyHosts(_ entry: String, _ includeSubdomains: Bool, _ hosts: [String]) async throws {
+        let world = try World(hosts: [entry: .pinned.with { $0.includeSubdomains = includeSubdomains }])
+        var tokens: Set<String> = []
+        for host in hosts {
+            let result = await world.service.fetchToken(for: try #require(URL(string: "https://\(host)/")), binding: "x")
+            #expect(result.status == .success)
+            #expect(tokens.insert(result.token).inserted)
+            // However it is spelled, it is that host.
+            let again = await world.service.fetchToken(for: try #require(URL(string: "https://\(host.uppercased())./")), binding: "x")
+            #expect(again.token == result.token)
+        }
+        #expect(world.attester.requests.map(\.host) == hosts)
+        #expect(world.authority.seen.value.attestations.map(\.host) == hosts)
+    }
+
+    @Test("a prefetch for all hosts asks for those that are named and for no pattern")
+    func prefetchAll() async throws {
+        let world = try World(hosts: [
+            "*.a.test": .pinned, "**.b.test": .pinned, "c.test": .pinned.with { $0.includeSubdomains = true }, "d.test": .pinned,
+            "e.test": .pinned.with { $0.attested = false },
+        ])
+        world.service.prefetchAll(binding: "x")
+        #expect(await eventually { !world.service.isFetching })
+        #expect(world.attester.requests.map(\.host).sorted() == ["c.test", "d.test"])
+        #expect(world.service.cachedTokenCount == 2)
     }
 
     @Test("a rejection that the account lets us know comes with its reasons")
@@ -176,10 +200,10 @@ import Testing
     func steadyLoad() async throws {
         let world = try World()
         _ = await world.service.fetchToken(for: url)
-        let host = try #require(world.service.keeper.current.protectedHosts.first)
+        let key = TokenKey(host: "api.test", payHash: nil, isOblivious: false)
         for _ in 1...900 {
             world.clock.advance(by: .seconds(1))
-            #expect(world.service.cachedToken(for: host, binding: nil) != nil)
+            #expect(world.service.cachedToken(for: key) != nil)
             #expect(await eventually { !world.service.isFetching })
         }
         #expect((6...8).contains(world.authority.seen.value.attestations.count))

@@ -76,12 +76,12 @@ struct World {
     }
 
     /// What a backend developer writes: `/shapes` answers with the token it was called with, `/redirect?to=…` sends elsewhere.
-    private static func router(_ store: AuthorityStore) throws -> Router<BasicTokenCheckedRequestContext> {
+    private static func router(_ store: AuthorityStore, audience: String = apiHost) throws -> Router<BasicTokenCheckedRequestContext> {
         let router = Router(context: BasicTokenCheckedRequestContext.self)
         let checked = router.group()
             .add(
                 middleware: try TokenCheckMiddleware(
-                    verifier: store.tokenVerifier(audience: apiHost), bindingHeaders: [bindingHeader], pay: .required))
+                    verifier: store.tokenVerifier(audience: audience), bindingHeaders: [bindingHeader], pay: .required))
         checked.get("shapes") { request, context in
             _ = try context.requireVerifiedToken()
             return request.headers[.approovToken] ?? ""
@@ -90,6 +90,13 @@ struct World {
             Response(status: .temporaryRedirect, headers: [.location: request.uri.queryParameters["to"].map(String.init) ?? ""])
         }
         return router
+    }
+
+    /// Starts the API of another host, under the same pins, which takes that host's tokens only.
+    func backend(_ host: String) async throws -> TestHTTPServer {
+        try await TestHTTPServer.start(
+            certificate: TestPKI.leaf(hosts: [host], issuer: root, key: keys[0]),
+            responder: World.router(authority.store, audience: host).buildResponder())
     }
 
     /// Starts another server with a certificate for all names below the same root.
