@@ -14,6 +14,7 @@ final class AuthorityClient: Sendable {
     private let attester: any Attester
     private let time: any TimeSource
     private let challenges = ChallengePool()
+    private let backoff = AuthorityBackoff()
 
     init(
         initial: InitialConfiguration, transport: any HTTPTransport, attester: any Attester, time: any TimeSource, timeout: Duration
@@ -29,8 +30,22 @@ final class AuthorityClient: Sendable {
     /// A challenge that the authority no longer takes is replaced by a new one, once.
     ///
     /// - Returns: The result, and the time since when its token counts.
-    /// - Throws: ``AuthorityFailure``.
+    /// - Throws: ``AuthorityFailure``; at once while an authority that did not work is left alone.
     func attest(
+        _ key: TokenKey, under snapshot: ConfigurationSnapshot
+    ) async throws(AuthorityFailure) -> (result: AttestationResult, since: Duration) {
+        try backoff.check(now: time.uptime)
+        do {
+            let result = try await attestNow(key, under: snapshot)
+            backoff.succeeded()
+            return result
+        } catch {
+            backoff.failed(error, now: time.uptime)
+            throw error
+        }
+    }
+
+    private func attestNow(
         _ key: TokenKey, under snapshot: ConfigurationSnapshot
     ) async throws(AuthorityFailure) -> (result: AttestationResult, since: Duration) {
         if let kept = challenges.take(now: time.uptime) {

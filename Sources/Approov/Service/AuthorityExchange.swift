@@ -98,11 +98,12 @@ final class AuthorityExchange: Sendable {
         }
         var retryAfter: Duration?
         if response.status == 429 || response.status == 503 {
-            let asked = response.headerFields[.retryAfter].flatMap { RetryAfter.duration($0, now: time.date) }
-            let hold = min(max(asked ?? .seconds(1), .seconds(1)), Self.longestHold)
-            let until = time.uptime + hold
+            retryAfter = response.headerFields[.retryAfter].flatMap { RetryAfter.duration($0, now: time.date) }
+                .map { min(max($0, .seconds(1)), Self.longestHold) }
+        }
+        if let retryAfter {
+            let until = time.uptime + retryAfter
             holdUntil.withLock { $0 = max($0 ?? until, until) }
-            retryAfter = hold
         }
         return AuthorityFailure(httpStatus: response.status, problem: problem, retryAfter: retryAfter)
     }

@@ -128,6 +128,64 @@ import Testing
         #expect(await world.service.fetchToken(for: url, binding: "b").status == .success)
     }
 
+    @Test("a busy app asks an authority that does not work ten times in two minutes at most, and others fail at once", arguments: faults)
+    func backoff(_ fault: Fault) async throws {
+        guard fault.status == .noApproovService else { return }
+        let world = try World()
+        let asked = MutexBox(0)
+        world.authority.script.value.fault = { request in
+            guard request.url.target == "/v1/attestations" else { return nil }
+            asked.change { $0 += 1 }
+            return try await fault.answer(request)
+        }
+        // Ten requests a second, each with a binding of its own, so that none shares another's fetch.
+        for number in 0..<1_200 {
+            let result = await world.service.fetchToken(for: url, binding: "\(number)")
+            #expect(result.status == .noApproovService)
+            #expect(result.error?.isRetryable == true)
+            world.clock.advance(by: .milliseconds(100))
+        }
+        // 1 s, up to 2, 4, 8, 16, 32 and 60, and from half of each on.
+        #expect((7...10).contains(asked.value))
+        // A challenge is no success: what fails is the attestation.
+        #expect(world.authority.seen.value.challenges <= 10)
+
+        world.authority.script.value.fault = nil
+        world.clock.advance(by: .seconds(60))
+        #expect(await world.service.fetchToken(for: url, binding: "good").status == .success)
+        #expect(await world.service.fetchToken(for: url, binding: "better").status == .success)
+    }
+
+    @Test("after the first failure an authority that works again is found out in a second")
+    func shortHold() async throws {
+        let world = try World()
+        world.authority.script.value.fault = { TransportResponse(status: 500, url: $0.url) }
+        #expect(await world.service.fetchToken(for: url).status == .noApproovService)
+        world.authority.script.value.fault = nil
+        world.clock.advance(by: .milliseconds(999))
+        #expect(await world.service.fetchToken(for: url).status == .noApproovService)
+        world.clock.advance(by: .milliseconds(1))
+        #expect(await world.service.fetchToken(for: url).status == .success)
+    }
+
+    @Test("a network that comes back is used at once", arguments: [TransportError.Code.connectionFailed, .idleTimeout, .connectionLost])
+    func networkReturns(_ code: TransportError.Code) async throws {
+        let world = try World()
+        world.authority.script.value.fault = { _ in throw TransportError(code, "away") }
+        for _ in 0..<5 { #expect(await world.service.fetchToken(for: url).error?.isRetryable == true) }
+        world.authority.script.value.fault = nil
+        #expect(await world.service.fetchToken(for: url).status == .success)
+    }
+
+    @Test("tokens that are there go on serving while the authority is left alone")
+    func cachedMeanwhile() async throws {
+        let world = try World()
+        let token = await world.service.fetchToken(for: url, binding: "a").token
+        world.authority.script.value.fault = { TransportResponse(status: 500, url: $0.url) }
+        #expect(await world.service.fetchToken(for: url, binding: "b").status == .noApproovService)
+        #expect(await world.service.fetchToken(for: url, binding: "a").token == token)
+    }
+
     @Test("a date in Retry-After counts from now")
     func retryAfterDate() async throws {
         let world = try World()
