@@ -6,7 +6,7 @@ import HTTPTransport
 import HTTPTypes
 import Synchronization
 
-/// A server before the authority, under pins of its own: counts what passes, holds it up or breaks it.
+/// A server before the authority, with the authority's key, whose pins configurations bring: counts what passes, holds it up or breaks it.
 final class AuthorityFront: Sendable {
     /// What happens to a connection or a request.
     enum Behavior: Sendable {
@@ -37,8 +37,8 @@ final class AuthorityFront: Sendable {
 
     /// Starts a front, hands it over, and ends it.
     static func with(_ world: World, _ body: (AuthorityFront) async throws -> Void) async throws {
-        let certificate = try TestPKI.leaf(hosts: ["localhost"], issuer: world.root)
         let identity = try await world.authority.store.serverIdentity(hosts: [])
+        let certificate = try TestPKI.leaf(hosts: ["localhost"], issuer: world.root, key: TestKey(pem: identity.keyPEM))
         let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: identity.rootPEM))
         let transport = try CurlTransport()
         let state = Shared(State())
@@ -47,8 +47,7 @@ final class AuthorityFront: Sendable {
             if case .fault(let script) = state.value.behavior { return try await script(connection) }
             while true { try await forward(connection, to: authority, policy: policy, over: transport, state) }
         }
-        let pins = [certificate.pin.description, try TestKey().pin.description]
-        let front = AuthorityFront(state: state, server: server, transport: transport, pins: pins)
+        let front = AuthorityFront(state: state, server: server, transport: transport, pins: identity.pins)
         defer { transport.shutdown() }
         do {
             try await body(front)
