@@ -35,19 +35,20 @@ public final class RawServer: Sendable {
     /// Starts a server and waits until it listens.
     /// - Parameters:
     ///   - certificate: The certificate whose chain and key it serves; `nil` for plain TCP.
+    ///   - applicationProtocols: What it offers in TLS (ALPN), the most wanted first; the script speaks what was chosen.
     ///   - recordingLimit: How many bytes are kept of what is received, over all connections.
     ///   - script: What happens on each connection; an error it throws closes the connection.
     /// - Returns: The running server; ``stop()`` ends it.
     /// - Throws: When the certificate cannot be used or no port can be had.
     public static func start(
-        certificate: TestCertificate? = nil, recordingLimit: Int = 1 << 20,
+        certificate: TestCertificate? = nil, applicationProtocols: [String] = ["http/1.1"], recordingLimit: Int = 1 << 20,
         script: @escaping @Sendable (RawConnection) async throws -> Void
     ) async throws -> RawServer {
         let ledger = ConnectionLedger()
         let record = ReceivedBytes(limit: recordingLimit)
         let tls = try certificate.map { certificate in
             var configuration = try certificate.serverTLS()
-            configuration.applicationProtocols = ["http/1.1"]
+            configuration.applicationProtocols = applicationProtocols
             return try NIOSSLContext(configuration: configuration)
         }
         let scripts = RunningScripts()

@@ -13,7 +13,7 @@ final class CurlEasyHandle: @unchecked Sendable {
     /// What is set beside the fixed options; nil when nothing is.
     private var shape: CurlRequestShape?
     /// Whether HTTP/2 is not even offered.
-    private var isHTTP1Only = false
+    private(set) var isHTTP1Only = false
     /// Whether more than the fixed options may be set: also after a shape that libcurl took only in part.
     private var isShaped = false
 

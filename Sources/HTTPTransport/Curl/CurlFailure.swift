@@ -48,8 +48,17 @@ enum CurlFailure {
         }
     }
 
-    /// The connection's or the stream's HTTP/2 layer gave up; a GOAWAY among the causes.
-    static func isHTTP2Breakdown(_ code: CURLcode) -> Bool { code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM }
+    /// What became of HTTP/2, when it was that what failed.
+    ///
+    /// libcurl has CURLE_HTTP2 for a GOAWAY that leaves the stream out, CURLE_HTTP2_STREAM for RST_STREAM, and other codes for
+    /// connections that end or break otherwise (tried with 7.88, with and without TLS close_notify).
+    static func http2Breakdown(_ code: CURLcode) -> HTTP2Breakdown? {
+        switch code {
+        case CURLE_HTTP2: .connection
+        case CURLE_HTTP2_STREAM: .stream
+        default: nil
+        }
+    }
 
     private static func isHandshake(_ code: CURLcode) -> Bool {
         code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SSL_CERTPROBLEM

@@ -178,7 +178,11 @@ final class CurlLoop {
     }
 
     private func end(_ transfer: CurlTransfer, _ code: CURLcode) {
-        if CurlFailure.isHTTP2Breakdown(code) { sparedOrigins.spare(transfer.url.origin, now: now) }
+        if let breakdown = CurlFailure.http2Breakdown(code) {
+            sparedOrigins.note(breakdown, with: transfer.url.origin, now: now)
+        } else if code == CURLE_OK, !sparedOrigins.isEmpty, !transfer.easy.isHTTP1Only {
+            sparedOrigins.noteResponse(from: transfer.url.origin)
+        }
         guard transfer.mayStartAnew(after: code), let pool = pools[transfer.poolNumber] else {
             return remove(transfer).finish(code)
         }

@@ -2,32 +2,76 @@
 ///
 /// libcurl 7.88 ends many HTTP/2 streams whose response is whole with RST_STREAM: every one without Content-Length, and others whose
 /// END_STREAM it has not read yet. Servers on SwiftNIO (Hummingbird, Vapor) take 200 of these in 30 seconds for an attack
-/// and end the connection, with everything that is under way on it (GOAWAY, ENHANCE_YOUR_CALM).
+/// and end the connection, with everything that is under way on it (GOAWAY, ENHANCE_YOUR_CALM). One such end is enough, since the next
+/// connection would fare no better.
+///
+/// A single stream that the server resets says nothing about the others: a handler may have failed. Only several in a row, without an
+/// HTTP/2 response between them, do, as with a server that demands HTTP/1.1 (HTTP_1_1_REQUIRED). Connections that break without GOAWAY
+/// are everyday life and count for nothing.
 struct CurlOriginMemory {
     /// How long an origin is spared, in nanoseconds.
-    static let duration: UInt64 = 3_600_000_000_000
+    static let duration: UInt64 = 600_000_000_000
+    /// How many broken streams in a row mean that HTTP/2 does not work.
+    static let brokenStreamLimit = 4
+    /// After how long without another one broken streams are forgotten, in nanoseconds.
+    static let suspicion: UInt64 = 60_000_000_000
     private static let capacity = 1_024
 
-    private var until: [String: UInt64] = [:]
+    private struct Entry {
+        var brokenStreams = 0
+        var isSpared = false
+        /// When the origin is forgotten.
+        var end: UInt64
+    }
+
+    private var entries: [String: Entry] = [:]
+    /// When the first entry ends, or earlier.
+    private var nextEnd: UInt64 = .max
+
+    /// Whether there is nothing to look up, as mostly.
+    var isEmpty: Bool { entries.isEmpty }
 
     /// Whether HTTP/1.1 is to be spoken with an origin.
     mutating func prefersHTTP1(_ origin: @autoclosure () -> String, now: UInt64) -> Bool {
-        // Mostly there is nothing to look up, and no reason to spell the origin out.
-        guard !until.isEmpty else { return false }
-        let origin = origin()
-        guard let end = until[origin] else { return false }
-        guard end > now else {
-            until[origin] = nil
-            return false
-        }
-        return true
+        // No reason to spell the origin out.
+        guard !entries.isEmpty else { return false }
+        if now >= nextEnd { purge(now: now) }
+        return entries[origin()]?.isSpared == true
     }
 
     /// Notes that HTTP/2 broke down.
-    mutating func spare(_ origin: String, now: UInt64) {
-        if until.count >= Self.capacity, until[origin] == nil, let oldest = until.min(by: { $0.value < $1.value }) {
-            until[oldest.key] = nil
+    mutating func note(_ breakdown: HTTP2Breakdown, with origin: String, now: UInt64) {
+        if entries.count >= Self.capacity, entries[origin] == nil, let oldest = entries.min(by: { $0.value.end < $1.value.end }) {
+            entries[oldest.key] = nil
         }
-        until[origin] = now + Self.duration
+        var entry = entries[origin] ?? Entry(end: 0)
+        switch breakdown {
+        case .connection: entry.isSpared = true
+        case .stream:
+            entry.brokenStreams += 1
+            if entry.brokenStreams >= Self.brokenStreamLimit { entry.isSpared = true }
+        }
+        entry.end = max(entry.end, now + (entry.isSpared ? Self.duration : Self.suspicion))
+        entries[origin] = entry
+        nextEnd = min(nextEnd, entry.end)
     }
+
+    /// Notes that a response came over HTTP/2.
+    mutating func noteResponse(from origin: String) {
+        // One that was under way when the connection broke down changes nothing.
+        if entries[origin]?.isSpared == false { entries[origin] = nil }
+    }
+
+    private mutating func purge(now: UInt64) {
+        entries = entries.filter { now < $0.value.end }
+        nextEnd = entries.values.map(\.end).min() ?? .max
+    }
+}
+
+/// How HTTP/2 can break down where the connection itself does not.
+enum HTTP2Breakdown {
+    /// The server reset the one stream, or ended it before its response.
+    case stream
+    /// The server gave the connection up with what was under way on it (GOAWAY).
+    case connection
 }

@@ -163,7 +163,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Whether to start anew over HTTP/1.1, because HTTP/2 broke down before anything of the response was there.
     func mayStartAnew(after code: CURLcode) -> Bool {
-        CurlFailure.isHTTP2Breakdown(code) && !isHeadComplete && !wasStartedAnew && failure == nil && isIdempotent && upload.rewind()
+        CurlFailure.http2Breakdown(code) != nil && !isHeadComplete && !wasStartedAnew && failure == nil && isIdempotent && upload.rewind()
     }
 
     /// Forgets the first attempt's head.

@@ -30,7 +30,10 @@ public struct CurlTransportConfiguration: Sendable {
 
 /// The ``HTTPTransport`` on the system's libcurl and OpenSSL: any number of requests over one thread of its own.
 ///
-/// HTTP/2 where the server speaks it, else HTTP/1.1. The environment has no say: proxy, trust-store, key-log and OPENSSL_CONF
+/// HTTP/2 where the server speaks it, else HTTP/1.1. A server with which HTTP/2 breaks down is spoken to over HTTP/1.1 for ten minutes:
+/// one that gives up a connection with what is under way on it (GOAWAY), as SwiftNIO's do after 200 streams that libcurl 7.88 ended its
+/// way, or one that resets four streams without an answer between them. A request that can be repeated is, once, and does not fail for
+/// it. The environment has no say: proxy, trust-store, key-log and OPENSSL_CONF
 /// variables are without effect. It ends, with what runs on it, when it is shut down or its last reference goes.
 public final class CurlTransport: HTTPTransport {
     private let mailbox: CurlMailbox
