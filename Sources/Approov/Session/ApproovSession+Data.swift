@@ -62,7 +62,7 @@ extension ApproovSession {
     func data(
         for request: URLRequest, body: RequestBody, observation: RequestPerformer.Observation
     ) async throws -> (Data, HTTPURLResponse) {
-        if try isWrapped(request) { return try await wrapped.data(for: request.carrying(body)) }
+        if try isWrapped(request) { return try await wrapped.data(for: request.carrying(body), limit: observation.bodyLimit) }
         do {
             let performed = try await performer.perform(request, body: body, observation: observation)
             let bytes = try await performed.response.body.collect(upTo: observation.bodyLimit ?? .max)

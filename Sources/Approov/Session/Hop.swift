@@ -22,7 +22,7 @@ struct Hop {
     ///
     /// - Throws: ``ApproovError`` `badRequest` for a URL that cannot be requested.
     init(_ request: URLRequest, body: RequestBody, urls: RecentURL? = nil) throws {
-        guard let url = request.url else { throw ApproovError(.badRequest, "the request has no URL") }
+        guard let url = request.url else { throw ApproovError(.badRequest, "the request has no URL: set one with scheme and host") }
         do {
             self.url = try urls?.parse(url) ?? TransportURL(url)
         } catch {
@@ -38,7 +38,9 @@ struct Hop {
     var method: HTTPRequest.Method {
         get throws {
             guard let text = request.httpMethod, text != "GET" else { return .get }
-            guard let method = HTTPRequest.Method(text) else { throw ApproovError(.badRequest, "the request's method is malformed") }
+            guard let method = HTTPRequest.Method(text) else {
+                throw ApproovError(.badRequest, "the request's method is malformed: set httpMethod to a word such as GET or POST")
+            }
             return method
         }
     }

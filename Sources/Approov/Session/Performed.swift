@@ -23,7 +23,10 @@ struct Performed {
         }
         guard
             let head = HTTPURLResponse(url: url, statusCode: response.status, httpVersion: response.version, headerFields: headers)
-        else { throw ApproovError(.networkingError, "the server's response cannot be represented") }
+        else {
+            throw ApproovError(
+                .networkingError, "Foundation cannot represent the response's head: the server sent a malformed one; try again later")
+        }
         recent.keep(head, of: self)
         return head
     }

@@ -30,15 +30,41 @@ struct WrappedSession: Sendable {
     ///
     /// Always as a data task: on Linux an upload's body does not reach a protocol class, and a download through one ends the process.
     ///
-    /// - Throws: What the session throws.
-    func data(for request: URLRequest) async throws -> (Data, HTTPURLResponse) {
-        let (data, response) = try await session.data(for: request)
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - limit: The most bytes the response's body may have; counted when all are there, for the session hands them over together.
+    /// - Returns: Body and head of the response.
+    /// - Throws: ``ApproovError``; `CancellationError` when the task is cancelled.
+    func data(for request: URLRequest, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
+        let (data, response) = try await load(request)
+        if let limit, data.count > limit {
+            throw ApproovError(.responseTooLarge, "the response is larger than the \(limit) bytes allowed: raise the limit")
+        }
         if let response = response as? HTTPURLResponse { return (data, response) }
         // file: and data: know no status.
         guard let url = response.url ?? request.url,
             let synthetic = HTTPURLResponse(
                 url: url, statusCode: 200, httpVersion: nil, headerFields: response.mimeType.map { ["Content-Type": $0] })
-        else { throw ApproovError(.networkingError, "the wrapped session gave no response") }
+        else { throw ApproovError(.networkingError, "the wrapped session gave no response; try again later") }
         return (data, synthetic)
     }
+
+    private func load(_ request: URLRequest) async throws -> (Data, URLResponse) {
+        do {
+            return try await session.data(for: request)
+        } catch {
+            // It has an error of its own for this.
+            try Task.checkCancellation()
+            if let code = (error as? URLError)?.code, Self.permanentCodes.contains(code) {
+                throw ApproovError(
+                    .badRequest, "the wrapped session cannot load this URL: check its scheme and what it names", cause: error)
+            }
+            throw ApproovError(.networkingError, "the wrapped session could not load the request; try again later", cause: error)
+        }
+    }
+
+    /// What the same request fails with again.
+    private static let permanentCodes: Set<URLError.Code> = [
+        .badURL, .unsupportedURL, .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile,
+    ]
 }

@@ -179,6 +179,10 @@ import Testing
         override class func canInit(with request: URLRequest) -> Bool { request.url?.host()?.hasSuffix(".test") ?? false }
         override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
         override func startLoading() {
+            if request.url?.path() == "/fails" {
+                client?.urlProtocol(self, didFailWithError: URLError(.timedOut))
+                return
+            }
             let body = request.httpBody.map { String(decoding: $0, as: UTF8.self) } ?? "no body"
             guard let url = request.url,
                 let response = HTTPURLResponse(url: url, statusCode: 203, httpVersion: nil, headerFields: ["X-Mock": "1"])
@@ -213,6 +217,38 @@ import Testing
         #expect(world.apiRequests.count == 1)
     }
 
+    @Test("what a protocol class answers is held to the limit, and what it fails with is an error of the SDK, however it is called")
+    func wrappedLimitAndErrors() async throws {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.protocolClasses = [Mock.self]
+        let session = try World().session(configuration: configuration)
+        let request = URLRequest("https://mock.test/", method: "POST", body: "one")
+        #expect(try await session.data(for: request, limit: 9).0.count == 9)
+        await #expect(throws: ApproovError(.responseTooLarge, "")) { try await session.data(for: request, limit: 8) }
+
+        let failing = URLRequest("https://mock.test/fails")
+        let calls: [(String, () async throws -> Void)] = [
+            ("data", { _ = try await session.data(for: failing) }), ("bytes", { _ = try await session.bytes(for: failing) }),
+            ("download", { _ = try await session.download(for: failing) }),
+            ("upload", { _ = try await session.upload(for: failing, from: Data()) }),
+        ]
+        for (name, call) in calls {
+            let error = await #expect(throws: ApproovError.self, "\(name)") { try await call() }
+            #expect(error?.code == .networkingError, "\(name)")
+            #expect((error?.cause as? URLError)?.code == .timedOut, "\(name)")
+        }
+    }
+
+    @Test("a data: URL is loaded, and held to the limit, too")
+    func dataURL() async throws {
+        let session = try World().session()
+        let url = try #require(URL(string: "data:text/plain,hello"))
+        let (data, response) = try await session.data(from: url)
+        #expect(data == Data("hello".utf8))
+        #expect(response.statusCode == 200)
+        await #expect(throws: ApproovError(.responseTooLarge, "")) { try await session.data(from: url, limit: 4) }
+    }
+
     @Test("Foundation's own protocol classes claim nothing")
     func builtIn() async throws {
         let world = try World()
@@ -224,7 +260,7 @@ import Testing
     func foreignScheme() async throws {
         let world = try World()
         let session = try world.session()
-        await #expect(throws: (any Error).self) { try await session.data(for: URLRequest("unknown-scheme://x")) }
+        await #expect(throws: ApproovError(.badRequest, "")) { try await session.data(for: URLRequest("unknown-scheme://x")) }
         #expect(world.transport.requests.isEmpty)
     }
 
