@@ -63,8 +63,8 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: "/etc/passwd"))
     }
 
-    @Test("a folder that cannot be written keeps the old configuration in force and says so")
-    func unwritable() async throws {
+    @Test("a folder that cannot be written is an error to whoever stores")
+    func unwritable() throws {
         // /proc takes no files, whoever asks.
         let store = FileConfigurationStore(directory: URL(filePath: "/proc/approov-test"))
         #expect(throws: (any Error).self) { try store.store([1]) }

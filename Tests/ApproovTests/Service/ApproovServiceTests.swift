@@ -196,6 +196,28 @@ import Testing
             ])
     }
 
+    @Test("the calendar's jumps change nothing about a token's life (B32)", arguments: [-3_600.0, 3_600, -31_536_000, 31_536_000])
+    func calendarJumps(_ jump: Double) async throws {
+        let world = try World()
+        let token = await world.service.fetchToken(for: url).token
+        #expect(!token.isEmpty)
+        // From here on nothing new comes, so that what is given out is that token.
+        world.authority.script.value.fault = { TransportResponse(status: 500, url: $0.url) }
+        world.clock.setDate(world.clock.date + jump)
+        let asked = world.transport.requests.count
+        world.clock.advance(by: .seconds(134))
+        #expect(await world.service.fetchToken(for: url).token == token)
+        #expect(world.transport.requests.count == asked)
+        // At half its life it is refreshed, or rather would be.
+        world.clock.advance(by: .seconds(17))
+        #expect(await eventually { world.transport.requests.count > asked && !world.service.isFetching })
+        world.clock.setDate(world.clock.date - 2 * jump)
+        world.clock.advance(by: .seconds(143))
+        #expect(await world.service.fetchToken(for: url).token == token)
+        world.clock.advance(by: .seconds(1))
+        #expect(await world.service.fetchToken(for: url).status == .noApproovService)
+    }
+
     @Test("three token lifetimes under load: after the first, no request waits for the authority")
     func steadyLoad() async throws {
         let world = try World()

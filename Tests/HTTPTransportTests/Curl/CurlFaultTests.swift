@@ -172,18 +172,34 @@ import Testing
         }
     }
 
-    @Test(
-        "a thousand requests cancelled at random leave no descriptor open and no request hanging (F61, C16)", .timeLimit(.minutes(1)),
-        arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
-    func cancellationStorm(versions: TestHTTPServer.Versions) async throws {
+    @Test("a thousand requests cancelled at random leave no descriptor open and no request hanging (F61, C16)", .timeLimit(.minutes(3)))
+    func cancellationStorm() async {
+        // In processes of their own, where nobody else opens or closes anything.
+        await #expect(processExitsWith: .success) { try await Self.countDescriptors(.http1AndHTTP2) }
+        await #expect(processExitsWith: .success) { try await Self.countDescriptors(.http1) }
+    }
+
+    private static func countDescriptors(_ versions: TestHTTPServer.Versions) async throws {
+        // What a process makes once and keeps is there after a first round.
+        try await cancelAtRandom(rounds: 1, versions)
+        let before = try openDescriptors()
+        try await cancelAtRandom(rounds: 10, versions)
+        var after = try openDescriptors()
+        // The last connections are closed by threads of their own.
+        for _ in 0..<500 where after > before + 2 {
+            try await Task.sleep(for: .milliseconds(10))
+            after = try openDescriptors()
+        }
+        try #require(after <= before + 2, "\(before) descriptors before, \(after) after")
+    }
+
+    private static func cancelAtRandom(rounds: Int, _ versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions) { _ in
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...20)))
             return TestResponse(text: String(repeating: "z", count: Int.random(in: 0...100_000)))
         }
         let policy = try site.policy()
-        _ = try await site.get(policy: policy)
-        let before = try openDescriptors()
-        for _ in 0..<10 {
+        for _ in 0..<rounds {
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<100 {
                     group.addTask {
@@ -198,13 +214,11 @@ import Testing
         // A server may answer a storm of cancelled streams with GOAWAY; the next connection is a fresh one.
         var answered = false
         for _ in 0..<3 where !answered { answered = await transportError { try await site.get(policy: policy) } == nil }
-        #expect(answered)
-        // The other tests of this process open and close theirs meanwhile: a leak of one in ten requests would still show.
-        #expect(try openDescriptors() < before + 100)
+        try #require(answered)
         await site.stop()
     }
 
-    private func openDescriptors() throws -> Int {
+    private static func openDescriptors() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     }
 }

@@ -1,4 +1,5 @@
 import ApproovTesting
+import CLibCurl
 import CertificatePinning
 import Foundation
 import HTTPTransport
@@ -187,6 +188,41 @@ import Testing
         await site.stop()
     }
 
+    @Test(
+        "brotli is undone, and the cap holds for what comes out",
+        .enabled(if: isBuilt(with: CURL_VERSION_BROTLI), "this libcurl has no brotli"))
+    func brotli() async throws {
+        try await decodes("br", "W///j38CIB4LBHLvHwA=")
+    }
+
+    @Test(
+        "zstd is undone, and the cap holds for what comes out", .enabled(if: isBuilt(with: CURL_VERSION_ZSTD), "this libcurl has no zstd"))
+    func zstd() async throws {
+        try await decodes("zstd", "KLUv/QRoTAAACAABAPz/ORACAgAQAAIAEAACABAAAgAQAAIAEAACABAAAwAQAPE+FuE=")
+    }
+
+    /// Gets 1 MiB of zeros in an encoding.
+    private func decodes(_ encoding: String, _ base64: String) async throws {
+        let packed = [UInt8](try #require(Data(base64Encoded: base64)))
+        let site = try await Site.start { request in
+            let offered = request.headerFields[.acceptEncoding] ?? ""
+            guard offered.split(separator: ", ").contains(encoding[...]) else { return TestResponse(text: "not offered") }
+            return TestResponse(.ok, headerFields: [.contentEncoding: encoding], body: packed)
+        }
+        var request = TransportRequest(url: try site.url(), policy: try site.policy())
+        let response = try await site.transport.send(request)
+        let body = try await response.body.collect(upTo: 2 << 20)
+        #expect(body.count == 1 << 20)
+        #expect(body.allSatisfy { $0 == 0 })
+        #expect(response.headerFields[.contentEncoding] == nil)
+        request.options.maximumBodyBytes = 1 << 20
+        #expect(try await site.transport.send(request).body.collect(upTo: .max).count == 1 << 20)
+        request.options.maximumBodyBytes = 1 << 20 - 1
+        let capped = request
+        #expect(await transportError { try await site.transport.send(capped).body.collect(upTo: .max) }?.code == .bodyTooLarge)
+        await site.stop()
+    }
+
     @Test("the cap also holds for what was decoded while the reader was behind")
     func capAfterPause() async throws {
         // Decoded in one go, so that libcurl holds most of it while receiving is paused.
@@ -247,6 +283,11 @@ import Testing
         #expect(error?.code == .malformedResponse)
         await site.stop()
     }
+}
+
+/// Whether the linked libcurl says of itself that it was built with a feature.
+private func isBuilt(with feature: Int32) -> Bool {
+    clibcurl_version_info().map { $0.pointee.features & feature != 0 } ?? false
 }
 
 private func gzip(_ bytes: [UInt8]) throws -> [UInt8] {
