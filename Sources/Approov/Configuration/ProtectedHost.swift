@@ -11,8 +11,6 @@ final class ProtectedHost: Sendable {
     let rule: TrustRule
     /// The pins that its server is held to, sorted: its own, or the managed roots.
     let pins: [Pin]
-    /// The patterns of the entry in the order of ``PatternTable``: two when the hosts below it are meant as well.
-    let patternTexts: [String]
     /// Whether nothing but this machine is meant.
     let isLoopback: Bool
 
@@ -24,14 +22,7 @@ final class ProtectedHost: Sendable {
         self.settings = settings
         // The authority refused public suffixes when it signed; a name that became one since must not keep the app from starting.
         pattern = try HostPattern(name, includeSubdomains: settings.includeSubdomains, allowingPublicSuffix: true)
-        if settings.includeSubdomains {
-            let base = try CanonicalHost(name).name
-            patternTexts = [base, "**." + base]
-        } else {
-            patternTexts = [pattern.description]
-        }
-        let base = pattern.description.drop { $0 == "*" || $0 == "." }
-        isLoopback = try CanonicalHost(settings.includeSubdomains ? name : String(base)).isLoopback
+        isLoopback = pattern.isLoopback
         // Pins are read even where they are not enforced: what is signed must make sense as a whole.
         let own = try Set(settings.pins.map { try Pin($0) })
         // One managed root is enough, as many servers' keys may lie below it.

@@ -19,33 +19,41 @@ struct PolicyCompiler {
         // On their own first: two evaluators for one host are the caller's mistake, and must not be merged silently.
         _ = try HostMap(evaluators.map { ($0.0, true) })
         var pinned = PatternTable<ProtectedHost>()
-        for host in protectedHosts {
-            for text in host.patternTexts { pinned[text] = host }
-        }
-        var own = PatternTable<any ServerTrustEvaluating>()
-        for (pattern, evaluator) in evaluators { own[pattern.description] = evaluator }
+        for host in protectedHosts { pinned.insert(host, for: host.pattern) }
+        var own = PatternTable<OwnRule>()
+        for (pattern, evaluator) in evaluators { own.insert(OwnRule(pattern: pattern, evaluator: evaluator), for: pattern) }
 
-        let rules = try Set(pinned.patterns).union(own.patterns).map { text in
-            (
-                try HostPattern(text, allowingPublicSuffix: true),
-                rule(for: text, pinned: pinned.value(around: text), own: own.value(around: text))
-            )
+        let rules = try pinned.patterns.union(own.patterns).compactMap { text -> (HostPattern, TrustRule)? in
+            let (protected, evaluated) = (pinned.value(around: text), own.value(around: text))
+            guard let rule = rule(for: text, pinned: protected, own: evaluated) else { return nil }
+            // What is excluded from the caller's pattern is still protected where the account's holds it.
+            let exclusions = protected == nil ? own.exclusions(of: text) : []
+            return (try HostPattern(text, excluding: exclusions.sorted(), allowingPublicSuffix: true), rule)
         }
         if let flaw = rules.lazy.compactMap(\.1.flaw).first { throw flaw }
         return TrustPolicy(rules: try HostMap(rules), defaultAnchors: anchors, refusesUnmatchedHosts: refusesUnmatchedHosts)
     }
 
-    private func rule(for pattern: String, pinned: ProtectedHost?, own: (any ServerTrustEvaluating)?) -> TrustRule {
+    /// What the caller asks for.
+    private struct OwnRule {
+        let pattern: HostPattern
+        let evaluator: any ServerTrustEvaluating
+    }
+
+    /// The rule of a pattern; nil for what was only excluded from others.
+    private func rule(for pattern: String, pinned: ProtectedHost?, own: OwnRule?) -> TrustRule? {
         guard let pinned else {
-            return TrustRule(evaluators: own.map { [$0] } ?? [], observer: recorder.observer(for: NotedHost(pattern: pattern)))
+            return own.map { own in
+                TrustRule(evaluators: [own.evaluator], observer: recorder.observer(for: NotedHost(pattern: own.pattern)))
+            }
         }
         var evaluators = pinned.rule.evaluators
-        if own is DisabledTrustEvaluator {
+        if own?.evaluator is DisabledTrustEvaluator {
             logger.error(
                 "DisabledTrustEvaluator ignored: the host is protected and stays pinned; remove the evaluator",
                 metadata: ["host": "\(pattern)"])
         } else if let own {
-            evaluators.append(own)
+            evaluators.append(own.evaluator)
         }
         return TrustRule(evaluators: evaluators, anchors: pinned.rule.anchors, observer: recorder.observer(for: NotedHost(pinned)))
     }

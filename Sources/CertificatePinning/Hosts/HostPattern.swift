@@ -15,7 +15,7 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
     let base: CanonicalHost
     let scope: Scope
     /// Names of which neither they nor what is below them is meant.
-    let exclusions: Set<String>
+    package let exclusions: Set<String>
 
     /// Reads a pattern.
     ///
@@ -110,12 +110,29 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
         return !PublicSuffixes.part(host.name, from: base.name)
     }
 
+    /// The forms without flags and exclusions that together are the pattern, each as it is written: two when a name and all below it are
+    /// meant.
+    package var forms: [String] {
+        switch scope {
+        case .exact: [base.name]
+        case .oneLabelBelow: ["*." + base.name]
+        case .anyLabelsBelow: ["**." + base.name]
+        case .exactAndBelow: [base.name, "**." + base.name]
+        }
+    }
+
+    /// Whether names of any depth below the base are meant.
+    package var includesSubdomains: Bool { scope == .anyLabelsBelow || scope == .exactAndBelow }
+
+    /// Whether nothing but this machine is meant.
+    package var isLoopback: Bool { base.isLoopback }
+
     private func excludes(_ name: String) -> Bool {
         HostPattern.excludes(name, exclusions)
     }
 
     /// Whether a name is one of the excluded or below one.
-    static func excludes(_ name: String, _ exclusions: Set<String>) -> Bool {
+    package static func excludes(_ name: String, _ exclusions: Set<String>) -> Bool {
         guard !exclusions.isEmpty else { return false }
         var rest = name[...]
         while true {

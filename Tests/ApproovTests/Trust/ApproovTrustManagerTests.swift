@@ -75,6 +75,92 @@ import Testing
         #expect(try policy.rule(for: CanonicalHost("else.test")).validatesPath)
     }
 
+    private func policy(
+        patterns: [(HostPattern, any ServerTrustEvaluating)], hosts: [String: HostSettings] = [:], allHostsMustBeEvaluated: Bool = false
+    ) throws -> TrustPolicy {
+        let manager = ApproovTrustManager(
+            allHostsMustBeEvaluated: allHostsMustBeEvaluated, patterns: patterns, anchors: anchors, logger: .quiet)
+        let configuration = account.configuration(hosts: hosts)
+        let snapshot = try ConfigurationSnapshot(configuration, initial: account.initial(configuration), authorityAnchors: anchors)
+        return try manager.policy(protecting: snapshot.protectedHosts)
+    }
+
+    @Test("a pattern is for a name, all below it, and nothing that it excludes; there the next wider one is, or none")
+    func exclusions() throws {
+        let inner = try HostPattern("corp.test", includeSubdomains: true, excluding: ["guests.corp.test"])
+        let alone = try policy(patterns: [(inner, Marked(name: "corp"))], allHostsMustBeEvaluated: true)
+        #expect(try names(alone, "corp.test") == ["corp"])
+        #expect(try names(alone, "a.b.corp.test") == ["corp"])
+        for excluded in ["guests.corp.test", "tv.guests.corp.test"] {
+            let host = try CanonicalHost(excluded)
+            #expect(!alone.hasRule(for: host))
+            #expect(throws: TrustRefusal.self) { try alone.rule(for: host) }
+        }
+        let wide = try HostPattern("**.corp.test", excluding: ["b.corp.test", "y.guests.corp.test"])
+        let narrow = try HostPattern("guests.corp.test", includeSubdomains: true, excluding: ["x.guests.corp.test"])
+        let nested = try policy(patterns: [(wide, Marked(name: "wide")), (narrow, Marked(name: "narrow"))])
+        #expect(try names(nested, "z.guests.corp.test") == ["narrow"])
+        #expect(try names(nested, "y.guests.corp.test") == ["narrow"])
+        #expect(try names(nested, "x.guests.corp.test") == ["wide"])
+        #expect(try names(nested, "a.x.guests.corp.test") == ["wide"])
+        #expect(try names(nested, "a.b.corp.test") == [])
+        let one = try policy(patterns: [(HostPattern("*.corp.test", excluding: ["a.corp.test"]), Marked(name: "one"))])
+        #expect(try names(one, "b.corp.test") == ["one"])
+        #expect(try names(one, "a.corp.test") == [])
+    }
+
+    @Test("what a pattern excludes of an account's hosts keeps its pins, and only its pins")
+    func exclusionsOfProtectedHosts() throws {
+        let below = HostSettings.pinned.with { $0.includeSubdomains = true }
+        let pattern = try HostPattern("corp.site.test", includeSubdomains: true, excluding: ["guests.corp.site.test"])
+        for hosts in [["corp.site.test": below], ["**.corp.site.test": .pinned, "corp.site.test": .pinned], ["**.site.test": .pinned]] {
+            let policy = try policy(patterns: [(pattern, Marked(name: "corp"))], hosts: hosts)
+            #expect(try names(policy, "corp.site.test") == ["pins", "corp"])
+            #expect(try names(policy, "a.b.corp.site.test") == ["pins", "corp"])
+            #expect(try names(policy, "guests.corp.site.test") == ["pins"])
+            #expect(try names(policy, "tv.guests.corp.site.test") == ["pins"])
+        }
+        let single = try policy(
+            patterns: [(pattern, Marked(name: "corp"))], hosts: ["*.corp.site.test": .pinned, "tv.guests.corp.site.test": .pinned])
+        #expect(try names(single, "a.corp.site.test") == ["pins", "corp"])
+        #expect(try names(single, "guests.corp.site.test") == ["pins"])
+        #expect(try names(single, "tv.guests.corp.site.test") == ["pins"])
+        #expect(try names(single, "x.guests.corp.site.test") == [])
+    }
+
+    @Test("what is reported names the pattern that decided, as it was written")
+    func notedPatterns() throws {
+        let pattern = try HostPattern("corp.test", includeSubdomains: true, excluding: ["guests.corp.test"])
+        #expect(NotedHost(pattern: pattern).name == "corp.test" && NotedHost(pattern: pattern).includesSubdomains)
+        #expect(try NotedHost(pattern: HostPattern("**.corp.test")).name == "**.corp.test")
+        #expect(try !NotedHost(pattern: HostPattern("*.corp.test")).includesSubdomains)
+    }
+
+    @Test("two patterns for the same hosts refuse everything, whatever they exclude")
+    func samePatterns() throws {
+        let one = try HostPattern("**.corp.test", excluding: ["a.corp.test"])
+        let two = try HostPattern("corp.test", includeSubdomains: true)
+        #expect(throws: ApproovError(.configurationError, "")) {
+            try policy(patterns: [(one, Marked(name: "1")), (two, Marked(name: "2"))])
+        }
+    }
+
+    @Test("roots of which none holds today are an error where the manager is first used; those that end later are none")
+    func expiredRoots() throws {
+        let now = Date()
+        let old = try TestPKI.root(validity: now.addingTimeInterval(-7_200)...now.addingTimeInterval(-3_600))
+        let expired = try TrustAnchors(pem: old.pem)
+        #expect(throws: ApproovError(.configurationError, "")) { try ApproovTrustManager(anchors: expired).policy(protecting: []) }
+        let reports = ViolationReports(to: try #require(URL(string: "https://reports.test")), anchors: expired)
+        #expect(throws: ApproovError(.configurationError, "")) {
+            try ApproovTrustManager(anchors: anchors, reports: reports).policy(protecting: [])
+        }
+        let clock = ManualClock(date: now.addingTimeInterval(-5_000))
+        let manager = ApproovTrustManager(anchors: expired, clock: clock)
+        clock.setDate(now)
+        _ = try manager.policy(protecting: [])
+    }
+
     @Test("an empty pin list means the managed roots; a signed enforce: false means that pins are only reported, one or many")
     func emptyPins() throws {
         let policy = try policy(

@@ -51,9 +51,9 @@ struct NotedHost: Sendable {
     }
 
     /// A host or pattern that the caller set an evaluator for.
-    init(pattern: String) {
-        name = pattern
-        includesSubdomains = pattern.hasPrefix("**.")
+    init(pattern: HostPattern) {
+        name = pattern.forms[0]
+        includesSubdomains = pattern.includesSubdomains
         enforcesPins = nil
         pins = []
         pinsExpireAt = nil

@@ -37,9 +37,11 @@ final class ViolationReporter: Sendable {
 
     /// Begins to wait for violations; nothing is connected to before the first one.
     ///
-    /// - Throws: ``ApproovError`` `configurationError` for a URL that reports cannot go to.
+    /// - Throws: ``ApproovError`` `configurationError` for a URL that reports cannot go to; `PinningError` `expiredAnchors` for roots none of
+    ///   which holds now.
     init(_ reports: ViolationReports, time: any TimeSource, logger: Logger) throws {
         let target = try reports.target()
+        try reports.anchors?.requireValid(at: time.date)
         let ledger = Ledger(time: time)
         let (violations, queue) = AsyncStream.makeStream(
             of: PinViolation.self, bufferingPolicy: .bufferingOldest(Self.queueLimit))
