@@ -1,4 +1,5 @@
 internal import CertificatePinning
+internal import Foundation
 internal import HTTPListener
 internal import HTTPTransport
 internal import HTTPTypes
@@ -71,7 +72,7 @@ struct GatewayLink: Sendable {
                 cause: error)
         }
         do {
-            let anchors = try configuration.gatewayTrustRootsPEM.map { try TrustAnchors(pem: $0) } ?? .system()
+            let anchors = try configuration.gatewayTrustRootsPEM.map { try TrustAnchors(pem: $0, validAt: Date()) } ?? .system()
             return TrustPolicy(
                 rules: try HostMap([(HostPattern(host), TrustRule(evaluators: [evaluator]))]), defaultAnchors: anchors)
         } catch {

@@ -124,7 +124,7 @@ struct CallCommand: AsyncParsableCommand {
     }
 
     private func session() async throws -> ApproovSession {
-        let anchors = try caCert.map { try TrustAnchors(pem: Files.text(at: $0, what: "the roots")) }
+        let anchors = try caCert.map { try TrustAnchors(pem: Files.text(at: $0, what: "the roots"), validAt: Date()) }
         var evaluators: [String: any ServerTrustEvaluating] = [:]
         if !pins.isEmpty {
             evaluators[try TransportURL(relay ?? url).host.name] = try PublicKeysTrustEvaluator(withoutBackup: Pin.list(pins))

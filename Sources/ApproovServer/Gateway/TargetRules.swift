@@ -68,7 +68,7 @@ struct TargetRules: Sendable {
                     try pins[host].map { try PublicKeysTrustEvaluator(withoutBackup: $0) } ?? DefaultTrustEvaluator()
                 return (HostPattern(host), TrustRule(evaluators: [evaluator]))
             }
-            let anchors = try configuration.trustRootsPEM.map { try TrustAnchors(pem: $0) } ?? .system()
+            let anchors = try configuration.trustRootsPEM.map { try TrustAnchors(pem: $0, validAt: Date()) } ?? .system()
             return TrustPolicy(rules: try HostMap(rules), defaultAnchors: anchors)
         } catch {
             throw ServerError(code: .identityFailed, message: "the roots to trust for the origins cannot be read", cause: error)

@@ -34,11 +34,23 @@ public final class TrustAnchors: Sendable {
         )
     }
 
-    /// Takes the certificates of a PEM text.
+    /// Takes the certificates of a PEM text, which holds nothing else: what was passed over would be a root that is there and does not count.
     ///
-    /// - Throws: ``PinningError`` `malformedCertificate`, or `noAnchors` when none of them is a root.
+    /// - Throws: ``PinningError`` `malformedCertificate`, also for PEM blocks that are no certificates, or `noAnchors` when none is a root.
     public convenience init(pem: String) throws {
-        try self.init(certificates: Certificate.all(inPEM: pem))
+        let bytes = [UInt8](pem.utf8)
+        guard PEM.isPEM(bytes) else {
+            throw PinningError(.malformedCertificate, "the text holds no certificate in PEM: no line \"-----BEGIN CERTIFICATE-----\"")
+        }
+        try self.init(certificates: Certificate.all(in: bytes))
+    }
+
+    /// Takes the certificates of a PEM text where somebody configures them now.
+    ///
+    /// - Throws: ``PinningError`` as without a time, and `expiredAnchors` when none of the roots holds at the time.
+    package convenience init(pem: String, validAt time: Date) throws {
+        try self.init(pem: pem)
+        try requireValid(at: time)
     }
 
     /// Takes certificates.

@@ -19,6 +19,26 @@ struct TrustAnchorsTests {
         #expect(try judge([TestPKI.leaf(hosts: ["api.test"], issuer: root)], anchors: TrustAnchors(pem: root.pem + root.pem)).isTrusted)
     }
 
+    @Test("a block that is no certificate is refused among roots: it would be a root that is there and does not count")
+    func foreignBlocks() throws {
+        let root = try TestPKI.root()
+        for label in ["TRUSTED CERTIFICATE", "CERTIFICATE REQUEST", "PRIVATE KEY"] {
+            let foreign = root.pem.replacing("CERTIFICATE", with: label)
+            expectPinningError(.malformedCertificate) { try TrustAnchors(pem: root.pem + foreign) }
+            expectPinningError(.malformedCertificate) { try TrustAnchors(pem: foreign) }
+        }
+        #expect(try TrustAnchors(pem: "My root:\n" + root.pem).count == 1)
+    }
+
+    @Test("roots that are configured now are refused where none of them holds; one that does is enough")
+    func expired() throws {
+        let now = Date()
+        let old = try TestPKI.root(validity: now.addingTimeInterval(-7_200)...now.addingTimeInterval(-3_600))
+        expectPinningError(.expiredAnchors) { try TrustAnchors(pem: old.pem, validAt: now) }
+        #expect(try TrustAnchors(pem: old.pem, validAt: now.addingTimeInterval(-5_000)).count == 1)
+        #expect(try TrustAnchors(pem: old.pem + TestPKI.root("New").pem, validAt: now).count == 2)
+    }
+
     @Test("anchors without a root are refused: nothing could ever be trusted")
     func noRoot() throws {
         let root = try TestPKI.root()
