@@ -19,6 +19,8 @@ final class ConfigurationKeeper: Sendable {
         var snapshot: ConfigurationSnapshot
         /// What was found in the store last and is to stay there.
         var leftInPlace: [UInt8]?
+        /// The dates of pins that were reported to be over, by host.
+        var reportedDates: [String: Int64] = [:]
     }
 
     let initial: InitialConfiguration
@@ -45,7 +47,7 @@ final class ConfigurationKeeper: Sendable {
         let snapshot = try ConfigurationSnapshot(begin.accepted, initial: initial, authorityAnchors: authorityAnchors)
         state = Mutex(State(configuration: begin, snapshot: snapshot, leftInPlace: beginning.flaw?.leftInPlace))
         if let flaw = beginning.flaw { report(flaw) }
-        reportDates(begin.accepted)
+        reportDates()
     }
 
     /// What holds now.
@@ -59,7 +61,10 @@ final class ConfigurationKeeper: Sendable {
             queue.async {
                 let inForce = self.state.withLock { $0.configuration.acceptedSigned }
                 let newer = candidates.last == inForce ? [] : candidates
-                continuation.resume(returning: (!newer.isEmpty || self.isStoreChanged) && self.take(newer))
+                let isChanged = (!newer.isEmpty || self.isStoreChanged) && self.take(newer)
+                // Not only of new versions: dates pass while the app runs.
+                self.reportDates()
+                continuation.resume(returning: isChanged)
             }
         }
     }
@@ -192,7 +197,6 @@ final class ConfigurationKeeper: Sendable {
         let version = configuration.accepted.version
         logger.info("configuration in force", metadata: ["version": "\(version)"])
         events.send(.accepted(version: version))
-        reportDates(configuration.accepted)
     }
 
     private struct Flaw {
@@ -284,9 +288,17 @@ final class ConfigurationKeeper: Sendable {
         if case .success = settingAside { events.send(.setAside(reported)) } else { events.send(.refused(reported)) }
     }
 
-    private func reportDates(_ configuration: DynamicConfiguration) {
+    /// Reports the hosts whose pins are past their date, once for each host and date.
+    private func reportDates() {
         let now = Int64(time.date.timeIntervalSince1970)
-        let hosts = configuration.hosts.filter { $0.value.pinsExpireAt.map { $0 < now } ?? false }.keys.sorted()
+        let hosts = state.withLock { state in
+            let past = state.configuration.accepted.hosts.compactMapValues { settings in
+                settings.pinsExpireAt.flatMap { $0 < now ? $0 : nil }
+            }
+            let before = state.reportedDates
+            state.reportedDates = past
+            return past.filter { before[$0.key] != $0.value }.keys.sorted()
+        }
         guard !hosts.isEmpty else { return }
         logger.warning("pins past their date stay in force", metadata: ["hosts": "\(hosts.map(printable))"])
         events.send(.pinsPastTheirDate(hosts: hosts))

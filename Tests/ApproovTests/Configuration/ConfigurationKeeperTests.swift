@@ -235,6 +235,31 @@ import Testing
         #expect(keeper.current.protectedHost(for: host)?.rule.evaluators.first is PublicKeysTrustEvaluator)
     }
 
+    @Test("pins whose date passes while the app runs are reported with the authority's next answer, once, and again for a new date")
+    func pinsExpireWhileRunning() async throws {
+        let keeper = try keeper(MemoryStore())
+        let date = clock.date
+        func settings(_ seconds: TimeInterval) -> [String: HostSettings] {
+            ["api.test": .pinned.with { $0.pinsExpireAt = Int64(date.timeIntervalSince1970 + seconds) }]
+        }
+        let events = MutexBox<[[String]]>([])
+        let stream = keeper.events.stream()
+        _ = await keeper.offer([try version(7, hosts: settings(60))])
+        clock.setDate(date.addingTimeInterval(59))
+        _ = await keeper.offer([])
+        clock.setDate(date.addingTimeInterval(61))
+        _ = await keeper.offer([])
+        _ = await keeper.offer([])
+        _ = await keeper.offer([try version(8, hosts: settings(60).merging(["b.test": .pinned]) { $1 })])
+        _ = await keeper.offer([try version(9, hosts: settings(30))])
+        _ = await keeper.offer([try version(10)])
+        for await event in stream {
+            if case .pinsPastTheirDate(let hosts) = event { events.change { $0.append(hosts) } }
+            if case .accepted(version: 10) = event { break }
+        }
+        #expect(events.value == [["api.test"], ["api.test"]])
+    }
+
     /// An initial configuration of the same account whose keys are others.
     private func newerInitial(_ key: P256.Signing.PrivateKey, version: Int64) throws -> InitialConfiguration {
         try InitialConfiguration(
