@@ -172,7 +172,7 @@ struct APICommand: AsyncParsableCommand {
 
     /// How the options change a list of pins.
     private func pinChange() throws -> @Sendable ([String]) throws -> [String] {
-        let (given, removed, keeps) = (try givenPins(), try removePin.map { try Pin($0).description }, keep)
+        let (given, removed, keeps) = (try givenPins(), try removePin.map { try Pin($0, allowingHashOfNothing: true).description }, keep)
         return { present in
             guard keeps || given.isEmpty else { return given }
             for pin in removed where !present.contains(pin) {

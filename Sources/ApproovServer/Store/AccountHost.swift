@@ -11,7 +11,8 @@ public struct AccountHost: Sendable {
     public let settings: HostSettings
     let pattern: HostPattern
 
-    /// A host as it was added, or is about to be; ``refuseWhatClientsCannotUse(at:)`` is for the latter.
+    /// A host as it was added, or is about to be; ``refuseWhatClientsCannotUse(at:)`` and ``refuseUselessPins()`` are for
+    /// the latter.
     ///
     /// - Throws: `ServerError.malformedHost`, `.malformedPin`.
     init(name: String, settings: HostSettings) throws {
@@ -26,7 +27,8 @@ public struct AccountHost: Sendable {
         }
         var settings = settings
         do {
-            settings.pins = try settings.pins.map { try Pin($0).description }
+            // What is refused by now must stay readable, so that it can be replaced.
+            settings.pins = try settings.pins.map { try Pin($0, allowingHashOfNothing: true).description }
         } catch {
             throw ServerError(
                 code: .malformedPin, message: "a pin of \(self.name) is not sha256/ and the base64 of 32 bytes; see: approov pin -get",
@@ -46,11 +48,24 @@ public struct AccountHost: Sendable {
                 code: .malformedHost, message: "\(name) is too wide; write api.example.com or *.example.com", cause: error)
         }
         do {
-            try settings.trustRoots.map { try TrustAnchors(pem: $0) }?.requireValid(at: time)
+            _ = try settings.trustRoots.map { try TrustAnchors(pem: $0, validAt: time) }
         } catch {
             throw ServerError(
                 code: .malformedTrustRoots,
                 message: "with the trust roots of \(name) clients would refuse every server; give roots that hold today", cause: error)
+        }
+    }
+
+    /// Refuses pins that are there twice, or are the hash of no key: somebody would count on a backup that there is not.
+    ///
+    /// - Throws: `ServerError.malformedPin`.
+    func refuseUselessPins() throws {
+        guard !settings.pins.isEmpty else { return }
+        do {
+            _ = try Pin.list(settings.pins)
+        } catch {
+            throw ServerError(
+                code: .malformedPin, message: "the pins of \(name) are not those of different keys; see: approov pin -get", cause: error)
         }
     }
 

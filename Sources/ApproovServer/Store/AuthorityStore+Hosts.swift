@@ -31,6 +31,7 @@ extension AuthorityStore {
     public func addHost(_ name: String, settings: HostSettings) async throws {
         let host = try AccountHost(name: name, settings: settings)
         try host.refuseWhatClientsCannotUse(at: time.date)
+        try host.refuseUselessPins()
         try await change(issues: true) { database in
             if settings.oblivious, try Self.obliviousSettings(in: database) == nil {
                 throw ServerError(
@@ -98,6 +99,7 @@ extension AuthorityStore {
             if (settings.includeSubdomains, settings.trustRoots) != (before.includeSubdomains, before.trustRoots) {
                 try host.refuseWhatClientsCannotUse(at: now)
             }
+            if settings.pins != before.pins { try host.refuseUselessPins() }
             try host.save(in: database)
         }
     }

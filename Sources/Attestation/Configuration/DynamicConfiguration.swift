@@ -152,6 +152,7 @@ public struct DynamicConfiguration: Sendable, Hashable {
             guard !settings.oblivious || oblivious != nil else {
                 throw AttestationError(.malformedConfiguration, "is oblivious, but the member oblivious is missing", member: member)
             }
+            try PinText.requireKeys(settings.pins, member: member + ".pins")
             guard settings.enforce else { continue }
             if settings.pins.isEmpty {
                 guard !managedTrustRoots.isEmpty else {
@@ -165,6 +166,8 @@ public struct DynamicConfiguration: Sendable, Hashable {
                     member: member + ".pins")
             }
         }
+        try PinText.requireKeys(managedTrustRoots, member: "managedTrustRoots")
+        try PinText.requireKeys(authorityPins ?? [], member: "authorityPins")
         if let authorityPins, PinText.distinct(authorityPins) < 2 {
             throw AttestationError(.malformedConfiguration, "needs two different pins, one of them a backup", member: "authorityPins")
         }

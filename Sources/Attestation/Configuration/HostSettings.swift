@@ -1,3 +1,5 @@
+import Crypto
+
 /// What holds for one host of the account.
 public struct HostSettings: Sendable, Hashable {
     /// Pins, `sha256/` and the base64 of the SHA-256 of a SubjectPublicKeyInfo.
@@ -73,6 +75,7 @@ public struct HostSettings: Sendable, Hashable {
 /// What they pin is CertificatePinning's business.
 enum PinText {
     static let prefix = "sha256/"
+    private static let hashOfNothing = [UInt8](SHA256.hash(data: [UInt8]()))
 
     /// The element's text, when it is a pin.
     static func validated(_ element: JSONValue) throws(AttestationError) -> String {
@@ -89,6 +92,15 @@ enum PinText {
         let encoded = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
         guard let bytes = Base64.decode(encoded), bytes.count == 32 else { return nil }
         return bytes
+    }
+
+    /// Refuses the hash of no bytes, which a pipe into `openssl dgst` prints when the command before failed: it would pass for a backup.
+    static func requireKeys(_ pins: [String], member: String) throws(AttestationError) {
+        guard pins.contains(where: { bytes(of: $0) == hashOfNothing }) else { return }
+        throw AttestationError(
+            .malformedConfiguration,
+            "names the SHA-256 of no bytes, which is no key's pin (`approov pin -get HOST` prints those of a server)",
+            member: member)
     }
 
     /// How many different keys the pins name.

@@ -64,6 +64,7 @@ public struct InitialConfiguration: Sendable {
         epoch = try json.integer("epoch", in: positiveSafeIntegers)
         authority = try Self.authority(try json.string("authority"))
         authorityPins = try json.elements("authorityPins") { (element) throws(AttestationError) in try PinText.validated(element) }
+        try PinText.requireKeys(authorityPins, member: "authorityPins")
         guard PinText.distinct(authorityPins) >= 2 else {
             throw AttestationError(
                 .malformedInitialConfiguration, "needs two different pins, one of them a backup", member: "authorityPins")

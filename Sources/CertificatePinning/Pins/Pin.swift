@@ -12,8 +12,15 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads "sha256/" and the base64 of 32 bytes, or the base64 alone.
     ///
-    /// - Throws: ``PinningError`` `malformedPin` for another algorithm, another length, or base64 that is not the canonical form.
-    public init(_ text: String) throws {
+    /// - Throws: ``PinningError`` `malformedPin` for another algorithm, another length, base64 that is not the canonical form, and for the
+    ///   hash of no bytes.
+    public init(_ text: String) throws { try self.init(text, allowingHashOfNothing: false) }
+
+    /// Reads a pin that may be the hash of no bytes, which no key has.
+    ///
+    /// For what was written before that was refused, and must stay readable to be replaced.
+    /// - Throws: ``PinningError`` `malformedPin`.
+    package init(_ text: String, allowingHashOfNothing: Bool) throws {
         let encoded = text.hasPrefix(Self.prefix) ? String(text.dropFirst(Self.prefix.count)) : text
         guard encoded.utf8.count == 44, let data = Data(base64Encoded: encoded), data.count == 32,
             data.base64EncodedString() == encoded
@@ -23,17 +30,28 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
                 "\"\(LoggableText.quoted(text))\" is no pin: write \"sha256/\" and the 44 base64 characters of a SHA-256;"
                     + " `approov pin -get` prints the pin of a server, certificate or key")
         }
-        try self.init(spkiSHA256: [UInt8](data))
+        self = [UInt8](data).withUnsafeBytes { Pin(digest: $0) }
+        if !allowingHashOfNothing { try refuseHashOfNothing() }
     }
 
     /// Takes a SHA-256 that was computed elsewhere.
     ///
-    /// - Throws: ``PinningError`` `malformedPin` unless there are 32 bytes.
+    /// - Throws: ``PinningError`` `malformedPin` unless there are 32 bytes, and for the hash of no bytes.
     public init(spkiSHA256 bytes: [UInt8]) throws {
         guard bytes.count == 32 else {
             throw PinningError(.malformedPin, "a pin has 32 bytes, not \(bytes.count)")
         }
         self = bytes.withUnsafeBytes { Pin(digest: $0) }
+        try refuseHashOfNothing()
+    }
+
+    /// A pipe that ends in `openssl dgst -sha256` prints it when the command before failed; as a backup pin it would be none.
+    private func refuseHashOfNothing() throws {
+        guard self == Pin(spki: []) else { return }
+        throw PinningError(
+            .malformedPin,
+            "\(self) is the SHA-256 of no bytes, and no key's: the command that printed it was given nothing;"
+                + " `approov pin -get` prints the pin of a server, certificate or key")
     }
 
     /// Hashes the DER of a SubjectPublicKeyInfo.

@@ -47,11 +47,22 @@ import Testing
         await refuses(.configurationRefused) {
             try await store.addHost("one.example.com", settings: HostSettings(pins: [TestAccount.pins[0]]))
         }
-        await refuses(.configurationRefused) {
-            try await store.setPins([TestAccount.pins[0], TestAccount.pins[0]], forHost: TestAccount.host)
-        }
+        await refuses(.configurationRefused) { try await store.setPins([TestAccount.pins[0]], forHost: TestAccount.host) }
         #expect(store.configurationVersion == version)
         #expect(store.hosts.map(\.name) == [TestAccount.host])
+        #expect(store.hosts.first?.settings.pins == TestAccount.pins)
+    }
+
+    @Test("pins that are there twice, in either spelling, and the hash of no bytes are refused: they would pass for a backup")
+    func uselessPins() async throws {
+        let store = try await TestAccount().store
+        let (one, two) = (TestAccount.pins[0], TestAccount.pins[1])
+        let nothing = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        for pins in [[one, one], [one, one, two], [one, String(one.dropFirst(7)), two], [one, nothing], [one, two, nothing]] {
+            await refuses(.malformedPin) { try await store.addHost("two.example.com", settings: HostSettings(pins: pins)) }
+            await refuses(.malformedPin) { try await store.setPins(pins, forHost: TestAccount.host) }
+        }
+        await refuses(.malformedPin) { try await store.setManagedTrustRoots([nothing]) }
         #expect(store.hosts.first?.settings.pins == TestAccount.pins)
     }
 

@@ -52,6 +52,24 @@ import Testing
         #expect(error.member == name)
     }
 
+    @Test("the hash of no bytes is refused wherever pins stand: it would pass for a backup")
+    func hashOfNothing() {
+        let nothing = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        for (member, change) in [
+            ("hosts.x.example.com.pins", { $0.hosts["x.example.com"] = HostSettings(pins: [Account.pinA, Account.pinB, nothing]) }),
+            ("hosts.x.example.com.pins", { $0.hosts["x.example.com"] = HostSettings(pins: [nothing], enforce: false) }),
+            ("managedTrustRoots", { $0.managedTrustRoots = [Account.pinA, nothing] }),
+            ("authorityPins", { $0.authorityPins = [Account.pinA, Account.pinB, String(nothing.dropFirst(7))] }),
+        ] as [(String, (inout DynamicConfiguration) -> Void)] {
+            let json = account.configuration(version: 2, change: change).json
+            #expect {
+                try DynamicConfiguration(json: json)
+            } throws: {
+                ($0 as? AttestationError)?.code == .malformedConfiguration && ($0 as? AttestationError)?.member == member
+            }
+        }
+    }
+
     @Test(
         "a malformed pin is refused and its place is named",
         arguments: [

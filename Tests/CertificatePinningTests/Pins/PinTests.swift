@@ -24,6 +24,8 @@ struct PinTests {
     @Test(
         "what is not SHA-256 in canonical base64 is refused",
         arguments: [
+            // of no bytes, as a pipe prints it whose first command failed
+            "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
             "", "sha256/", "sha1/AAAAAAAAAAAAAAAAAAAAAAAAAAA=", "SHA256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
             "sha256/sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
             "sha256:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
@@ -37,6 +39,14 @@ struct PinTests {
         ])
     func malformed(text: String) {
         expectPinningError(.malformedPin) { try Pin(text) }
+    }
+
+    @Test("the hash of no bytes is refused in bytes as well, and stays readable where it was kept")
+    func hashOfNothing() throws {
+        let nothing = Pin(spki: [])
+        expectPinningError(.malformedPin) { try Pin(spkiSHA256: nothing.bytes) }
+        expectPinningError(.malformedPin) { try Pin.list([base64, nothing.description]) }
+        #expect(try Pin(nothing.description, allowingHashOfNothing: true) == nothing)
     }
 
     @Test("a pin of 31 or 33 bytes is refused", arguments: [0, 31, 33])
