@@ -35,6 +35,10 @@ final class HandshakePair {
     let server: OpaquePointer
     private let hook: Hook
     private var stapled: [UInt8] = []
+    /// What the client's session callback was given.
+    private(set) var sessions: [OpaquePointer] = []
+    /// The extensions of the client's first message that have to do with resumption, one set a connection.
+    private(set) var offers: [Set<UInt32>] = []
 
     /// Hardens the client's context; `beforeHardening` and `afterHardening` do what libcurl or openssl.cnf would do around it.
     init(
@@ -95,7 +99,36 @@ final class HandshakePair {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
+    /// Resumes whatever session the client's context lets out, as libcurl's session cache does, and notes what the client offers.
+    func resumeSessions() {
+        let pointer = Unmanaged.passUnretained(self).toOpaque()
+        SSL_CTX_set_ex_data(client, 0, pointer)
+        SSL_CTX_sess_set_new_cb(client) { ssl, session in
+            guard let ssl, let session, let pointer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), 0) else { return 0 }
+            Unmanaged<HandshakePair>.fromOpaque(pointer).takeUnretainedValue().sessions.append(session)
+            // It is kept here from now on.
+            return 1
+        }
+        SSL_CTX_set_client_hello_cb(
+            server,
+            { ssl, _, pointer in
+                guard let ssl, let pointer else { return SSL_CLIENT_HELLO_ERROR }
+                let offered = [HandshakePair.ticketExtension, HandshakePair.preSharedKeyExtension].filter {
+                    var bytes: UnsafePointer<UInt8>?
+                    var count = 0
+                    return SSL_client_hello_get0_ext(ssl, $0, &bytes, &count) == 1
+                }
+                Unmanaged<HandshakePair>.fromOpaque(pointer).takeUnretainedValue().offers.append(Set(offered))
+                return SSL_CLIENT_HELLO_SUCCESS
+            }, pointer)
+    }
+
+    /// session_ticket (RFC 5077) and pre_shared_key (RFC 8446 §4.2.11).
+    private static let ticketExtension: UInt32 = 35
+    private static let preSharedKeyExtension: UInt32 = 41
+
     deinit {
+        sessions.forEach(SSL_SESSION_free)
         SSL_CTX_free(client)
         SSL_CTX_free(server)
     }
@@ -122,6 +155,7 @@ final class HandshakePair {
         SSL_set_bio(clientEnd, clientPipe, clientPipe)
         SSL_set_bio(serverEnd, serverPipe, serverPipe)
         SSL_set_connect_state(clientEnd)
+        if let session = sessions.last { try #require(SSL_set_session(clientEnd, session) == 1) }
         SSL_set_accept_state(serverEnd)
         for _ in 0..<20 where SSL_is_init_finished(clientEnd) == 0 || SSL_is_init_finished(serverEnd) == 0 {
             _ = SSL_do_handshake(clientEnd)

@@ -103,11 +103,14 @@ struct HandshakeTests {
             server: leaf.chain(), hook: hook,
             beforeHardening: { COpenSSLTest.setSessionCacheMode($0, SSL_SESS_CACHE_CLIENT) })
         COpenSSLTest.setMaximumVersion(pair.server, version)
+        pair.resumeSessions()
         for _ in 0..<3 {
             let outcome = try pair.connect()
             #expect(outcome.isConnected && !outcome.isResumed)
         }
         #expect(hook.results.count == 3)
+        #expect(pair.sessions.isEmpty, "libcurl would have been given a session to keep")
+        #expect(pair.offers == [[], [], []], "no ticket, asked for or shown, and no pre_shared_key")
     }
 
     @Test("no key log is written, whoever asked for one before (C12)")

@@ -65,6 +65,47 @@ struct EnvironmentTests {
         await server.stop()
     }
 
+    /// A library that is loaded before libcurl and answers one option as a libcurl does that was built without it.
+    private static let withoutTrustHook = """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdarg.h>
+        int curl_easy_setopt(void *handle, int option, ...) {
+            va_list arguments;
+            va_start(arguments, option);
+            void *value = va_arg(arguments, void *);
+            va_end(arguments);
+            if (option == 20108) return 4; /* CURLOPT_SSL_CTX_FUNCTION: CURLE_NOT_BUILT_IN */
+            int (*next)(void *, int, ...) = dlsym(RTLD_NEXT, "curl_easy_setopt");
+            return next(handle, option, value);
+        }
+        """
+
+    @Test("a libcurl that does not take the trust hook makes no connection (C14)")
+    func withoutTrustHook() async throws {
+        let folder = try TemporaryFolder()
+        let root = try TestPKI.root()
+        let leaf = try TestPKI.leaf(hosts: ["api.localhost"], issuer: root)
+        let server = try await TestHTTPServer.start(certificate: leaf) { _ in TestResponse(text: "hello") }
+        let library = folder.path("without-hook.so")
+        let compiler = Process()
+        compiler.executableURL = URL(filePath: "/usr/bin/env")
+        compiler.arguments = ["clang", "-shared", "-fPIC", "-o", library, try folder.write(Self.withoutTrustHook, to: "hook.c"), "-ldl"]
+        try compiler.run()
+        compiler.waitUntilExit()
+        try #require(compiler.terminationStatus == 0)
+        let arguments = [
+            "call", "https://api.localhost:\(server.port)/", "--no-attest", "--cacert", try folder.write(root.pem, to: "root.pem"), "--pin",
+            leaf.pin.description,
+        ]
+        let run = try await ApproovProcess.run(arguments, environment: ["LD_PRELOAD": library])
+        #expect(run.exitCode == 1 && run.errors.contains("refused option 20108"), "\(run.errors)")
+        #expect(server.counters.connections == 0)
+        // The control: without that answer the same call succeeds.
+        #expect(try await ApproovProcess.run(arguments).exitCode == 0)
+        await server.stop()
+    }
+
     @Test("OPENSSL_CONF weakens nothing: a weak key below a trusted root is still refused (C19)")
     func weakenedOpenSSL() async throws {
         let folder = try TemporaryFolder()
