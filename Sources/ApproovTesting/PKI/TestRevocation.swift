@@ -9,34 +9,43 @@ public struct TestRevocation: Sendable {
     public var crl: String?
     /// The URL of the issuer's certificate (RFC 5280, 4.2.2.1), which stands beside the responder's and says nothing of revocation.
     public var issuer: String?
+    /// The URLs of a second responder and a second CRL.
+    public var second: (ocsp: String?, crl: String?)
 
     /// Names the places; by default none.
     /// - Parameters:
     ///   - ocsp: The URL of an OCSP responder.
     ///   - crl: The URL of a CRL.
     ///   - issuer: The URL of the issuer's certificate.
-    public init(ocsp: String? = nil, crl: String? = nil, issuer: String? = nil) {
+    ///   - second: The URLs of a second responder and a second CRL.
+    public init(ocsp: String? = nil, crl: String? = nil, issuer: String? = nil, second: (ocsp: String?, crl: String?) = (nil, nil)) {
         self.ocsp = ocsp
         self.crl = crl
         self.issuer = issuer
+        self.second = second
     }
 
     func add(to extensions: inout Certificate.Extensions) throws {
         typealias Access = AuthorityInformationAccess.AccessDescription
         let issuers = issuer.map { Access(method: .issuingCA, location: .uniformResourceIdentifier($0)) }
-        let responder = ocsp.map { Access(method: .ocspServer, location: .uniformResourceIdentifier($0)) }
-        let accesses = [issuers, responder].compactMap(\.self)
+        let responders = [ocsp, second.ocsp].compactMap(\.self).map {
+            Access(method: .ocspServer, location: .uniformResourceIdentifier($0))
+        }
+        let accesses = [issuers].compactMap(\.self) + responders
         if !accesses.isEmpty { try extensions.append(.init(AuthorityInformationAccess(accesses), critical: false)) }
-        if let crl {
+        let lists = [crl, second.crl].compactMap(\.self)
+        if !lists.isEmpty {
             var serializer = DER.Serializer()
             let (zero, uri) = (
                 ASN1Identifier(tagWithNumber: 0, tagClass: .contextSpecific), ASN1Identifier(tagWithNumber: 6, tagClass: .contextSpecific)
             )
             serializer.appendConstructedNode(identifier: .sequence) { points in
-                points.appendConstructedNode(identifier: .sequence) { point in
-                    point.appendConstructedNode(identifier: zero) { name in
-                        name.appendConstructedNode(identifier: zero) { fullName in
-                            fullName.appendPrimitiveNode(identifier: uri) { $0.append(contentsOf: crl.utf8) }
+                for list in lists {
+                    points.appendConstructedNode(identifier: .sequence) { point in
+                        point.appendConstructedNode(identifier: zero) { name in
+                            name.appendConstructedNode(identifier: zero) { fullName in
+                                fullName.appendPrimitiveNode(identifier: uri) { $0.append(contentsOf: list.utf8) }
+                            }
                         }
                     }
                 }

@@ -3,7 +3,8 @@ public import Logging
 
 /// Refuses servers whose certificates were revoked: by a stapled OCSP response, by OCSP (RFC 6960), or by a CRL (RFC 5280 §5).
 ///
-/// The sources are asked in this order until one answers for a certificate. What has to be looked up is looked up between two handshakes,
+/// The sources are asked in this order until one answers for a certificate: first the first place that it names, then the second
+/// responder and the first two CRLs at once. What has to be looked up is looked up between two handshakes,
 /// so that no other request waits for it, and what was verified is kept for as long as it holds. Every certificate of the validated path
 /// but the root is checked.
 ///
@@ -61,6 +62,8 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
     ///
     /// Judging happens on the transport's thread; short, because the refusal lasts as long.
     private static let hardProblemLifetime: TimeInterval = 30
+    /// The most responders, and the most CRLs, that are asked about one certificate.
+    private static let maximumPlaces = 2
     /// The longest problem that is kept, in characters.
     private static let maximumProblemLength = 500
 
@@ -99,7 +102,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
     private enum Finding {
         case good
         case revoked(Date?)
-        case needs(TrustLookup)
+        case needs([TrustLookup])
         case unknown(String)
     }
 
@@ -114,7 +117,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
             let issued = IssuedCertificate(certificate: certificate, issuer: issuer)
             switch finding(about: issued, isLeaf: index == 0, trust) {
             case .good: continue
-            case .needs(let lookup): lookups.append(lookup)
+            case .needs(let more): lookups += more.filter { !lookups.contains($0) }
             case .revoked(let date):
                 let since = date.map { " since \($0)" } ?? ""
                 return .refused(
@@ -126,7 +129,9 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
                     return .refused(
                         TrustRefusal(
                             .revocationUnknown, trust: trust,
-                            detail: "whether \(Self.name(certificate, index)) is revoked cannot be found out: \(problem)"))
+                            detail:
+                                "whether \(Self.name(certificate, index)) is revoked cannot be found out: \(problem); look whether what it"
+                                + " names can be reached from here, let the server staple, or let such servers pass with failure: .soft"))
                 }
                 warn(host, problem)
             }
@@ -160,8 +165,12 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
         case nil: break
         }
         var wasJudged = false
-        for lookup in self.lookups(about: issued) {
-            guard let result = trust.lookupResults[lookup] else { return .needs(lookup) }
+        let places = self.lookups(about: issued)
+        for (index, lookup) in places.enumerated() {
+            guard let result = trust.lookupResults[lookup] else {
+                // One is asked first; where it brings nothing, all the others at once, as there is one more round of look-ups.
+                return .needs(index == 0 ? [lookup] : places.filter { trust.lookupResults[$0] == nil })
+            }
             let name = "\(lookup.kind == .ocsp ? "the OCSP response" : "the CRL") of \(lookup.url)"
             if let failure = result.failure {
                 problems.append("\(name) did not come: \(failure)")
@@ -169,9 +178,12 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
             }
             wasJudged = true
             let judged = judge(name, key, trust) {
-                lookup.kind == .ocsp
-                    ? try OCSPResponse.status(result.bytes, of: issued, at: trust.time)
-                    : try RevocationList.status(result.bytes, of: issued, at: trust.time)
+                switch lookup.kind {
+                case .ocsp: return try OCSPResponse.status(result.bytes, of: issued, at: trust.time)
+                case .crl:
+                    guard let list = result.list else { throw RevocationProblem("it is the result of another look-up") }
+                    return try list.get().status(of: issued, at: trust.time)
+                }
             }
             switch judged {
             case .success(let finding): return finding
@@ -219,11 +231,13 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
 
     private func lookups(about issued: IssuedCertificate) -> [TrustLookup] {
         var lookups: [TrustLookup] = []
-        if sources.contains(.ocsp), let url = issued.certificate.ocspURLs.first, let request = OCSPResponse.request(for: issued) {
-            lookups.append(TrustLookup(kind: .ocsp, url: url, requestBody: request))
+        if sources.contains(.ocsp), let request = OCSPResponse.request(for: issued) {
+            lookups += issued.certificate.ocspURLs.prefix(Self.maximumPlaces).map {
+                TrustLookup(kind: .ocsp, url: $0, requestBody: request)
+            }
         }
-        if sources.contains(.crl), let url = issued.certificate.crlURLs.first {
-            lookups.append(TrustLookup(kind: .crl, url: url))
+        if sources.contains(.crl) {
+            lookups += issued.certificate.crlURLs.prefix(Self.maximumPlaces).map { TrustLookup(kind: .crl, url: $0) }
         }
         return lookups
     }

@@ -1,31 +1,20 @@
 internal import COpenSSL
 internal import Foundation
 
-/// Certificate revocation lists (RFC 5280 §5): what one says of a certificate.
-enum RevocationList {
-    /// What a list says of a certificate.
+/// A certificate revocation list (RFC 5280 §5), parsed.
+///
+/// Parsing takes by far the longest of all that is done with a large one; it happens where the list was looked up, never in a handshake.
+final class RevocationList: Sendable {
+    // X509_CRL is reference counted, and only read after init, which also makes OpenSSL sort the entries.
+    nonisolated(unsafe) private let list: OpaquePointer
+
+    /// Parses DER.
     ///
-    /// OpenSSL decides whether the list is the issuer's, signed by it, and about certificates like this one (RFC 5280 §6.3.3); lists of
-    /// another issuer, delta lists and lists for some reasons only do not count.
-    /// - Throws: ``RevocationProblem`` when it says nothing that counts.
-    static func status(_ bytes: [UInt8], of issued: IssuedCertificate, at time: Date) throws -> RevocationStatus {
+    /// - Throws: ``RevocationProblem`` for anything else, among it bytes that follow the list.
+    init(der bytes: [UInt8]) throws {
+        OpenSSLLibrary.prepare()
         ERR_set_mark()
         defer { ERR_pop_to_mark() }
-        let list = try parse(bytes)
-        defer { X509_CRL_free(list) }
-        let nextUpdate = X509_CRL_get0_nextUpdate(list)
-        let end = try RevocationRules.validUntil(
-            thisUpdate: OpenSSLText.date(X509_CRL_get0_lastUpdate(list)), nextUpdate: OpenSSLText.date(nextUpdate),
-            hasEnd: nextUpdate != nil, at: time)
-        var algorithm: UnsafePointer<X509_ALGOR>?
-        X509_CRL_get0_signature(list, nil, &algorithm)
-        try RevocationRules.requireStrongDigest(algorithm)
-        return try RevocationRules.withStore(trusting: issued.issuer, at: time) { store in
-            RevocationStatus(value: try check(list, issued, store), validUntil: end)
-        }
-    }
-
-    private static func parse(_ bytes: [UInt8]) throws -> OpaquePointer {
         let parsed = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var cursor = buffer.baseAddress
             guard let list = d2i_X509_CRL(nil, &cursor, buffer.count) else { return nil }
@@ -36,12 +25,37 @@ enum RevocationList {
             return list
         }
         guard let parsed else { throw RevocationProblem("it does not parse") }
-        return parsed
+        list = parsed
+        // The first question for an entry sorts them all.
+        guard let number = ASN1_INTEGER_new() else { return }
+        defer { ASN1_INTEGER_free(number) }
+        var entry: OpaquePointer?
+        X509_CRL_get0_by_serial(list, &entry, number)
     }
 
-    private static func check(
-        _ list: OpaquePointer, _ issued: IssuedCertificate, _ store: OpaquePointer
-    ) throws -> RevocationStatus.Value {
+    deinit { X509_CRL_free(list) }
+
+    /// What the list says of a certificate.
+    ///
+    /// OpenSSL decides whether the list is the issuer's, signed by it, and about certificates like this one (RFC 5280 §6.3.3); lists of
+    /// another issuer, delta lists and lists for some reasons only do not count.
+    /// - Throws: ``RevocationProblem`` when it says nothing that counts.
+    func status(of issued: IssuedCertificate, at time: Date) throws -> RevocationStatus {
+        ERR_set_mark()
+        defer { ERR_pop_to_mark() }
+        let nextUpdate = X509_CRL_get0_nextUpdate(list)
+        let end = try RevocationRules.validUntil(
+            thisUpdate: OpenSSLText.date(X509_CRL_get0_lastUpdate(list)), nextUpdate: OpenSSLText.date(nextUpdate),
+            hasEnd: nextUpdate != nil, at: time)
+        var algorithm: UnsafePointer<X509_ALGOR>?
+        X509_CRL_get0_signature(list, nil, &algorithm)
+        try RevocationRules.requireStrongDigest(algorithm)
+        return try RevocationRules.withStore(trusting: issued.issuer, at: time) { store in
+            RevocationStatus(value: try check(issued, store), validUntil: end)
+        }
+    }
+
+    private func check(_ issued: IssuedCertificate, _ store: OpaquePointer) throws -> RevocationStatus.Value {
         guard let context = X509_STORE_CTX_new(), let lists = COpenSSL_crls_new() else {
             throw RevocationProblem("OpenSSL is out of memory")
         }

@@ -78,8 +78,6 @@ struct PathFailure {
             (.weakKey, "the key of \(subject) is too weak: use RSA of 2048 bits or more, P-256 or Ed25519")
         case X509_V_ERR_CA_MD_TOO_WEAK:
             (.weakSignature, "\(subject) is signed with an algorithm that is too weak: use SHA-256 or better")
-        case X509_V_ERR_CERT_REVOKED:
-            (.revoked, "\(subject) is revoked")
         case X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD, X509_V_ERR_UNHANDLED_CRITICAL_EXTENSION,
             X509_V_ERR_INVALID_EXTENSION, X509_V_ERR_INVALID_POLICY_EXTENSION:
             (.malformedCertificate, "\(subject) is malformed or has a critical extension that is not understood (\(openSSLText))")

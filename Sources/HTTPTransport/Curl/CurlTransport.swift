@@ -110,7 +110,7 @@ public final class CurlTransport: HTTPTransport {
         return try await attempt(request, results, isLast: true)
     }
 
-    /// OCSP first, then the CRLs of certificates for which OCSP brought nothing.
+    /// The first place that a certificate names, then all others of those certificates for which it brought nothing.
     private static let maximumLookupRounds = 2
 
     private func attempt(

@@ -10,7 +10,8 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
     public static let maximumOCSPBytes = 64 << 10
     /// The largest CRL, in bytes.
     ///
-    /// A CRL is parsed and verified inside a handshake, on the transport's one thread: about 35 ms for the largest.
+    /// It is parsed by the look-up. Its signature is checked inside a handshake, on the transport's one thread: some milliseconds for the
+    /// largest.
     public static let maximumCRLBytes = 1 << 20
 
     private let transport: any HTTPTransport
@@ -72,7 +73,7 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
         } catch let error as TransportError where error.code == .bodyTooLarge && kind == .crl {
             throw TransportError(
                 .bodyTooLarge,
-                "the CRL is larger than \(Self.maximumCRLBytes) bytes, which would hold up every transfer while it is read: check this"
+                "the CRL is larger than \(Self.maximumCRLBytes) bytes, which would hold up every transfer while its signature is checked: check this"
                     + " host by OCSP (stapled or looked up)")
         }
     }

@@ -122,7 +122,7 @@ final class LookupDesk: Sendable {
         // Apart from this task: a fetcher that does not heed its cancellation must not be waited for.
         let fetching = Task {
             do {
-                answer.yield(TrustLookupResult(bytes: try await fetcher.fetch(lookup, proxy: proxy), receivedAt: Date()))
+                answer.yield(TrustLookupResult(of: lookup, bytes: try await fetcher.fetch(lookup, proxy: proxy), receivedAt: Date()))
             } catch {
                 answer.yield(TrustLookupResult(failure: "\(error)", receivedAt: Date()))
             }

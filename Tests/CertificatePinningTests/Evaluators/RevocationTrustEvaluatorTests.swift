@@ -31,7 +31,10 @@ struct RevocationTrustEvaluatorTests {
             let request = try #require(OCSPResponse.request(for: issued))
             results[TrustLookup(kind: .ocsp, url: Self.responder, requestBody: request)] = ocsp
         }
-        if let crl { results[TrustLookup(kind: .crl, url: Self.listURL)] = crl }
+        if let crl {
+            let lookup = TrustLookup(kind: .crl, url: Self.listURL)
+            results[lookup] = crl.failure == nil ? TrustLookupResult(of: lookup, bytes: crl.bytes, receivedAt: crl.receivedAt) : crl
+        }
         return try ChainValidator.evaluate(
             chain: certificate.chain().map { try Certificate($0) }, host: CanonicalHost("api.test"),
             rule: TrustRule(evaluators: [evaluator]), defaultAnchors: TrustAnchors(root), time: time, stapledResponse: staple,
@@ -39,7 +42,10 @@ struct RevocationTrustEvaluatorTests {
         ).refusal
     }
 
-    private func result(_ bytes: [UInt8]) -> TrustLookupResult { TrustLookupResult(bytes: bytes, receivedAt: Date()) }
+    /// What an OCSP look-up brought; `refusal` makes the result of a CRL's of it where it is given as one.
+    private func result(_ bytes: [UInt8]) -> TrustLookupResult {
+        TrustLookupResult(of: TrustLookup(kind: .ocsp, url: Self.responder), bytes: bytes, receivedAt: Date())
+    }
 
     private static let stapled = RevocationTrustEvaluator(sources: .withoutNetwork)
 
@@ -66,6 +72,65 @@ struct RevocationTrustEvaluatorTests {
         let last = try refusal(ocsp: failed, crl: failed)
         #expect(last?.reason == .revocationUnknown)
         #expect(last?.detail.contains("nobody there") == true)
+    }
+
+    @Test("where the first responder brings nothing, the second one and both CRLs are asked at once, and the first that counts decides")
+    func secondPlaces() throws {
+        let others = (ocsp: "http://ocsp2.test/", crl: "http://crl2.test/list")
+        let certificate = try TestPKI.leaf(
+            hosts: ["api.test"], issuer: root,
+            revocation: TestRevocation(ocsp: Self.responder, crl: Self.listURL, second: (others.ocsp, others.crl)))
+        func refusal(_ results: [TrustLookup: TrustLookupResult]) throws -> TrustRefusal? {
+            try ChainValidator.evaluate(
+                chain: certificate.chain().map { try Certificate($0) }, host: CanonicalHost("api.test"),
+                rule: TrustRule(evaluators: [RevocationTrustEvaluator()]), defaultAnchors: TrustAnchors(root), time: Date(),
+                lookupResults: results
+            ).refusal
+        }
+        let first = try #require(try refusal([:])?.lookups)
+        #expect(first.map(\.url) == [Self.responder])
+        let down = TrustLookupResult(failure: "down", receivedAt: Date())
+        let rest = try #require(try refusal([first[0]: down])?.lookups)
+        #expect(rest.map(\.url) == [others.ocsp, Self.listURL, others.crl])
+        #expect(rest[0].requestBody == first[0].requestBody)
+        let none = Dictionary(uniqueKeysWithValues: (first + rest).map { ($0, down) })
+        #expect(try refusal(none)?.reason == .revocationUnknown)
+        for (index, answer) in [
+            (0, try TestPKI.ocspResponse(for: certificate, status: .revoked)),
+            (2, try TestPKI.revocationList(of: root, revoking: [certificate])),
+        ] {
+            let revoked = TrustLookupResult(of: rest[index], bytes: answer, receivedAt: Date())
+            #expect(try refusal(none.merging([rest[index]: revoked]) { $1 })?.reason == .revoked)
+        }
+        let good = TrustLookupResult(of: rest[0], bytes: try TestPKI.ocspResponse(for: certificate), receivedAt: Date())
+        #expect(try refusal(none.merging([rest[0]: good]) { $1 }) == nil)
+    }
+
+    @Test("the result of a CRL's look-up holds the list, parsed once; that of another look-up is no CRL")
+    func parsedLists() async throws {
+        let lookup = TrustLookup(kind: .crl, url: Self.listURL)
+        let others = try (0..<200).map { _ in try TestPKI.leaf(hosts: ["b.test"], issuer: root) }
+        let bytes = try TestPKI.revocationList(of: root, revoking: others + [leaf])
+        let result = TrustLookupResult(of: lookup, bytes: bytes, receivedAt: Date())
+        let list = try #require(result.list).get()
+        let (ours, clean) = try (leaf, TestPKI.leaf(hosts: ["c.test"], issuer: root))
+        let issuer = try Certificate(root)
+        // Handshakes of several transports may ask one list at the same time.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for certificate in [ours, clean, ours, clean, ours, clean] {
+                let issued = IssuedCertificate(certificate: try Certificate(certificate), issuer: issuer)
+                let isOurs = certificate.der == ours.der
+                group.addTask {
+                    for _ in 0..<50 {
+                        let value = try list.status(of: issued, at: Date()).value
+                        #expect((value == .good) != isOurs)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(throws: RevocationProblem.self) { try TrustLookupResult(of: lookup, bytes: [1], receivedAt: Date()).list?.get() }
+        #expect(TrustLookupResult(of: TrustLookup(kind: .ocsp, url: "http://a.test"), bytes: bytes, receivedAt: Date()).list == nil)
     }
 
     @Test("OCSP that was looked up is good or revoked")
@@ -178,10 +243,10 @@ struct RevocationTrustEvaluatorTests {
             #expect(throws: RevocationProblem.self) { try OCSPResponse.status(Array(response[..<count]), of: issued, at: Date()) }
         }
         for count in list.indices {
-            #expect(throws: RevocationProblem.self) { try RevocationList.status(Array(list[..<count]), of: issued, at: Date()) }
+            #expect(throws: RevocationProblem.self) { try RevocationList(der: Array(list[..<count])).status(of: issued, at: Date()) }
         }
         #expect(throws: RevocationProblem.self) { try OCSPResponse.status(response + [0], of: issued, at: Date()) }
-        #expect(throws: RevocationProblem.self) { try RevocationList.status(list + [0], of: issued, at: Date()) }
+        #expect(throws: RevocationProblem.self) { try RevocationList(der: list + [0]).status(of: issued, at: Date()) }
         for index in stride(from: 0, to: response.count, by: 2) {
             var bytes = response
             bytes[index] ^= 0x41
@@ -191,7 +256,7 @@ struct RevocationTrustEvaluatorTests {
         for index in list.indices {
             var bytes = list
             bytes[index] ^= 0x41
-            _ = try? RevocationList.status(bytes, of: issued, at: Date())
+            _ = try? RevocationList(der: bytes).status(of: issued, at: Date())
         }
     }
 

@@ -63,7 +63,7 @@ struct EvaluatorOrderTests {
         #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(root)).reason == .lookupsUnavailable)
         let result = try ChainValidator.evaluate(
             chain: [Certificate(leaf)], host: CanonicalHost("api.test"), rule: rule, defaultAnchors: TrustAnchors(root), time: Date(),
-            lookupResults: [lookup: TrustLookupResult(bytes: [1], receivedAt: Date())])
+            lookupResults: [lookup: TrustLookupResult(of: lookup, bytes: [1], receivedAt: Date())])
         #expect(result.isTrusted)
     }
 

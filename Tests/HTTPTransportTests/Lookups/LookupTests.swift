@@ -25,6 +25,31 @@ struct LookupTests {
         await site.stop()
     }
 
+    @Test("a look-up goes over the proxy of the request that waits for it, and not past it")
+    func overProxy() async throws {
+        let targets = Targets()
+        let proxy = try await TestHTTPServer.start(certificate: nil) { request in
+            targets.add(request.target)
+            return TestResponse(headerFields: [.contentType: "application/pkix-crl"], body: [1, 2, 3])
+        }
+        let transport = try CurlTransport()
+        let policy = TrustPolicy(rules: HostMap(), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
+        let configuration = ProxyConfiguration(kind: .http, host: try CanonicalHost("127.0.0.1"), port: proxy.port)
+        // Nobody but the proxy can answer: the name has no address (RFC 6761 §6.4).
+        let lookup = TrustLookup(kind: .crl, url: "http://crl.invalid/list")
+        let bytes = try await HTTPLookupFetcher(transport: transport, policy: policy).fetch(lookup, proxy: configuration)
+        #expect(bytes == [1, 2, 3])
+        #expect(targets.all == ["/list"])
+        transport.shutdown()
+        await proxy.stop()
+    }
+
+    private final class Targets: Sendable {
+        private let list = Mutex<[String]>([])
+        var all: [String] { list.withLock { $0 } }
+        func add(_ target: String) { list.withLock { $0.append(target) } }
+    }
+
     @Test("a revoked server is refused before a byte of the request is sent, each time")
     func revoked() async throws {
         let site = try await RevocationSite.start()
