@@ -7,7 +7,11 @@ enum PEM {
         let label: String
         /// RFC 1421 headers, by which old private keys say that they are encrypted.
         let header: String
-        let bytes: [UInt8]
+        /// Empty where only the labels were asked for.
+        var bytes: [UInt8]
+
+        /// Overwrites the bytes.
+        mutating func wipe() { bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
     }
 
     static func isPEM(_ bytes: [UInt8]) -> Bool {
@@ -26,10 +30,12 @@ enum PEM {
     /// The blocks in the order of the text; explanatory text before a block is ignored (RFC 7468 §5.2).
     ///
     /// With `isStrict`, something else than white space after the last block is an error: a text that was cut off or put together wrongly
-    /// must not count for less than was meant.
+    /// must not count for less than was meant. Without `keepingBytes` no copy of a key is made.
     ///
     /// - Throws: ``PinningError`` with the given code for a block that does not end or does not decode.
-    static func blocks(_ text: [UInt8], onFailure code: PinningError.Code, isStrict: Bool = true) throws -> [Block] {
+    static func blocks(
+        _ text: [UInt8], onFailure code: PinningError.Code, isStrict: Bool = true, keepingBytes: Bool = true
+    ) throws -> [Block] {
         guard let count = Int32(exactly: text.count) else { throw PinningError(code, "the PEM text is too large") }
         if isStrict, hasTrailingText(text) {
             throw PinningError(code, "there is text after the last PEM block: remove it, or complete the block it belongs to")
@@ -62,7 +68,7 @@ enum PEM {
                     Block(
                         label: label.map { String(cString: $0) } ?? "",
                         header: header.map { String(cString: $0) } ?? "",
-                        bytes: [UInt8](UnsafeBufferPointer(start: data, count: max(0, length)))))
+                        bytes: keepingBytes ? [UInt8](UnsafeBufferPointer(start: data, count: max(0, length))) : []))
             }
         }
     }

@@ -3,7 +3,8 @@ internal import COpenSSL
 /// A client certificate with its private key, for servers that ask for one (mutual TLS, RFC 8446 §4.3.2).
 ///
 /// It checks itself when it is made, and shows itself only to the hosts whose rule names it: see
-/// ``ServerTrustEvaluating/presenting(_:)``. The private key stays in OpenSSL's memory; nothing prints it.
+/// ``ServerTrustEvaluating/presenting(_:)``. Nothing prints the private key. What is read of a file is overwritten once OpenSSL has the key;
+/// bytes, and passwords, that the caller holds are the caller's.
 public final class ClientIdentity: Sendable {
     /// Where the bytes of a private key come from.
     public enum PrivateKey: Sendable {
@@ -11,7 +12,8 @@ public final class ClientIdentity: Sendable {
         case file(String)
         /// PEM or DER in memory.
         case bytes([UInt8])
-        /// A closure that fetches PEM or DER when the identity is made, from a secret store for instance.
+        /// A closure that fetches PEM or DER when the identity is made, from a secret store for instance; what it returns is overwritten
+        /// unless it keeps it.
         case callback(@Sendable () throws -> [UInt8])
     }
 

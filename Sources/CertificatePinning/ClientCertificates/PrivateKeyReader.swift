@@ -7,13 +7,17 @@ enum PrivateKeyReader {
 
     /// The key; the caller owns it.
     static func key(from source: ClientIdentity.PrivateKey, password: (() throws -> String?)?) throws -> OpaquePointer {
-        var bytes =
-            switch source {
-            case .file(let path): try BoundedFile.read(path, limit: maximumSize)
-            case .bytes(let bytes): bytes
-            case .callback(let fetch): try fetch()
-            }
+        var bytes: [UInt8]
+        switch source {
+        case .file(let path): bytes = try BoundedFile.read(path, limit: maximumSize)
+        case .callback(let fetch): bytes = try fetch()
+        case .bytes(let callers): return try key(in: callers, password)
+        }
         defer { bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
+        return try key(in: bytes, password)
+    }
+
+    private static func key(in bytes: [UInt8], _ password: (() throws -> String?)?) throws -> OpaquePointer {
         guard bytes.count <= maximumSize else { throw PinningError(.malformedKey, "more than \(maximumSize) bytes are no private key") }
         OpenSSLLibrary.prepare()
         ERR_clear_error()
@@ -22,7 +26,7 @@ enum PrivateKeyReader {
     }
 
     private static func key(inPEM bytes: [UInt8], _ password: (() throws -> String?)?) throws -> OpaquePointer {
-        let blocks = try PEM.blocks(bytes, onFailure: .malformedKey).filter { $0.label.hasSuffix("PRIVATE KEY") }
+        let blocks = try PEM.blocks(bytes, onFailure: .malformedKey, keepingBytes: false).filter { $0.label.hasSuffix("PRIVATE KEY") }
         guard blocks.count == 1 else {
             throw PinningError(.malformedKey, "the PEM text holds \(blocks.count) private keys where one is expected")
         }

@@ -24,8 +24,10 @@ public enum PublicKeyFile {
         defer { ERR_clear_error() }
         guard PEM.isPEM(bytes) else { return [try KeyEncoding.pin(anyDER: bytes)] }
         var pins: [Pin] = []
-        for block in try PEM.blocks(bytes, onFailure: .malformedKey) {
-            guard let pin = try KeyEncoding.pin(block), !pins.contains(pin) else { continue }
+        var blocks = try PEM.blocks(bytes, onFailure: .malformedKey)
+        defer { for index in blocks.indices { blocks[index].wipe() } }
+        for index in blocks.indices {
+            guard let pin = try KeyEncoding.pin(blocks[index]), !pins.contains(pin) else { continue }
             pins.append(pin)
         }
         guard !pins.isEmpty else {
