@@ -25,6 +25,8 @@ final class ConfigurationKeeper: Sendable {
 
     let initial: InitialConfiguration
     let events = EventStreams<ConfigurationEvent>(backlogLimit: 16)
+    /// Who hears of refusals of the authority's server.
+    let authorityWatch = AuthorityWatch()
     private let authorityAnchors: TrustAnchors
     private let store: any ConfigurationStore
     private let time: any TimeSource
@@ -44,7 +46,8 @@ final class ConfigurationKeeper: Sendable {
         authorityAnchors = try initial.trustRoots.map { try TrustAnchors(pem: $0) } ?? TrustAnchors.system()
         let beginning = Self.beginning(with: store, initial: initial)
         let begin = try beginning.configuration ?? ConfigurationState(initial: initial)
-        let snapshot = try ConfigurationSnapshot(begin.accepted, initial: initial, authorityAnchors: authorityAnchors)
+        let snapshot = try ConfigurationSnapshot(
+            begin.accepted, initial: initial, authorityAnchors: authorityAnchors, watch: authorityWatch)
         state = Mutex(State(configuration: begin, snapshot: snapshot, leftInPlace: beginning.flaw?.leftInPlace))
         if let flaw = beginning.flaw { report(flaw) }
         reportDates()
@@ -192,7 +195,8 @@ final class ConfigurationKeeper: Sendable {
 
     private func putInForce(_ configuration: ConfigurationState) throws {
         let snapshot = try ConfigurationSnapshot(
-            configuration.accepted, initial: initial, authorityAnchors: authorityAnchors, previous: current)
+            configuration.accepted, initial: initial, authorityAnchors: authorityAnchors, watch: authorityWatch,
+            previous: current)
         state.withLock { ($0.configuration, $0.snapshot) = (configuration, snapshot) }
         let version = configuration.accepted.version
         logger.info("configuration in force", metadata: ["version": "\(version)"])

@@ -21,11 +21,12 @@ final class ConfigurationSnapshot: Sendable {
     ///   - configuration: What was accepted.
     ///   - initial: The initial configuration.
     ///   - authorityAnchors: The roots for the authority.
+    ///   - watch: Who hears of refusals of the authority's server.
     ///   - previous: What was in force before; its authority policy, and with it its connections, is kept when nothing changed in it.
     /// - Throws: `PinningError` or ``ApproovError`` naming what does not parse.
     init(
         _ configuration: DynamicConfiguration, initial: InitialConfiguration, authorityAnchors: TrustAnchors,
-        previous: ConfigurationSnapshot? = nil
+        watch: AuthorityWatch = AuthorityWatch(), previous: ConfigurationSnapshot? = nil
     ) throws {
         self.configuration = configuration
         protectedHosts = try Self.compile(configuration, initial: initial)
@@ -34,8 +35,12 @@ final class ConfigurationSnapshot: Sendable {
         if let previous, previous.configuration.authorityPins == configuration.authorityPins {
             authorityPolicy = previous.authorityPolicy
         } else {
-            let rule = TrustRule(evaluators: [try Self.authorityEvaluator(configuration, initial: initial)], anchors: authorityAnchors)
-            let pattern = HostPattern(try Self.authorityHost(of: initial))
+            let host = try Self.authorityHost(of: initial)
+            let pins = try Self.authorityPins(configuration, initial: initial)
+            let noted = NotedHost(authority: host, pins: pins.sorted { $0.description < $1.description })
+            let rule = TrustRule(
+                evaluators: [try PublicKeysTrustEvaluator(pins: pins)], anchors: authorityAnchors, observer: watch.observer(for: noted))
+            let pattern = HostPattern(host)
             authorityPolicy = TrustPolicy(
                 rules: try HostMap([(pattern, rule)]), defaultAnchors: authorityAnchors, refusesUnmatchedHosts: true)
         }
@@ -56,7 +61,7 @@ final class ConfigurationSnapshot: Sendable {
     static func check(_ configuration: DynamicConfiguration, initial: InitialConfiguration) throws {
         _ = try HostMap(compile(configuration, initial: initial).map { ($0.pattern, $0) })
         _ = try obliviousRoute(configuration)
-        _ = try authorityEvaluator(configuration, initial: initial)
+        _ = try PublicKeysTrustEvaluator(pins: authorityPins(configuration, initial: initial))
         _ = try authorityHost(of: initial)
         if let roots = initial.trustRoots { _ = try TrustAnchors(pem: roots) }
     }
@@ -84,10 +89,8 @@ final class ConfigurationSnapshot: Sendable {
         }
     }
 
-    private static func authorityEvaluator(
-        _ configuration: DynamicConfiguration, initial: InitialConfiguration
-    ) throws -> PublicKeysTrustEvaluator {
-        try PublicKeysTrustEvaluator(pins: Set((configuration.authorityPins ?? initial.authorityPins).map { try Pin($0) }))
+    private static func authorityPins(_ configuration: DynamicConfiguration, initial: InitialConfiguration) throws -> Set<Pin> {
+        try Set((configuration.authorityPins ?? initial.authorityPins).map { try Pin($0) })
     }
 
     private static func authorityHost(of initial: InitialConfiguration) throws -> CanonicalHost {

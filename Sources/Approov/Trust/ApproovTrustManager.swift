@@ -102,11 +102,15 @@ public final class ApproovTrustManager: Sendable {
     /// The servers that were refused from now on, and those that would have been if pins were enforced; the first listener also hears of
     /// those before it came.
     ///
-    /// Of servers of protected and evaluated hosts only; others are validated by path, which the request's error tells.
+    /// Of servers of protected and evaluated hosts, and of the authority's once a session has the manager; others are validated by path,
+    /// which the request's error tells.
     ///
     /// - Returns: A stream of its own for every listener, which ends with the manager and its sessions. Of what is not read, the newest 64
     ///   are kept.
     public func violations() -> AsyncStream<PinViolation> { recorder.streams.stream() }
+
+    /// Hears of refusals of the authority's server as well.
+    func listen(to watch: AuthorityWatch) { watch.add(recorder) }
 
     /// The policy for the account's hosts and the caller's evaluators together.
     ///

@@ -39,6 +39,7 @@ final class PolicySource: Sendable {
         let snapshot = keeper?.current
         let trust = try manager.policy(protecting: snapshot?.protectedHosts ?? [])
         compiled = Mutex(RequestPolicy(trust: trust, snapshot: snapshot))
+        if let keeper { manager.listen(to: keeper.authorityWatch) }
     }
 
     /// The policy of the configuration in force.

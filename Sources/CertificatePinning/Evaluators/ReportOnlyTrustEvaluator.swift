@@ -24,10 +24,17 @@ public struct ReportOnlyTrustEvaluator: ServerTrustEvaluating {
 
     /// Trusts, and says what the other evaluator would have refused.
     ///
-    /// Look-ups are not waited for: they would cost a connection that is not to be refused. What needs them is trusted unreported.
+    /// Look-ups are not made: they would cost a connection that is not to be refused. What needs them is trusted, and reported as what
+    /// could not be judged.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         switch evaluator.evaluate(trust, forHost: host) {
-        case .trusted, .needs: .trusted
+        case .trusted: .trusted
+        case .needs(let lookups):
+            .reported(
+                TrustRefusal(
+                    .lookupsUnavailable, trust: trust,
+                    detail: "\(lookups.count) OCSP responses or CRLs would decide, and are not looked up for what is only reported; let the"
+                        + " server staple, or enforce the rule"))
         case .refused(let refusal), .reported(let refusal): .reported(refusal)
         }
     }

@@ -161,6 +161,19 @@ import Testing
         _ = try manager.policy(protecting: [])
     }
 
+    @Test("a disabled evaluator on a protected host is an error in the log that names the host, and on another one none yet")
+    func disabledIsLogged() throws {
+        let log = LogRecord()
+        let manager = ApproovTrustManager(
+            evaluators: ["api.test": DisabledTrustEvaluator(), "lab.test": DisabledTrustEvaluator()], anchors: anchors, logger: log.logger)
+        let host = try ProtectedHost(name: "api.test", settings: .pinned, managedRoots: [])
+        _ = try manager.policy(protecting: [host])
+        let lines = log.lines
+        #expect(lines.count == 1)
+        let line = try #require(lines.first)
+        #expect(line.contains("DisabledTrustEvaluator ignored") && line.contains("api.test") && line.hasPrefix("error"))
+    }
+
     @Test("an empty pin list means the managed roots; a signed enforce: false means that pins are only reported, one or many")
     func emptyPins() throws {
         let policy = try policy(

@@ -49,8 +49,17 @@ struct ReportOnlyTrustEvaluatorTests {
     @Test("what it would trust is no news")
     func quiet() throws {
         #expect(try judge([leaf], rule: rule(ReportOnlyTrustEvaluator(pins(leaf.key))), anchors: TrustAnchors(root)).isTrusted)
-        #expect(try judge([leaf], rule: rule(ReportOnlyTrustEvaluator(Needing())), anchors: TrustAnchors(root)).isTrusted)
         #expect(violations.all.isEmpty)
+    }
+
+    @Test("what it could not judge without look-ups is trusted, and reported as such")
+    func needsLookups() throws {
+        #expect(try judge([leaf], rule: rule(ReportOnlyTrustEvaluator(Needing())), anchors: TrustAnchors(root)).isTrusted)
+        let violation = try #require(violations.all.first)
+        #expect(violations.all.count == 1)
+        #expect(violation.refusal.reason == .lookupsUnavailable && !violation.isEnforced)
+        // Nobody is to look up what nobody waits for.
+        #expect(violation.refusal.lookups.isEmpty)
     }
 
     @Test("path validation still decides, also around a DisabledTrustEvaluator")
@@ -70,11 +79,14 @@ struct ReportOnlyTrustEvaluatorTests {
         #expect(violations.all.map(\.isEnforced) == [false, true])
     }
 
-    @Test("of a hundred certificates sent, the observer gets ten")
+    @Test("of a hundred certificates sent, the observer gets fourteen, and the refusal says how many there are")
     func bounded() throws {
         let stranger = try TestPKI.leaf(hosts: ["api.test"], issuer: nil)
         let many = try [stranger] + (0..<99).map { _ in try TestPKI.root() }
         #expect(try judge(many, rule: rule(), anchors: TrustAnchors(root)).refusal != nil)
-        #expect(violations.all.map(\.certificates.count) == [10])
+        #expect(violations.all.map(\.certificates.count) == [14])
+        let refusal = try #require(violations.all.first?.refusal)
+        #expect(refusal.presented.count == 14 && refusal.omittedCount == 86)
+        #expect(refusal.description.hasSuffix(" and 86 more"))
     }
 }

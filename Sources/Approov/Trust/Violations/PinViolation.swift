@@ -50,6 +50,15 @@ struct NotedHost: Sendable {
         pinsExpireAt = host.settings.pinsExpireAt.map { Date(timeIntervalSince1970: TimeInterval($0)) }
     }
 
+    /// The authority's server, whose pins are always enforced.
+    init(authority: CanonicalHost, pins: [Pin]) {
+        name = authority.name
+        includesSubdomains = false
+        enforcesPins = true
+        self.pins = pins
+        pinsExpireAt = nil
+    }
+
     /// A host or pattern that the caller set an evaluator for.
     init(pattern: HostPattern) {
         name = pattern.forms[0]

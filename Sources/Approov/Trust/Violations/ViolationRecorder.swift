@@ -29,7 +29,7 @@ final class ViolationRecorder: Sendable {
     private func record(_ violation: PinViolation) {
         if !violation.isRefused, told.withLock({ $0.admits(ViolationReport.Identity(violation), at: time.uptime) }) {
             // What is refused, the caller hears as an error; this nobody would hear of.
-            logger.warning("pins that are not enforced do not match", metadata: ["refusal": "\(violation.refusal)"])
+            logger.warning("a rule that is not enforced would refuse the server", metadata: ["refusal": "\(violation.refusal)"])
         }
         streams.send(violation)
         reporter?.submit(violation)

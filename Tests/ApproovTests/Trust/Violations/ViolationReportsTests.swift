@@ -109,6 +109,24 @@ import Testing
         #expect(!request.headerFields.contains { $0.value.contains("secret") })
     }
 
+    @Test("refusals of the authority's server are reported under its pins, once a session has the manager, and to each manager once")
+    func authority() async throws {
+        let impostor = try TestPKI.leaf(hosts: ["authority.test"], issuer: root)
+        let world = try World(certificates: ["authority.test": impostor])
+        let manager = try manager()
+        let before = await world.service.fetchToken(for: try #require(URL(string: "https://api.test/")), binding: nil)
+        #expect(before.status != .success && server.received.value.isEmpty)
+        let sessions = try [world.session(trustManager: manager), world.session(trustManager: manager)]
+        var violations = manager.violations().makeAsyncIterator()
+        _ = await world.service.fetchToken(for: try #require(URL(string: "https://api.test/")), binding: nil)
+        let violation = try #require(await violations.next())
+        #expect(violation.host == "authority.test" && violation.notedHost == "authority.test" && violation.isRefused)
+        #expect(violation.knownPins.map(\.description) == [TestAccount.pinA, TestAccount.pinB].sorted())
+        let report = try await server.report()
+        #expect(report["hostname"] as? String == "authority.test" && report["enforce-pinning"] as? Bool == true)
+        withExtendedLifetime(sessions) {}
+    }
+
     @Test("pins that are not enforced let the request through, and are reported as such")
     func reportOnly() async throws {
         let session = try world.session(trustManager: manager())
