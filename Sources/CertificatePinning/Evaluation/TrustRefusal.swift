@@ -9,7 +9,11 @@ public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
     /// The host that was asked for, escaped for a log.
     public let host: String
     /// The validated path; where there is none, the certificates that the server sent.
+    ///
+    /// The first ``maximumPresented`` of them, which every validated path fits into.
     public let presented: [PresentedCertificate]
+    /// How many more certificates the server sent.
+    public let omittedCount: Int
     /// The pins of which one had to be on the path, sorted; empty when the refusal is not about pins.
     public let expected: [Pin]
     /// What is wrong and what to do about it.
@@ -18,6 +22,9 @@ public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
     public let lookups: [TrustLookup]
     /// What the handshake is told: an X509_V_ERR code.
     let openSSLError: Int32
+
+    /// The most certificates that a refusal shows: those of the longest path that is validated.
+    public static let maximumPresented = PathCheck.maximumLength
 
     /// A certificate as a refusal shows it.
     public struct PresentedCertificate: Hashable, Sendable, CustomStringConvertible {
@@ -57,8 +64,9 @@ public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
     ) {
         self.reason = reason
         self.host = LoggableText.quoted(host, limit: 253)
-        // A server may send as many certificates as fit into 100 kB; ten say enough.
-        self.presented = presented.prefix(10).map(PresentedCertificate.init)
+        // A server may send as many certificates as fit into 100 kB.
+        self.presented = presented.prefix(Self.maximumPresented).map(PresentedCertificate.init)
+        omittedCount = presented.count - self.presented.count
         self.expected = expected.map { ($0.description, $0) }.sorted { $0.0 < $1.0 }.map(\.1)
         self.detail = LoggableText.quoted(detail, limit: 1_000)
         self.lookups = lookups
@@ -70,6 +78,7 @@ public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
         var text = "\(reason): \(host) is refused: \(detail)"
         if !presented.isEmpty {
             text += "; presented: " + presented.map(\.description).joined(separator: ", ")
+            if omittedCount > 0 { text += " and \(omittedCount) more" }
         }
         if !expected.isEmpty {
             let listed = expected.prefix(10).map(\.description).joined(separator: ", ")

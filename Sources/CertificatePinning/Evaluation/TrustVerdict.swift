@@ -4,7 +4,9 @@ public enum TrustVerdict: Sendable {
     case trusted
     /// The server is refused: the handshake ends before a byte of the request is sent.
     case refused(TrustRefusal)
-    /// The evaluator must know more: the handshake ends, the look-ups run, and the connection is tried once more.
+    /// The evaluator must know more: the handshake ends, the look-ups run, and the connection is tried again with what they brought.
+    ///
+    /// A second verdict may ask for more; a third one cannot, and the server is refused.
     case needs([TrustLookup])
     /// The server would be refused, but the rule is only reported: the handshake goes on, and the ``TrustRule/observer`` is told.
     case reported(TrustRefusal)

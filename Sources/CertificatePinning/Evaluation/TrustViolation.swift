@@ -8,7 +8,7 @@ public struct TrustViolation: Sendable {
     public let refusal: TrustRefusal
     /// The validated path; where there is none, the certificates that the server sent.
     ///
-    /// Ten at most.
+    /// ``TrustRefusal/maximumPresented`` at most.
     public let certificates: [Certificate]
     /// The host that was asked for.
     public let host: CanonicalHost

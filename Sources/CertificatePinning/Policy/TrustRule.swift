@@ -18,6 +18,8 @@ public struct TrustRule: Sendable {
     public let flaw: PinningError?
     /// Is told of every server that the rule refuses, and of those that a ``ReportOnlyTrustEvaluator`` would refuse.
     ///
+    /// A rule with a ``flaw`` judges nobody and tells nothing.
+    ///
     /// Called inside the TLS handshake: it must return at once, without I/O.
     public let observer: (@Sendable (TrustViolation) -> Void)?
     /// Whether a trusted self-signed certificate may be the server's although it says CA:TRUE.

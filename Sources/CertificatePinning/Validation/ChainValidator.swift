@@ -142,14 +142,14 @@ public enum ChainValidator {
         return refusal.map(Result.failure) ?? .success(trust)
     }
 
-    /// Tells the rule's observer; a server may send as many certificates as fit into 100 kB, and ten say enough.
+    /// Tells the rule's observer; a server may send as many certificates as fit into 100 kB.
     private static func tell(
         _ rule: TrustRule, of refusal: TrustRefusal, _ host: CanonicalHost, _ chain: [Certificate], _ time: Date, isPathValidated: Bool,
         isEnforced: Bool, _ port: Int?
     ) {
         rule.observer?(
             TrustViolation(
-                refusal: refusal, certificates: Array(chain.prefix(10)), host: host, port: port, time: time,
+                refusal: refusal, certificates: Array(chain.prefix(TrustRefusal.maximumPresented)), host: host, port: port, time: time,
                 isPathValidated: isPathValidated, isEnforced: isEnforced))
     }
 }

@@ -14,6 +14,8 @@ struct PathCheck {
     ///
     /// Real paths have one to three.
     private static let maximumIntermediates: Int32 = 12
+    /// The most certificates of a path.
+    static let maximumLength = Int(maximumIntermediates) + 2
 
     /// The path from the server's certificate to a trusted root.
     func validatedPath() throws(TrustRefusal) -> [Certificate] {

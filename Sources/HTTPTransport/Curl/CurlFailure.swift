@@ -25,7 +25,10 @@ enum CurlFailure {
                 ? TransportError(.totalTimeout, "the request did not end within its total timeout")
                 : TransportError(.connectTimeout, "no connection could be made in time")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
-            return TransportError(.trustRefused, "the server's certificate was refused: \(reason); nothing was sent")
+            return TransportError(
+                .trustRefused,
+                "the server's certificate was refused by libcurl (\(reason)) and nothing was sent: look at its chain with"
+                    + " `approov pin -get HOST:PORT`")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_USE_SSL_FAILED:
             return TransportError(.tlsFailed, "the TLS handshake failed: \(reason); does the server speak TLS 1.2 or later on this port?")
         case CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_NOT_BUILT_IN, CURLE_UNKNOWN_OPTION:

@@ -88,7 +88,9 @@ final class CurlTransfer: @unchecked Sendable {
                 connection.terms.host == terms.host
             else {
                 failure = TransportError(
-                    .trustRefused, "the connection to \(terms.host) was not evaluated under the policy in force; nothing was sent")
+                    .trustRefused,
+                    "the connection to \(terms.host) was not evaluated under the policy in force; nothing was sent: try again, and report it if"
+                        + " it comes back")
                 return false
             }
         }
