@@ -8,8 +8,8 @@ import Testing
 
 /// Traps of libcurl and OpenSSL in which others were caught, one test each.
 ///
-/// The letters and numbers are those of the list of traps in our notes; a trap without a test here has one where its subject is tested,
-/// with its number in the sentence (`grep -rn "(C7)" Tests`).
+/// Each has a number, C1 to C21, in the sentence of its test; a trap without a test here has one where its subject is tested
+/// (`grep -rn "(C7)" Tests`).
 @Suite("Traps of libcurl and OpenSSL", .timeLimit(.minutes(2)))
 struct TrapTests {
     private func refusal(_ site: Site, host: String = "localhost", _ policy: TrustPolicy) async -> TrustRefusal.Reason? {
@@ -64,15 +64,16 @@ struct TrapTests {
     }
 
     @Test("names beyond ASCII are refused in every locale, so that none decides what they mean (C9)")
-    func locales() throws {
-        let before = setlocale(LC_ALL, nil).map { String(cString: $0) }
-        defer { if let before { setlocale(LC_ALL, before) } }
-        for locale in ["C", "C.UTF-8"] {
-            #expect(setlocale(LC_ALL, locale) != nil)
-            for host in ["\u{FF47}ood.test", "b\u{FC}cher.test", "xn--bcher-kva.test\u{3002}"] {
-                #expect(throws: TransportError.self, "\(locale) \(host)") { try TransportURL("https://\(host)/") }
+    func locales() async {
+        // In a process of its own: the locale is shared by all threads of this one.
+        await #expect(processExitsWith: .success) {
+            for locale in ["C", "C.UTF-8"] {
+                try #require(setlocale(LC_ALL, locale) != nil)
+                for host in ["\u{FF47}ood.test", "b\u{FC}cher.test", "xn--bcher-kva.test\u{3002}"] {
+                    try #require(throws: TransportError.self, "\(locale) \(host)") { try TransportURL("https://\(host)/") }
+                }
+                try #require(TransportURL("https://xn--bcher-kva.test/").host.name == "xn--bcher-kva.test")
             }
-            #expect(try TransportURL("https://xn--bcher-kva.test/").host.name == "xn--bcher-kva.test")
         }
     }
 
