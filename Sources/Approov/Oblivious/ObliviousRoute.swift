@@ -12,8 +12,8 @@ import OHTTP
 public struct ObliviousRoute: Sendable {
     /// Whether messages are sent in chunks (draft-ietf-ohai-chunked-ohttp), so that neither requests nor responses need to be in memory.
     public enum Chunking: Sendable {
-        /// All requests in chunks once the gateway has understood one; until then those with a streamed response, a streamed body or a
-        /// large one.
+        /// All requests in chunks once the gateway has understood one; until then those with a body from a file or a stream, or a large one,
+        /// and idempotent ones whose response is streamed.
         ///
         /// A gateway that refuses them with 415 has not read the request, which is sent once more without, if its body can be; with 400 or
         /// 422 only an idempotent one is. Requests of the next ten minutes go without.

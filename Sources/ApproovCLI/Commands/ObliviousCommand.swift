@@ -67,7 +67,11 @@ struct ObliviousCommand: AsyncParsableCommand {
 
     @Option(
         name: .dash("chunked"),
-        help: "With -set: whether messages travel in chunks. off: for gateways that know RFC 9458 alone; auto: where a request needs it.")
+        help: """
+            With -set: whether messages travel in chunks, which lets them be of any size. on: all, for a gateway that is known to \
+            understand them; off: none, for one that knows RFC 9458 alone; auto, the default: all, once a request that needs them was \
+            understood.
+            """)
     var chunked: Chunking?
 
     @OptionGroup var store: StoreOptions

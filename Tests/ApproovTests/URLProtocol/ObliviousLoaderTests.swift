@@ -109,7 +109,7 @@ struct ObliviousLoaderTests {
         #expect(transport.requests.count == 4)
     }
 
-    @Test("a fetch past the cache does not join one that may have been answered before")
+    @Test("a fetch past the cache does not join one that may have been answered before", .timeLimit(.minutes(1)))
     func invalidation() async throws {
         let (gateway, fetches) = (gateway, fetches)
         let old = Data(gateway.keyring.value.configurations.encoded())
