@@ -16,7 +16,7 @@ struct ChunkedExchange: Sendable {
     /// Opens the request, forwards it and seals what comes back.
     ///
     /// What fails before a first chunk could be opened is answered outside of encapsulation, in the one way there is; what fails later is
-    /// answered inside; and what fails after an answer has begun breaks that off, which the client notices by its missing last chunk.
+    /// answered inside; and what fails after an answer has begun to go out breaks that off, which the client notices by its missing last chunk.
     func answer(openingWith keyring: GatewayKeyring) async -> Response {
         let reader = ChunkedRequestReader(body, keyring: keyring, limits: leg.limits)
         do {
@@ -68,12 +68,12 @@ struct ChunkedExchange: Sendable {
                     }
                     return writer.holding
                 }
+                leg.metrics.count(.answered)
             } catch {
-                _ = leg.failed(error, target)
-                throw error
+                let problem = leg.failed(error, target)
+                guard writer.begin(anew: problem.response(at: leg.now)) else { throw error }
             }
             await body.takeBack()
-            leg.metrics.count(.answered)
             while let bytes = try writer.end() { try await send(bytes) }
             try await output.finish(nil)
         }

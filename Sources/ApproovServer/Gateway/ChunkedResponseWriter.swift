@@ -16,9 +16,13 @@ final class ChunkedResponseWriter: Sendable {
         /// Nil once the message is ended.
         var encoder: BinaryHTTPResponseEncoder? = BinaryHTTPResponseEncoder()
         var buffer = ChunkBuffer()
+        /// Whether a chunk is on its way.
+        var hasBegun = false
 
         mutating func seal(_ bytes: ArraySlice<UInt8>) throws -> [UInt8] {
-            try bytes.isEmpty ? [] : sealer?.seal(bytes) ?? []
+            guard !bytes.isEmpty else { return [] }
+            hasBegun = true
+            return try sealer?.seal(bytes) ?? []
         }
     }
 
@@ -51,6 +55,20 @@ final class ChunkedResponseWriter: Sendable {
             let bytes = state.buffer.flush()
             return try state.seal(bytes)
         }
+    }
+
+    /// Puts another response in the place of what is held back, while nothing has gone out.
+    /// - Returns: whether it was in time; then comes the end
+    func begin(anew response: BinaryHTTPResponse) -> Bool {
+        let isInTime = state.withLock { state in
+            guard !state.hasBegun, state.sealer != nil else { return false }
+            state.encoder = BinaryHTTPResponseEncoder()
+            state.buffer = ChunkBuffer()
+            return true
+        }
+        guard isInTime, let sent = try? head(response.head) + body([UInt8](response.body)) else { return false }
+        // A problem of the gateway's own is far from filling a chunk.
+        return sent.isEmpty
     }
 
     /// Ends the response, piece by piece; without the last one the client takes nothing for complete.

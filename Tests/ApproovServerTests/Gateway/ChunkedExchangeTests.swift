@@ -157,6 +157,21 @@ import Testing
         await target.stop()
     }
 
+    @Test("a target that breaks off before anything of its answer went out is 502 inside, as small as any other answer")
+    func brokenEarly() async throws {
+        let target = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+        }
+        let url = "http://127.0.0.1:\(target.port)"
+        try await RunningGateway.with(allow: [url], time: ManualClock()) { (gateway) async throws in
+            let answer = try await gateway.askInChunks(.to(url))
+            #expect(answer.head.status == .badGateway && !answer.text.contains("half"))
+            #expect(try await seen(gateway, .to(url)).lengths == [1_024 + 16])
+        }
+        await target.stop()
+    }
+
     @Test("a response of any size goes through, past what may be encapsulated whole")
     func large() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in
