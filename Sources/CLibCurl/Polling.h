@@ -14,6 +14,8 @@ enum {
     clibcurl_epoll_add = EPOLL_CTL_ADD,
     clibcurl_epoll_modify = EPOLL_CTL_MOD,
     clibcurl_epoll_delete = EPOLL_CTL_DEL,
+    // POLLRDHUP, which is the same and hidden behind _GNU_SOURCE
+    clibcurl_poll_peer_ended = EPOLLRDHUP,
 };
 
 static inline int clibcurl_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }

@@ -41,8 +41,8 @@ extension CurlEasyHandle {
         let context = Unmanaged.passUnretained(self).toOpaque()
         try setPointer(CURLOPT_PRIVATE, context)
         try check(
-            clibcurl_set_prereq_function(pointer) { handle, _, _, _, _ in
-                CurlEasyHandle.transfer(of: handle)?.mayBeSent() == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            clibcurl_set_prereq_function(pointer) { handle, _, _, _, localPort in
+                CurlEasyHandle.transfer(of: handle)?.mayBeSent(from: localPort) == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
             }, CURLOPT_PREREQFUNCTION)
         try setPointer(CURLOPT_PREREQDATA, context)
         try check(

@@ -1,4 +1,5 @@
 import CLibCurl
+import COpenSSL
 import Synchronization
 
 /// Owns one libcurl easy handle, with the options that never change and the shape of the last request.
@@ -14,6 +15,7 @@ final class CurlEasyHandle: @unchecked Sendable {
     private var shape: CurlRequestShape?
     /// Whether HTTP/2 is not even offered.
     private(set) var isHTTP1Only = false
+    private var connectsAnew = false
     /// Whether more than the fixed options may be set: also after a shape that libcurl took only in part.
     private var isShaped = false
 
@@ -49,9 +51,32 @@ final class CurlEasyHandle: @unchecked Sendable {
         isHTTP1Only = onlyHTTP1
     }
 
+    /// Whether the request is about to go out over a connection that was used before and that nobody else uses now.
+    ///
+    /// What a server sends there is the end: a TLS close_notify comes seconds before the connection's own end.
+    var isOnIdleHTTP1Connection: Bool {
+        var newConnections = 0
+        guard clibcurl_get_long(pointer, CURLINFO_NUM_CONNECTS, &newConnections) == CURLE_OK, newConnections == 0 else { return false }
+        guard let ssl = clibcurl_get_ssl(pointer) else { return true }
+        var name: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        SSL_get0_alpn_selected(OpaquePointer(ssl), &name, &length)
+        return UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("http/1.1".utf8) || length == 0
+    }
+
+    /// Lets no connection be used again for this request.
+    func connectAnew() throws(TransportError) {
+        try set(CURLOPT_FRESH_CONNECT, 1)
+        connectsAnew = true
+    }
+
     /// Lets go of what belongs to the request that is over.
     func forgetRequest() {
         transfer = nil
+        if connectsAnew {
+            clibcurl_set_long(pointer, CURLOPT_FRESH_CONNECT, 0)
+            connectsAnew = false
+        }
         clibcurl_set_list(pointer, CURLOPT_HTTPHEADER, nil)
         if shape?.content == .small { clibcurl_set_pointer(pointer, CURLOPT_COPYPOSTFIELDS, nil) }
     }

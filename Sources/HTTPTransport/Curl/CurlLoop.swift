@@ -155,6 +155,11 @@ final class CurlLoop {
         return Int32(min((wakeAt - now + 999_999) / 1_000_000, 60_000))
     }
 
+    /// Whether the server has ended the connection that a transfer was about to go out on.
+    func hasServerEnded(_ localPort: Int32, of transfer: CurlTransfer) -> Bool {
+        pools[transfer.poolNumber]?.hasServerEnded(localPort, isSilent: transfer.easy.isOnIdleHTTP1Connection) ?? false
+    }
+
     func headIsReady(of transfer: CurlTransfer) {
         readyHeads.append(transfer)
     }
@@ -190,7 +195,7 @@ final class CurlLoop {
         transfer.lastActivity = now
         curl_multi_remove_handle(pool.multi, transfer.easy.pointer)
         do throws(TransportError) {
-            try transfer.easy.speak(onlyHTTP1: true)
+            if transfer.foundConnectionEnded { try transfer.easy.connectAnew() } else { try transfer.easy.speak(onlyHTTP1: true) }
         } catch {
             return remove(transfer).fail(error)
         }

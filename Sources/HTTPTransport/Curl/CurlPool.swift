@@ -28,6 +28,7 @@ final class CurlPool {
     private let epoll: Int32
     private var watched: [Int32: (wanted: UInt32, registered: UInt32)] = [:]
     private var changed: [Int32] = []
+    private var sockets = SocketsByPort()
     private unowned let loop: CurlLoop
 
     init(policy: TrustPolicy, number: UInt32, loop: CurlLoop, configuration: CurlTransportConfiguration) throws(TransportError) {
@@ -83,6 +84,7 @@ final class CurlPool {
         var events: UInt32 = 0
         if what & CURL_POLL_IN != 0 { events |= UInt32(clibcurl_epoll_in) }
         if what & CURL_POLL_OUT != 0 { events |= UInt32(clibcurl_epoll_out) }
+        if watched[socket] == nil { sockets.insert(socket) }
         let registered = watched[socket]?.registered ?? 0
         watched[socket] = (events, registered)
         if events != registered { changed.append(socket) }
@@ -101,6 +103,13 @@ final class CurlPool {
             if clibcurl_epoll_control(epoll, Int32(operation), socket, wanted, tag) == 0 { watched[socket] = (wanted, wanted) }
         }
         changed.removeAll(keepingCapacity: true)
+    }
+
+    /// Whether the server has ended the connection with this local port; with `isSilent`, any byte that waits there says so.
+    func hasServerEnded(_ localPort: Int32, isSilent: Bool) -> Bool {
+        guard let socket = sockets.socket(at: localPort) else { return false }
+        var state = pollfd(fd: socket, events: Int16(clibcurl_poll_peer_ended) | (isSilent ? Int16(POLLIN) : 0), revents: 0)
+        return poll(&state, 1, 0) > 0
     }
 
     func act(on socket: Int32, _ events: UInt32) {
@@ -128,5 +137,36 @@ final class CurlPool {
         var value: Int32 = isCorked ? 1 : 0
         // A socket on which it fails (a resolver's pair) sends as ever.
         for socket in watched.keys { setsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size)) }
+    }
+}
+
+/// The sockets of a pool by their local ports: libcurl names the connection that it is about to use by nothing else.
+private struct SocketsByPort {
+    /// All that libcurl has shown; some may be closed, and their numbers others' by now.
+    private var seen: Set<Int32> = []
+    private var sockets: [Int32: Int32] = [:]
+
+    mutating func insert(_ socket: Int32) {
+        seen.insert(socket)
+    }
+
+    mutating func socket(at port: Int32) -> Int32? {
+        if let socket = sockets[port], Self.localPort(of: socket) == port { return socket }
+        sockets = [:]
+        for socket in seen {
+            if let port = Self.localPort(of: socket) { sockets[port] = socket } else { seen.remove(socket) }
+        }
+        return sockets[port]
+    }
+
+    private static func localPort(of socket: Int32) -> Int32? {
+        var address = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let isKnown = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) == 0 }
+        }
+        // IPv4 has the port in the same place.
+        guard isKnown, [AF_INET, AF_INET6].contains(Int32(address.sin6_family)) else { return nil }
+        return Int32(UInt16(bigEndian: address.sin6_port))
     }
 }

@@ -35,6 +35,8 @@ final class CurlTransfer: @unchecked Sendable {
     private var headerBytes = 0
     private(set) var isHeadComplete = false
     private var wasStartedAnew = false
+    /// Whether the connection that libcurl chose had been ended by the server before anything of the request went out.
+    private(set) var foundConnectionEnded = false
     private var bodyBytes = 0
     private var expectedBodyBytes: Int?
 
@@ -77,7 +79,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// The last look before the request's bytes go out: over a connection that was judged by these very terms, and only once
     /// unless sending it again does no harm.
-    func mayBeSent() -> Bool {
+    func mayBeSent(from localPort: Int32) -> Bool {
         guard !isCancelled else {
             failure = CancellationError()
             return false
@@ -94,10 +96,16 @@ final class CurlTransfer: @unchecked Sendable {
                 return false
             }
         }
-        guard !wasSent || (isIdempotent && upload.canRewind) else {
+        let maySendAgain = isIdempotent && upload.canRewind
+        guard !wasSent || maySendAgain else {
             failure = TransportError(
                 .connectionLost,
                 "the connection ended before a response came; the request may have been processed and is not sent a second time")
+            return false
+        }
+        // libcurl notices too late that a server has ended an idle TLS connection, and sends again elsewhere, which not every request may.
+        if !maySendAgain, !wasStartedAnew, let loop, loop.hasServerEnded(localPort, of: self) {
+            foundConnectionEnded = true
             return false
         }
         wasSent = true
@@ -163,9 +171,12 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: The driver
 
-    /// Whether to start anew over HTTP/1.1, because HTTP/2 broke down before anything of the response was there.
+    /// Whether to start anew: over HTTP/1.1, because HTTP/2 broke down before anything of the response was there, or over a new connection,
+    /// because the one that libcurl chose had ended.
     func mayStartAnew(after code: CURLcode) -> Bool {
-        CurlFailure.http2Breakdown(code) != nil && !isHeadComplete && !wasStartedAnew && failure == nil && isIdempotent && upload.rewind()
+        if foundConnectionEnded { return failure == nil && !wasStartedAnew }
+        return CurlFailure.http2Breakdown(code) != nil && !isHeadComplete && !wasStartedAnew && failure == nil && isIdempotent
+            && upload.rewind()
     }
 
     /// Forgets the first attempt's head.
