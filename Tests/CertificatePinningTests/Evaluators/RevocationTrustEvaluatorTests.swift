@@ -91,7 +91,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(first.map(\.url) == [Self.responder])
         let down = TrustLookupResult(failure: "down", receivedAt: Date())
         let rest = try #require(try refusal([first[0]: down])?.lookups)
-        #expect(rest.map(\.url) == [others.ocsp, Self.listURL, others.crl])
+        try #require(rest.map(\.url) == [others.ocsp, Self.listURL, others.crl])
         #expect(rest[0].requestBody == first[0].requestBody)
         let none = Dictionary(uniqueKeysWithValues: (first + rest).map { ($0, down) })
         #expect(try refusal(none)?.reason == .revocationUnknown)

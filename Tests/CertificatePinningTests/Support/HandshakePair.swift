@@ -167,6 +167,8 @@ final class HandshakePair {
             _ = SSL_write(serverEnd, &byte, 1)
             #expect(SSL_read(clientEnd, &byte, 1) == 1)
         }
+        // A session whose connection ended without this is not resumed.
+        for end in [clientEnd, serverEnd] { SSL_set_shutdown(end, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN) }
         ERR_clear_error()
         return Outcome(
             isConnected: isConnected, isResumed: SSL_session_reused(clientEnd) == 1, version: SSL_version(clientEnd),

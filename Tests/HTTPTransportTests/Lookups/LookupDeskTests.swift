@@ -66,7 +66,7 @@ struct LookupDeskTests {
             for request in [direct, proxied, direct, proxied] {
                 group.addTask { _ = try await desk.results(of: [lookup], for: request, until: nil, over: transport) }
             }
-            while await fetcher.count < 2 { try await Task.sleep(for: .milliseconds(2)) }
+            for _ in 0..<1_000 where await fetcher.count < 2 { try await Task.sleep(for: .milliseconds(2)) }
             try await Task.sleep(for: .milliseconds(100))
             await fetcher.open()
             try await group.waitForAll()
