@@ -56,17 +56,21 @@ struct ChunkedExchange: Sendable {
             }
             do {
                 try await send(writer.head(leg.head(of: response)))
-                let parts = response.body.makeAsyncIterator()
-                let next: @Sendable () async throws -> [UInt8]? = {
-                    var parts = parts
-                    return try await parts.next()
-                }
-                try await BodyPause(leg.holdBack).forEach(next, holding: writer.holding) { event in
-                    switch event {
-                    case .part(let part): try await send(writer.body(part))
-                    case .pause: try await send(writer.pause())
+                if Self.isShort(response) {
+                    for try await part in response.body { try await send(writer.body(part)) }
+                } else {
+                    let parts = response.body.makeAsyncIterator()
+                    let next: @Sendable () async throws -> [UInt8]? = {
+                        var parts = parts
+                        return try await parts.next()
                     }
-                    return writer.holding
+                    try await BodyPause(leg.holdBack).forEach(next, holding: writer.holding) { event in
+                        switch event {
+                        case .part(let part): try await send(writer.body(part))
+                        case .pause: try await send(writer.pause())
+                        }
+                        return writer.holding
+                    }
                 }
                 leg.metrics.count(.answered)
             } catch {
@@ -78,6 +82,11 @@ struct ChunkedExchange: Sendable {
             try await output.finish(nil)
         }
         return Response(status: .ok, headers: Self.headers, body: content)
+    }
+
+    /// Whether a response is announced to be less than a chunk: nobody gains by a part of it.
+    private static func isShort(_ response: TransportResponse) -> Bool {
+        response.headerFields[.contentLength].flatMap { Int($0) }.map { $0 <= 8 << 10 } ?? false
     }
 
     private func refusal(_ error: any Error, _ reader: ChunkedRequestReader) -> Response {

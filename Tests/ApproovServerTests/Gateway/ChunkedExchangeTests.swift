@@ -147,12 +147,28 @@ import Testing
     func half() async throws {
         let target = try await RawServer.start { connection in
             _ = try await connection.receiveHead()
-            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
-            try await Task.sleep(for: .milliseconds(100))
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\nhalf")
+            // Longer than anything is held back.
+            try await Task.sleep(for: .milliseconds(500))
         }
         let url = "http://127.0.0.1:\(target.port)"
         try await RunningGateway.with(allow: [url]) { (gateway) async throws in
             await #expect(throws: TransportError.self) { try await gateway.askInChunks(.to(url)) }
+        }
+        await target.stop()
+    }
+
+    @Test("a short answer with a length goes out whole, however slowly it comes")
+    func slow() async throws {
+        let target = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
+            try await Task.sleep(for: .milliseconds(200))
+            try await connection.send("world")
+        }
+        let url = "http://127.0.0.1:\(target.port)"
+        try await RunningGateway.with(allow: [url]) { (gateway) async throws in
+            #expect(try await seen(gateway, .to(url)).lengths == [1_024 + 16])
         }
         await target.stop()
     }

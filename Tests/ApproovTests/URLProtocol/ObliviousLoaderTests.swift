@@ -109,7 +109,7 @@ struct ObliviousLoaderTests {
         #expect(transport.requests.count == 4)
     }
 
-    @Test("a fetch past the cache does not join one that may have been answered before", .timeLimit(.minutes(1)))
+    @Test("a fetch past the cache does not join one that may have been answered before")
     func invalidation() async throws {
         let (gateway, fetches) = (gateway, fetches)
         let old = Data(gateway.keyring.value.configurations.encoded())
@@ -135,9 +135,13 @@ struct ObliviousLoaderTests {
         #expect(await eventually { fetches.value == 1 })
         gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
         let new = Data(gateway.keyring.value.configurations.encoded())
-        #expect(try await client.fetchKeyConfiguration(invalidatingCache: true) == new)
+        let second = Task { try await client.fetchKeyConfiguration(invalidatingCache: true) }
+        let isApart = await eventually { fetches.value == 2 }
+        #expect(isApart)
+        if isApart { _ = try await second.value }
         gate.continuation.finish()
         #expect(try await first.value == old)
+        #expect(try await second.value == new)
         // What came late does not take the place of what is newer.
         #expect(try await client.fetchKeyConfiguration(invalidatingCache: false) == new)
         #expect(fetches.value == 2)
