@@ -6,8 +6,9 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Run the whole system on this machine, and show that it works and that attacks fail.",
         discussion: """
-            Starts an authority, a protected API, an impostor and an app on
-            loopback, with real sockets and TLS, on ports that the system picks.
+            Starts an authority, a protected API, a relay, a gateway, an
+            impostor and an app on loopback, with real sockets and TLS, on ports
+            that the system picks.
             Prints a line for each step, with --json as an object: step, ok,
             detail, milliseconds. Exits 0 only if every line held, and leaves
             nothing behind.
