@@ -9,7 +9,7 @@ import Testing
 @testable import ApproovServer
 
 /// What a gateway counts, of requests on real sockets.
-@Suite(.timeLimit(.minutes(1))) struct GatewayMetricsTests {
+@Suite(.timeLimit(.minutes(5))) struct GatewayMetricsTests {
     @Test("every outcome is counted once where it belongs, and nothing else is measured: no address, target or content is in it")
     func outcomes() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in
