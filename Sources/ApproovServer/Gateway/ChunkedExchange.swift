@@ -49,6 +49,7 @@ struct ChunkedExchange: Sendable {
         let content = ResponseBody { [leg, slot, body, eventLoop] output in
             defer { withExtendedLifetime(slot) {} }
             var pace = WritePace(eventLoop)
+            var trailers = HTTPFields()
             func send(_ bytes: [UInt8]) async throws {
                 guard !bytes.isEmpty else { return }
                 try await output.write(ByteBuffer(bytes: bytes))
@@ -72,13 +73,14 @@ struct ChunkedExchange: Sendable {
                         return writer.holding
                     }
                 }
+                trailers = leg.trailers(of: response)
                 leg.metrics.count(.answered)
             } catch {
                 let problem = leg.failed(error, target)
                 guard writer.begin(anew: problem.response(at: leg.now)) else { throw error }
             }
             await body.takeBack()
-            while let bytes = try writer.end() { try await send(bytes) }
+            while let bytes = try writer.end(trailers: trailers) { try await send(bytes) }
             try await output.finish(nil)
         }
         return Response(status: .ok, headers: Self.headers, body: content)

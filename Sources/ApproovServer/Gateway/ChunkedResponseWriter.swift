@@ -72,10 +72,12 @@ final class ChunkedResponseWriter: Sendable {
     }
 
     /// Ends the response, piece by piece; without the last one the client takes nothing for complete.
+    /// - Parameter trailers: the trailer fields, for the first piece
     /// - Returns: what is to be sent next; nil when that was all
-    func end() throws -> [UInt8]? {
+    /// - Throws: `OHTTPError` for what cannot be encoded or sealed
+    func end(trailers: HTTPFields = [:]) throws -> [UInt8]? {
         try state.withLock { state in
-            if let encoder = state.encoder.take() { state.buffer.end(try encoder.end()) }
+            if let encoder = state.encoder.take() { state.buffer.end(try encoder.end(trailers: trailers)) }
             guard state.sealer != nil else { return nil }
             let (bytes, isLast) = state.buffer.next()
             guard isLast, let sealer = state.sealer.take() else { return try state.seal(bytes) }

@@ -16,6 +16,8 @@ public import ServiceLifecycle
 ///         configuration: GatewayConfiguration(port: 8445, allowedOrigins: ["https://api.example.com"]))
 ///     try await ServiceGroup(services: [gateway], gracefulShutdownSignals: [.sigterm], logger: logger).run()
 ///
+/// Trailer fields of origins' responses go on to clients; those of requests, and interim responses, do not.
+///
 /// `POST /gateway` takes `message/ohttp-req` and `message/ohttp-chunked-req`, `GET /ohttp-keys` is what clients seal with, and
 /// `GET /health` answers 200. The logger gets no address, path, header field or content.
 public struct Gateway: Service {

@@ -132,6 +132,9 @@ struct OriginLeg: Sendable {
     /// Returns when bytes of a response have been held back for long enough.
     @Sendable func holdBack() async throws { try await time.sleep(for: ChunkBuffer.longestWait) }
 
+    /// The trailer fields of a response that was read to its end, as a client gets them.
+    func trailers(of response: TransportResponse) -> HTTPFields { ForwardedFields.trailers(response.body.trailerFields) }
+
     /// The gateway's time, or the first that it accepts of a request.
     var now: Date { window.acceptableDate(time.date) }
 

@@ -127,6 +127,9 @@ enum ForwardedFields {
         removed(dropped.subtracting(["content-length"]), from: fields)
     }
 
+    /// The trailer fields that a client gets.
+    static func trailers(_ fields: HTTPFields) -> HTTPFields { removed(dropped, from: fields) }
+
     private static func removed(_ names: Set<String>, from fields: HTTPFields) -> HTTPFields {
         var kept = HTTPFields()
         for field in ConnectionFields.removed(from: fields) where !names.contains(field.name.canonicalName) { kept.append(field) }

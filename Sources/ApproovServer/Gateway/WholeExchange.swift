@@ -87,7 +87,7 @@ struct WholeExchange: Sendable {
             throw leg.failed(error, target)
         }
         leg.metrics.count(.answered)
-        return BinaryHTTPResponse(head: leg.head(of: response), body: Data(content))
+        return BinaryHTTPResponse(head: leg.head(of: response), body: Data(content), trailers: leg.trailers(of: response))
     }
 
     /// Always padded: the relay learns the answer's size class, and cannot tell the gateway's own from other small ones.

@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// The content of a response as it arrives, in parts of at most 16 KiB, with back pressure: what nobody reads is not fetched.
 ///
 /// It can be iterated once. Dropping it before its end ends the transfer.
@@ -18,6 +20,11 @@ public struct ResponseBody: AsyncSequence, Sendable {
     ///
     /// - Parameter sequence: the parts, in order.
     public init<S: AsyncSequence & Sendable>(_ sequence: S) where S.Element == [UInt8] { source = SequenceBodySource(sequence) }
+
+    /// The trailer section (RFC 9110 section 6.5), once the body has been read to its end; empty where there is none.
+    ///
+    /// What comes so late frames, routes and authenticates nothing: do not merge it into the header fields.
+    public var trailerFields: HTTPFields { source.trailers }
 
     /// Reads what is left into memory.
     ///
@@ -53,5 +60,11 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
 /// Where the parts of a body come from.
 protocol ResponseBodySource: AnyObject, Sendable {
+    /// The fields that came after the last part.
+    var trailers: HTTPFields { get }
     func next() async throws -> [UInt8]?
+}
+
+extension ResponseBodySource {
+    var trailers: HTTPFields { [:] }
 }

@@ -19,6 +19,7 @@ final class CurlExchange: Sendable {
         var isPaused = false
         var bodyWaiter: CheckedContinuation<[UInt8]?, any Error>?
         var end: Result<Void, any Error>?
+        var trailers: [UInt8] = []
     }
 
     private enum Read {
@@ -68,6 +69,9 @@ final class CurlExchange: Sendable {
             }
         }
     }
+
+    /// The trailer section as received; empty before the transfer's end.
+    var trailers: [UInt8] { state.withLock { $0.trailers } }
 
     private static func read(_ state: inout State) -> Read {
         guard let part = state.parts.popFirst() else {
@@ -120,9 +124,9 @@ final class CurlExchange: Sendable {
     /// Ends the exchange; the first end counts.
     ///
     /// The end is set before the head is handed over, so that a small response is whole when its reader wakes.
-    func finish(_ result: Result<Void, any Error>, head: RawHead? = nil) {
+    func finish(_ result: Result<Void, any Error>, head: RawHead? = nil, trailers: [UInt8] = []) {
         let (headWaiter, bodyWaiter) = state.withLock { state in
-            if state.end == nil { state.end = result }
+            if state.end == nil { (state.end, state.trailers) = (result, trailers) }
             // A failed transfer gives no more of its body: the consumer learns of the failure first.
             if case .failure = result {
                 state.parts.removeAll()

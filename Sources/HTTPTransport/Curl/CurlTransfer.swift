@@ -32,6 +32,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Whether the request has gone to a connection; a second time would be a resend.
     var wasSent = false
     private var head = CurlExchange.RawHead()
+    private var trailers: [UInt8] = []
     private var headerBytes = 0
     private(set) var isHeadComplete = false
     private var wasStartedAnew = false
@@ -120,8 +121,11 @@ final class CurlTransfer: @unchecked Sendable {
             failure = TransportError(.headerTooLarge, "the response's header section is larger than \(options.maximumHeaderBytes) bytes")
             return false
         }
-        // Trailer fields come through the same door after the body; nothing here reads them.
-        guard !isHeadComplete else { return true }
+        // Trailer fields come through the same door after the body.
+        guard !isHeadComplete else {
+            trailers.append(contentsOf: line)
+            return true
+        }
         let isBlank = line.count <= 2 && line.allSatisfy { $0 == 0x0D || $0 == 0x0A }
         guard isBlank else {
             // A status line begins anew: what came before belonged to an interim response.
@@ -194,7 +198,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Ends the exchange with what libcurl says became of the transfer.
     func finish(_ code: CURLcode) {
         guard code != CURLE_OK else {
-            exchange.finish(.success(()), head: isHeadComplete ? head : nil)
+            exchange.finish(.success(()), head: isHeadComplete ? head : nil, trailers: trailers)
             upload.end()
             return
         }

@@ -213,6 +213,8 @@ final class CurlBodySource: ResponseBodySource {
         if !transfer.exchange.isOver { mailbox.post(.cancel(transfer)) }
     }
 
+    var trailers: HTTPFields { ResponseHeadParser.trailers(transfer.exchange.trailers) }
+
     func next() async throws -> [UInt8]? {
         // Copies, because a cancellation may outlive the consumer.
         let (transfer, mailbox) = (transfer, mailbox)

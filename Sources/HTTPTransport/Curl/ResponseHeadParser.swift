@@ -16,6 +16,20 @@ enum ResponseHeadParser {
         return head
     }
 
+    /// Reads a trailer section (RFC 9110 section 6.5); one that is malformed is as good as none, which every recipient must reckon with.
+    static func trailers(_ bytes: [UInt8]) -> HTTPFields {
+        bytes.withUnsafeBufferPointer { bytes in
+            var rest = bytes[...]
+            var fields = HTTPFields()
+            while let line = nextLine(&rest) {
+                if line.isEmpty { continue }
+                guard let field = field(line) else { return [:] }
+                fields.append(field)
+            }
+            return fields
+        }
+    }
+
     private static func read(_ bytes: UnsafeBufferPointer<UInt8>, isDecoded: Bool) -> Head? {
         var rest = bytes[...]
         guard let statusLine = nextLine(&rest), let (version, status) = statusLineParts(statusLine) else { return nil }
@@ -23,12 +37,9 @@ enum ResponseHeadParser {
         fields.reserveCapacity(16)
         var isEncoded = false
         while let line = nextLine(&rest) {
-            guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
-                let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
-            else { return nil }
-            if name == .contentEncoding { isEncoded = true }
-            let value = trimmed(line[(colon + 1)...])
-            fields.append(HTTPField(name: name, value: String(decoding: value, as: UTF8.self)))
+            guard let field = field(line) else { return nil }
+            if field.name == .contentEncoding { isEncoded = true }
+            fields.append(field)
         }
         if isEncoded, isDecoded {
             // They described what was sent, which nobody sees.
@@ -36,6 +47,13 @@ enum ResponseHeadParser {
             fields[.contentLength] = nil
         }
         return Head(version: version, status: status, fields: fields)
+    }
+
+    private static func field(_ line: Slice<UnsafeBufferPointer<UInt8>>) -> HTTPField? {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+            let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+        else { return nil }
+        return HTTPField(name: name, value: String(decoding: trimmed(line[(colon + 1)...]), as: UTF8.self))
     }
 
     private static func nextLine(_ rest: inout Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>>? {

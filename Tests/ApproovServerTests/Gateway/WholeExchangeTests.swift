@@ -261,6 +261,26 @@ import Testing
         await target.stop()
     }
 
+    @Test("trailer fields of an answer come back, whole and in chunks, without those about a connection")
+    func trailers() async throws {
+        let target = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send(
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\nTrailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\n"
+                    + "X-Sum: 7\r\nX-Sum: 8\r\nContent-Length: 9\r\nKeep-Alive: 1\r\n\r\n")
+        }
+        let url = "http://127.0.0.1:\(target.port)"
+        try await RunningGateway.with(allow: [url]) { (gateway) async throws in
+            let name = try #require(HTTPField.Name("X-Sum"))
+            for answer in [try await gateway.ask(.to(url)), try await gateway.askInChunks(.to(url))] {
+                #expect(answer.text == "ok")
+                #expect(answer.trailers.map { "\($0.name.canonicalName): \($0.value)" } == ["x-sum: 7", "x-sum: 8"])
+                #expect(!answer.head.headerFields.contains(name))
+            }
+        }
+        await target.stop()
+    }
+
     @Test("answers of nearly the same length are the same length for the relay")
     func padding() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in

@@ -50,6 +50,47 @@ import Testing
         }
     }
 
+    /// Answers with content, and with trailer lines behind it.
+    private func withTrailers(_ lines: String, body: (TransportRequest, CurlTransport) async throws -> Void) async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send(
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Sum: head\r\n\r\n2\r\nok\r\n0\r\n\(lines)\r\n")
+        } body: { _, request, transport in
+            try await body(request, transport)
+        }
+    }
+
+    @Test("trailer fields are there once the body has been read", arguments: [("X-Sum: 7\r\nX-Sum:  8 \r\n", ["7", "8"]), ("", [])])
+    func trailers(lines: String, expected: [String]) async throws {
+        try await withTrailers(lines) { request, transport in
+            let response = try await transport.send(request)
+            #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
+            let name = try #require(HTTPField.Name("X-Sum"))
+            #expect(response.body.trailerFields.map(\.name) == expected.map { _ in name })
+            #expect(response.body.trailerFields[values: name] == expected)
+            #expect(response.headerFields[values: name] == ["head"])
+        }
+    }
+
+    @Test("a trailer section that is none breaks the response off", arguments: ["X-Sum: 7\r\nno field\r\n", "HTTP/1.1 200 OK\r\n"])
+    func malformedTrailers(lines: String) async throws {
+        try await withTrailers(lines) { request, transport in
+            #expect(await transportError { try await transport.send(request).body.collect(upTo: 10) } != nil)
+        }
+    }
+
+    @Test("an endless trailer section is cut off")
+    func endlessTrailers() async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+            for number in 0..<20_000 { try await connection.send("X-\(number): \(String(repeating: "y", count: 100))\r\n") }
+        } body: { _, request, transport in
+            #expect(await transportError { try await transport.send(request).body.collect(upTo: 10) }?.code == .headerTooLarge)
+        }
+    }
+
     @Test("interim responses are skipped")
     func interim() async throws {
         try await withScript { connection in
