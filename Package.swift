@@ -144,9 +144,16 @@ let package = Package(
             name: "CertificatePinningTests",
             dependencies: ["ApproovTesting", "CertificatePinning", "COpenSSL", logging],
             swiftSettings: settings),
+        .executableTarget(
+            name: "cancellation-storm",
+            dependencies: ["ApproovTesting", "CertificatePinning", "HTTPTransport"],
+            path: "Tests/CancellationStorm",
+            swiftSettings: settings),
         .testTarget(
             name: "HTTPTransportTests",
-            dependencies: ["ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPTransport", httpTypes, nioCore, nioSSL],
+            dependencies: [
+                "cancellation-storm", "ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPTransport", httpTypes, nioCore, nioSSL,
+            ],
             swiftSettings: settings),
         .testTarget(name: "OHTTPTests", dependencies: ["OHTTP", crypto, httpTypes], swiftSettings: settings),
         .testTarget(

@@ -1,0 +1,68 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPTransport
+
+/// Sends requests and cancels them at random, and prints how many descriptors the process had open before and has after:
+/// `cancellation-storm 1|2`, the number being HTTP's version.
+///
+/// A program and not an exit test: SwiftNIO's sockets are inherited by those, and what other tests close would stay open meanwhile.
+@main
+struct CancellationStorm {
+    static func main() async throws {
+        let versions: TestHTTPServer.Versions = CommandLine.arguments.last == "2" ? .http1AndHTTP2 : .http1
+        // What a process makes once and keeps is there after a first round.
+        try await run(rounds: 1, versions)
+        let before = try openDescriptors()
+        try await run(rounds: 10, versions)
+        var after = try openDescriptors()
+        // The last connections are closed by threads of their own.
+        for _ in 0..<500 where after > before {
+            try await Task.sleep(for: .milliseconds(10))
+            after = try openDescriptors()
+        }
+        print(before, after)
+    }
+
+    /// A hundred requests in each round; throws when the server cannot be asked afterwards.
+    private static func run(rounds: Int, _ versions: TestHTTPServer.Versions) async throws {
+        let root = try TestPKI.root()
+        let server = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root), versions: versions) {
+            _ in
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...20)))
+            return TestResponse(text: String(repeating: "z", count: Int.random(in: 0...100_000)))
+        }
+        let policy = TrustPolicy(rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: try TrustAnchors(pem: root.pem))
+        let request = TransportRequest(url: try TransportURL("https://localhost:\(server.port)/"), policy: policy)
+        let transport = try CurlTransport()
+        for _ in 0..<rounds {
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<100 {
+                    group.addTask {
+                        let task = Task { try await transport.send(request).body.collect(upTo: 1 << 20) }
+                        try? await Task.sleep(for: .microseconds(Int.random(in: 0...30_000)))
+                        task.cancel()
+                        _ = try? await task.value
+                    }
+                }
+            }
+        }
+        // A server may answer a storm of cancelled streams with GOAWAY; the next connection is a fresh one.
+        var attempts = 0
+        while true {
+            do {
+                _ = try await transport.send(request).body.collect(upTo: 1 << 20)
+                break
+            } catch {
+                attempts += 1
+                guard attempts < 3 else { throw error }
+            }
+        }
+        transport.shutdown()
+        await server.stop()
+    }
+
+    private static func openDescriptors() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    }
+}
