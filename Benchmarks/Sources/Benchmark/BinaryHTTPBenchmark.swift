@@ -5,15 +5,22 @@ import OHTTP
 
 /// (i) Binary HTTP messages read and written, on one core.
 struct BinaryHTTPBenchmark {
+    static let parseExample = "parse RFC 9292's example"
+    static let serializeExample = "serialize RFC 9292's example"
+
     let options: Options
 
     func run() async throws -> [Figure] {
         var figures: [Figure] = []
+        let example = try Self.rfcExample()
+        let encodedExample = Data(try example.encoded())
         let small = try Self.request(body: 0)
         let encoded = Data(try small.encoded())
         let response = try Self.response(body: 0)
         let encodedResponse = Data(try response.encoded())
         let steps: [(String, () throws -> Void)] = [
+            (Self.parseExample, { blackHole(try BinaryHTTPRequest(decoding: encodedExample)) }),
+            (Self.serializeExample, { blackHole(try example.encoded()) }),
             ("parse a request, \(encoded.count) B", { blackHole(try BinaryHTTPRequest(decoding: encoded)) }),
             ("serialize a request, \(encoded.count) B", { blackHole(try small.encoded()) }),
             ("parse a response, \(encodedResponse.count) B", { blackHole(try BinaryHTTPResponse(decoding: encodedResponse)) }),
@@ -58,6 +65,16 @@ struct BinaryHTTPBenchmark {
             calls += 1_000
         } while ContinuousClock.now < end
         return Double(calls) / ((ContinuousClock.now - start) / .seconds(1))
+    }
+
+    /// The request of RFC 9292 section 5.1.
+    private static func rfcExample() throws -> BinaryHTTPRequest {
+        let fields = try fields([
+            ("user-agent", "curl/7.16.3 libcurl/7.16.3 OpenSSL/0.9.7l zlib/1.2.3"), ("host", "www.example.com"),
+            ("accept-language", "en, mi"),
+        ])
+        return BinaryHTTPRequest(
+            head: HTTPRequest(method: .get, scheme: "https", authority: nil, path: "/hello.txt", headerFields: fields))
     }
 
     private static func request(body: Int) throws -> BinaryHTTPRequest {

@@ -32,7 +32,7 @@ struct Target {
             // At most 1.15 times what the bare operations take.
             Target(group: .ohttp, scenario: $0, name: OHTTPBenchmark.client, bound: .times(1 / 1.15, of: OHTTPBenchmark.bare))
         }
-        + ["parse a request, 190 B", "serialize a request, 190 B", "parse a response, 133 B", "serialize a response, 133 B"].map {
+        + [BinaryHTTPBenchmark.parseExample, BinaryHTTPBenchmark.serializeExample].map {
             Target(group: .bhttp, scenario: "small message", name: $0, bound: .atLeast(800_000))
         }
         + [Target(group: .bhttp, scenario: "parse by size", name: "body of 1048576 B", bound: .times(0.8, of: "body of 0 B"))]
