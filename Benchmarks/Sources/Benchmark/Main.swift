@@ -38,6 +38,8 @@ struct Measure: AsyncParsableCommand {
             } else {
                 found = try await measure(group)
                 print(Report.table(found))
+                // Groups in processes of their own write to the same place.
+                fflush(nil)
             }
             figures += found
         }

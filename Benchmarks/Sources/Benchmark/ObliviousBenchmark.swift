@@ -13,41 +13,26 @@ struct ObliviousBenchmark {
     let options: Options
 
     func run() async throws -> [Figure] {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "approov-benchmark-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let api = try HopProcess(.api, folder: folder)
-        defer { api.stop() }
-        let gateway = try HopProcess(.gateway, folder: folder, next: api.url)
-        defer { gateway.stop() }
-        let relay = try HopProcess(.relay, folder: folder, next: gateway.url.trimmingSuffix("/") + "/gateway")
-        defer { relay.stop() }
-        let keys = try GatewayKeyFile(folder.appending(path: "gateway.keys")).load().published.encoded()
-        guard let relayURL = URL(string: relay.url), let url = URL(string: api.url + "/five") else { throw BenchmarkError("no URL") }
-        let roots = try String(contentsOf: folder.appending(path: "roots.pem"), encoding: .utf8)
-        let trust = ApproovTrustManager(anchors: try TrustAnchors(pem: roots))
-        let straight = try ApproovSession(service: nil, trustManager: trust)
-        let oblivious = try ApproovSession(
-            service: nil, trustManager: trust, obliviousRoute: ObliviousRoute(relay: relayURL, keyConfiguration: Data(keys)))
+        try await load() + gibibyte()
+    }
 
+    /// Requests in numbers.
+    private func load() async throws -> [Figure] {
+        let path = try ObliviousPath()
+        defer { path.stop() }
+        guard let url = URL(string: path.api.url + "/five") else { throw BenchmarkError("no URL") }
+        let straight = try ApproovSession(service: nil, trustManager: path.trust)
         var figures: [Figure] = []
         for atOnce in [1, 16, 64] {
-            let subjects = [("over relay and gateway", oblivious), ("straight", straight)].map { name, session in
+            let subjects = [("over relay and gateway", path.session), ("straight", straight)].map { name, session in
                 let client = ApproovSessionClient(session: session, request: URLRequest(url: url))
                 return Subject(name) { try await client.rate(atOnce: atOnce, seconds: options.seconds) }
             }
             figures += try await Comparison(group: "oblivious", scenario: "\(atOnce) at once", unit: .perSecond, peers: ["straight"])
                 .run(subjects, options: options)
         }
-        figures.append(try await latency(of: oblivious, straight, URLRequest(url: url)))
-        figures.append(try await tenThousand(oblivious, URLRequest(url: url)))
-        figures += try await gibibyte(oblivious, api: api.url)
-        for (name, peak) in [
-            ("app", try ChildProcess.peakMemory(of: "self")), ("relay", try relay.peakMemory), ("gateway", try gateway.peakMemory),
-        ] {
-            figures.append(
-                Figure(group: "oblivious", scenario: "memory", name: "\(name), peak", value: peak / 1_048_576, unit: .mebibytes))
-        }
+        figures.append(try await latency(of: path.session, straight, URLRequest(url: url)))
+        figures.append(try await tenThousand(path.session, URLRequest(url: url)))
         return figures
     }
 
@@ -83,8 +68,13 @@ struct ObliviousBenchmark {
             group: "oblivious", scenario: "64 at once", name: "answered of \(Self.requests)", value: Double(answered), unit: .count)
     }
 
-    private func gibibyte(_ session: ApproovSession, api: String) async throws -> [Figure] {
-        guard let down = URL(string: api + "/zeros?\(StreamBenchmark.bytes)"), let sink = URL(string: api + "/sink") else {
+    /// 1 GiB down and up in chunks, over a relay and a gateway that have done nothing else.
+    private func gibibyte() async throws -> [Figure] {
+        let path = try ObliviousPath()
+        defer { path.stop() }
+        let session = path.session
+        guard let down = URL(string: path.api.url + "/zeros?\(StreamBenchmark.bytes)"), let sink = URL(string: path.api.url + "/sink")
+        else {
             throw BenchmarkError("no URL")
         }
         var count = 0
@@ -105,9 +95,45 @@ struct ObliviousBenchmark {
         }
         guard count == StreamBenchmark.bytes else { throw BenchmarkError("the upload moved \(count) bytes") }
         let bytes = Double(StreamBenchmark.bytes)
-        return [("download", bytes / downSeconds), ("upload", bytes / upSeconds)].map { scenario, value in
+        let speeds = [("download", bytes / downSeconds), ("upload", bytes / upSeconds)].map { scenario, value in
             Figure(group: "oblivious", scenario: scenario, name: "1 GiB in chunks", value: value / 1_048_576, unit: .speed)
         }
+        let peaks = try [
+            ("app", ChildProcess.peakMemory(of: "self")), ("relay", path.relay.peakMemory), ("gateway", path.gateway.peakMemory),
+        ]
+        return speeds
+            + peaks.map { name, peak in
+                Figure(group: "oblivious", scenario: "memory", name: "\(name), peak", value: peak / 1_048_576, unit: .mebibytes)
+            }
+    }
+}
+
+/// An API, a gateway and a relay, each in a process of its own, and a session that goes over them.
+private struct ObliviousPath {
+    let api: HopProcess
+    let gateway: HopProcess
+    let relay: HopProcess
+    let trust: ApproovTrustManager
+    let session: ApproovSession
+    private let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "approov-benchmark-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        api = try HopProcess(.api, folder: folder)
+        gateway = try HopProcess(.gateway, folder: folder, next: api.url)
+        relay = try HopProcess(.relay, folder: folder, next: gateway.url.trimmingSuffix("/") + "/gateway")
+        let keys = try GatewayKeyFile(folder.appending(path: "gateway.keys")).load().published.encoded()
+        guard let url = URL(string: relay.url) else { throw BenchmarkError("no URL") }
+        let roots = try String(contentsOf: folder.appending(path: "roots.pem"), encoding: .utf8)
+        trust = ApproovTrustManager(anchors: try TrustAnchors(pem: roots))
+        session = try ApproovSession(
+            service: nil, trustManager: trust, obliviousRoute: ObliviousRoute(relay: url, keyConfiguration: Data(keys)))
+    }
+
+    func stop() {
+        for process in [relay, gateway, api] { process.stop() }
+        try? FileManager.default.removeItem(at: folder)
     }
 }
 
