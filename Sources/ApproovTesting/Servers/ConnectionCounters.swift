@@ -46,6 +46,20 @@ final class ConnectionLedger: Sendable {
     func closeAll() {
         for channel in state.withLock({ Array($0.channels.values) }) { channel.close(promise: nil) }
     }
+
+    /// Closes every connection and waits until each has closed, those included that were accepted in the last moment.
+    func closeAllAndWait() async {
+        while true {
+            let channels = state.withLock { Array($0.channels.values) }
+            guard !channels.isEmpty else { return }
+            for channel in channels {
+                channel.close(promise: nil)
+                try? await channel.closeFuture.get()
+            }
+            // What counts them hears of it at the same time as this.
+            await Task.yield()
+        }
+    }
 }
 
 /// Sits behind the TLS handler and reports its completed handshake.

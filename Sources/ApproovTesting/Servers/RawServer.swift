@@ -116,6 +116,7 @@ public final class RawServer: Sendable {
         try? await listener.close()
         ledger.closeAll()
         await scripts.end()
+        await ledger.closeAllAndWait()
     }
 }
 
