@@ -192,7 +192,7 @@ let package = Package(
             name: "ApproovTestingTests",
             dependencies: [
                 "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", asn1, httpTypes,
-                x509,
+                x509, logging,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -122,8 +122,8 @@ struct DemoSteps {
         let answer = try await other.get(url, authorization: Self.alice)
         try expect(answer.status == 200, "the API behind the gateway answered \(answer.status)")
         let token = try await other.token(for: url, authorization: Self.alice)
-        let relayLog = oblivious.relayLog.lines.joined(separator: "\n")
-        let gatewayLog = oblivious.gatewayLog.lines.joined(separator: "\n")
+        let relayLog = await oblivious.relayLog.lines(with: address).joined(separator: "\n")
+        let gatewayLog = await oblivious.gatewayLog.lines(with: ObliviousWorld.apiHost).joined(separator: "\n")
         try expect(relayLog.contains(address), "the relay's log does not show the app: \(relayLog)")
         for plaintext in [ObliviousWorld.apiHost, ShapesAPI.shapes, Self.alice, token, answer.text] {
             try expect(!relayLog.contains(plaintext), "the relay's log holds plaintext")

@@ -11,6 +11,19 @@ public final class LogRecord: Sendable {
     /// The lines so far, each with its level, message and metadata.
     public var lines: [String] { state.withLock { $0 } }
 
+    /// Waits for a line: servers write theirs when an answer has gone out, which its client may see first.
+    /// - Parameters:
+    ///   - text: What stands in it.
+    ///   - limit: How long at most.
+    /// - Returns: All lines, with the one that was waited for unless it did not come.
+    public func lines(with text: String, within limit: Duration = .seconds(5)) async -> [String] {
+        let end = ContinuousClock.now + limit
+        while !lines.contains(where: { $0.contains(text) }), ContinuousClock.now < end, !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(2))
+        }
+        return lines
+    }
+
     /// A logger that writes here.
     public var logger: Logger {
         var logger = Logger(label: "test") { _ in Handler(record: self) }

@@ -30,6 +30,7 @@ struct ServerProcess {
         }
         process.terminate()
         while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
+        if process.terminationReason == .uncaughtSignal { Issue.record("it crashed: \(try scratch.text("err").suffix(20_000))") }
         return process.terminationStatus
     }
 

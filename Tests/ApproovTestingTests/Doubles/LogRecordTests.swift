@@ -1,0 +1,26 @@
+import ApproovTesting
+import Logging
+import Testing
+
+@Suite("The log record", .timeLimit(.minutes(1)))
+struct LogRecordTests {
+    @Test("it keeps level, message and metadata of every line")
+    func lines() {
+        let record = LogRecord()
+        record.logger.trace("a line", metadata: ["key": "value"])
+        #expect(record.lines.count == 1)
+        #expect(record.lines.first?.hasPrefix("trace a line") == true)
+        #expect(record.lines.first?.contains("value") == true)
+    }
+
+    @Test("a line that comes late is waited for, one that does not come only as long as was said")
+    func late() async throws {
+        let record = LogRecord()
+        async let lines = record.lines(with: "second")
+        record.logger.info("first")
+        try await Task.sleep(for: .milliseconds(50))
+        record.logger.info("second")
+        #expect(await lines.count == 2)
+        #expect(await record.lines(with: "third", within: .milliseconds(20)).count == 2)
+    }
+}
