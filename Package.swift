@@ -205,10 +205,16 @@ let package = Package(
             dependencies: ["Approov", "Attestation"],
             path: "Tests/ConfigurationWriter",
             swiftSettings: settings),
+        .executableTarget(
+            name: "exit-storm",
+            dependencies: ["ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport"],
+            path: "Tests/ExitStorm",
+            swiftSettings: settings),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "configuration-writer", "Approov", "ApproovCLI", "ApproovRelay", "ApproovServer", "ApproovTesting", "ApproovTokens",
+                "configuration-writer", "exit-storm", "Approov", "ApproovCLI", "ApproovRelay", "ApproovServer", "ApproovTesting",
+                "ApproovTokens",
                 "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes, hummingbird, lifecycle, logging, nioCore,
                 nioPosix,
             ],

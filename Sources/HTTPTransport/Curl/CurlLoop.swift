@@ -67,6 +67,9 @@ final class CurlLoop {
             reap()
         }
         for transfer in active { remove(transfer).fail(TransportError(.shutDown, "the transport was shut down")) }
+        // While the loop stands, because libcurl tells it of each socket that it closes.
+        currentPools = [:]
+        pools = [:]
     }
 
     // MARK: Messages
