@@ -1,3 +1,4 @@
+internal import Attestation
 public import Foundation
 internal import HTTPListener
 
@@ -36,8 +37,10 @@ public struct AuthorityConfiguration: Sendable {
 
     /// What keeps one client from taking everything.
     public struct Limits: Sendable {
-        /// The largest evidence that is read, in bytes.
-        public var evidenceBytes = 64 * 1024
+        /// The largest evidence that is read, in bytes; 16 KiB by default.
+        ///
+        /// It can be lowered and not raised: longer evidence is refused whatever this says.
+        public var evidenceBytes = Evidence.maximumBytes
         /// The largest other body that is read, in bytes.
         public var otherBodyBytes = 4 * 1024
         /// The largest head of a request, in bytes (HTTP/1.1; HTTP/2 has 16 KiB by itself).
