@@ -11,6 +11,8 @@ public struct GatewayKeyFile: Sendable {
 
     private let path: String
     private let time: any TimeSource
+    /// How long to wait for another process that changes the file.
+    var lockTimeout: Duration = .seconds(5)
 
     /// Names a file, which need not be there yet.
     /// - Parameters:
@@ -41,7 +43,7 @@ public struct GatewayKeyFile: Sendable {
     ///   - isOnly: whether the keys of other mechanisms end as well
     ///   - overlap: how long the keys that it replaces, or ends, are accepted; zero to end them at once
     /// - Returns: the keys as they are now, the newest first
-    /// - Throws: `ServerError.gatewayKeysUnusable`; the file is as it was
+    /// - Throws: `ServerError.gatewayKeysUnusable`, also when another process keeps the file locked for five seconds; the file is as it was
     public func rotate(kem: KeyConfiguration.KEM? = nil, isOnly: Bool = false, overlap: Duration) throws -> GatewayKeys {
         try unusable {
             try exclusively {
@@ -104,19 +106,11 @@ public struct GatewayKeyFile: Sendable {
 
     /// Keeps others who would change the file waiting: two changes at once would lose one of them.
     private func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
-        let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else {
-            throw ServerError(
-                code: .gatewayKeysUnusable, message: "\(path).lock cannot be made: \(String(cString: strerror(errno)))")
+        do {
+            return try FileLock(path: path + ".lock", timeout: lockTimeout).withLock(body)
+        } catch let failure as FileLock.Failure {
+            throw ServerError(code: .gatewayKeysUnusable, message: failure.message)
         }
-        defer { close(descriptor) }
-        while flock(descriptor, LOCK_EX) != 0 {
-            guard errno == EINTR else {
-                throw ServerError(
-                    code: .gatewayKeysUnusable, message: "\(path).lock cannot be locked: \(String(cString: strerror(errno)))")
-            }
-        }
-        return try body()
     }
 
     private func unusable<Value>(_ body: () throws -> Value) throws -> Value {

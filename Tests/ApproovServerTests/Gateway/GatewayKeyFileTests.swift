@@ -1,4 +1,5 @@
 import ApproovTesting
+import Attestation
 import Foundation
 import OHTTP
 import Testing
@@ -140,6 +141,19 @@ import Testing
             try await group.waitForAll()
         }
         #expect(try file.load().entries.count == 9)
+    }
+
+    @Test("who holds the lock for too long keeps no rotation waiting for ever")
+    func held() throws {
+        let before = try file.load().published
+        var file = file
+        file.lockTimeout = .milliseconds(20)
+        try FileLock(path: url.path() + ".lock").withLock {
+            #expect(throws: ServerError(code: .gatewayKeysUnusable, message: "")) { _ = try file.rotate(overlap: .zero) }
+            #expect(throws: ServerError(code: .gatewayKeysUnusable, message: "")) { try file.removeEnded() }
+        }
+        #expect(try file.load().published == before)
+        #expect(try file.rotate(overlap: .zero).published != before)
     }
 
     @Test("a file that others may read, or that is no file, is refused and left as it is")
