@@ -74,8 +74,11 @@ let package = Package(
         .systemLibrary(name: "CLibPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
 
+        // Its one function runs before main.
+        .target(name: "COpenSSLStart", dependencies: ["COpenSSL"]),
+
         // What is listed under a target is all it may import of ours: the build refuses the rest (Scripts/test).
-        .target(name: "CertificatePinning", dependencies: ["CLibPSL", "COpenSSL", logging], swiftSettings: settings),
+        .target(name: "CertificatePinning", dependencies: ["CLibPSL", "COpenSSL", "COpenSSLStart", logging], swiftSettings: settings),
         .target(
             name: "HTTPTransport",
             dependencies: ["CertificatePinning", "CLibCurl", "COpenSSL", deque, httpTypes],
@@ -92,7 +95,7 @@ let package = Package(
         .target(name: "Attestation", dependencies: ["CJansson", crypto, logging], swiftSettings: settings),
         .target(
             name: "ApproovTokens",
-            dependencies: ["Attestation", "CJansson", "CLibJWT", "COpenSSL", crypto],
+            dependencies: ["Attestation", "CJansson", "CLibJWT", "COpenSSL", "COpenSSLStart", crypto],
             swiftSettings: settings),
         .target(
             name: "Approov",

@@ -1,5 +1,4 @@
 import ArgumentParser
-import CertificatePinning
 import Foundation
 import Glibc
 import Logging
@@ -11,8 +10,6 @@ enum Main {
         LoggingSystem.bootstrap(logHandler(label:))
         // Writing to a client or pipe that is gone is an error to handle, not a reason to die.
         signal(SIGPIPE, SIG_IGN)
-        // Before Foundation's own URLSession, which would load what OPENSSL_CONF names.
-        OpenSSLLibrary.prepare()
         do {
             var command = try ApproovCommand.parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -3,12 +3,15 @@ import ApproovTokens
 import Attestation
 import CertificatePinning
 import Foundation
+import FoundationNetworking
 import HTTPTransport
 
 /// Ends with `exit(0)` in the middle of its work, as programs do that are told to: `exit-storm handshakes|tokens`.
 @main
 struct ExitStorm {
     static func main() async throws {
+        // The first to use OpenSSL is Foundation, as in a program that wraps its session.
+        _ = URLSession(configuration: .default)
         switch CommandLine.arguments.last {
         case "handshakes": try await shakeHands()
         default: try verifyTokens()

@@ -3,7 +3,6 @@ import CertificatePinning
 public import Foundation
 public import HTTPTransport
 public import Logging
-import Synchronization
 
 /// Gets attestation tokens and keeps the configuration: one for an app and an account, shared by its sessions.
 ///

@@ -2,7 +2,6 @@ import Attestation
 import Foundation
 import HTTPTransport
 import HTTPTypes
-import Synchronization
 
 /// Speaks to the authority: challenge, evidence, result, configuration (design section 4.3).
 final class AuthorityClient: Sendable {

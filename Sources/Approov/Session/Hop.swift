@@ -2,7 +2,6 @@ import Foundation
 import FoundationNetworking
 import HTTPTransport
 import HTTPTypes
-import Synchronization
 
 /// One request on its way: as the caller made it, or as a redirect changed it.
 struct Hop {
@@ -21,10 +20,10 @@ struct Hop {
     /// The first hop.
     ///
     /// - Throws: ``ApproovError`` `badRequest` for a URL that cannot be requested.
-    init(_ request: URLRequest, body: RequestBody, urls: RecentURL? = nil) throws {
+    init(_ request: URLRequest, body: RequestBody, urls: LastValue<URL, TransportURL>? = nil) throws {
         guard let url = request.url else { throw ApproovError(.badRequest, "the request has no URL: set one with scheme and host") }
         do {
-            self.url = try urls?.parse(url) ?? TransportURL(url)
+            self.url = try urls?.value(for: url) { try TransportURL($0) } ?? TransportURL(url)
         } catch {
             throw ApproovError(.badRequest, "the request cannot be sent", cause: error)
         }
@@ -43,21 +42,6 @@ struct Hop {
             }
             return method
         }
-    }
-}
-
-/// The last URL that was parsed: many requests in a row often go to one.
-final class RecentURL: Sendable {
-    private let entry = Mutex<(url: URL, parsed: TransportURL)?>(nil)
-
-    /// Parses a URL, unless it is the last one again.
-    ///
-    /// - Throws: `TransportError` `invalidURL`.
-    func parse(_ url: URL) throws -> TransportURL {
-        if let entry = entry.withLock({ $0 }), entry.url == url { return entry.parsed }
-        let parsed = try TransportURL(url)
-        entry.withLock { $0 = (url, parsed) }
-        return parsed
     }
 }
 

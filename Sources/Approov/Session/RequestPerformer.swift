@@ -27,8 +27,8 @@ struct RequestPerformer: Sendable {
     /// Whether requests that would go straight are refused.
     let isStraightRefused: Bool
     let gatewayMemory = GatewayMemory()
-    private let heads = RecentHead()
-    private let urls = RecentURL()
+    private let heads = LastValue<Performed.Head, HTTPURLResponse>()
+    private let urls = LastValue<URL, TransportURL>()
 
     /// Bounds and observers of one transfer.
     struct Observation: Sendable {
@@ -87,7 +87,7 @@ struct RequestPerformer: Sendable {
                 continue
             }
             let sent = try outcome.get()
-            return Performed(response: sent.response, url: sent.url, recent: heads)
+            return Performed(response: sent.response, url: sent.url, heads: heads)
         }
     }
 
@@ -281,7 +281,7 @@ struct RequestPerformer: Sendable {
         let seen: RequestOutcome
         switch outcome {
         case .success(let sent):
-            seen = .response(try Performed(response: sent.response, url: sent.url, recent: heads).head())
+            seen = .response(try Performed(response: sent.response, url: sent.url, heads: heads).head())
         case .failure(let error):
             guard !(error is CancellationError) else { return false }
             seen = .failure(error)

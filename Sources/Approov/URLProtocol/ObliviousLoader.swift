@@ -22,8 +22,8 @@ final class ObliviousLoader: Sendable {
         let time: any TimeSource
         let policy: @Sendable () throws -> TrustPolicy
         let memory = GatewayMemory()
-        let heads = RecentHead()
-        let routes = RecentRoute()
+        let heads = LastValue<Performed.Head, HTTPURLResponse>()
+        let routes = LastValue<Data, ObliviousRoute>()
     }
 
     /// What a source of keys is made with.
@@ -99,7 +99,7 @@ final class ObliviousLoader: Sendable {
                 policy: try configuration.policy(), options: options)
             let response = try await send(outgoing, configuration)
             let body = try await response.body.collect(upTo: ObliviousChannel.maximumWholeBytes)
-            let performed = Performed(response: response, url: request.url ?? URL(filePath: "/"), recent: configuration.heads)
+            let performed = Performed(response: response, url: request.url ?? URL(filePath: "/"), heads: configuration.heads)
             return (try performed.head(), Data(body))
         } catch {
             throw ApproovError.wrapping(error)
@@ -123,7 +123,9 @@ final class ObliviousLoader: Sendable {
         let keys = try await configuration.keys.fetchKeyConfiguration(invalidatingCache: invalidatingCache)
         let route: ObliviousRoute
         do {
-            route = try configuration.routes.route(to: configuration.relay, keys: keys)
+            route = try configuration.routes.value(for: keys) { keys in
+                try ObliviousRoute(relay: configuration.relay, keys: keys, chunking: .automatic)
+            }
         } catch {
             throw ApproovError(.obliviousError, "the gateway's key configurations cannot be used", cause: error)
         }
@@ -139,20 +141,5 @@ final class ObliviousLoader: Sendable {
                 .configurationError, "ApproovURLProtocol is used before it is configured: call ApproovURLProtocol.configure first")
         }
         return configuration
-    }
-}
-
-/// The last route that was made from a gateway's keys: most requests come with the keys of the one before.
-final class RecentRoute: Sendable {
-    private let entry = Mutex<(keys: Data, route: ObliviousRoute)?>(nil)
-
-    /// The route over a relay, which is always the same, to the gateway with these keys.
-    ///
-    /// - Throws: `OHTTPError` for keys that cannot be read or used.
-    func route(to relay: TransportURL, keys: Data) throws -> ObliviousRoute {
-        if let entry = entry.withLock({ $0 }), entry.keys == keys { return entry.route }
-        let route = try ObliviousRoute(relay: relay, keys: keys, chunking: .automatic)
-        entry.withLock { $0 = (keys, route) }
-        return route
     }
 }

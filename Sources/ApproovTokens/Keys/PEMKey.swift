@@ -41,7 +41,6 @@ struct PEMKey: ~Copyable {
 
     /// A new key: RSA of 2,048 bits, or P-256.
     static func generate(_ algorithm: TokenAlgorithm) throws(TokenError) -> PEMKey {
-        OpenSSLLibrary.prepare()
         let isRSA = algorithm == .rs256
         let context = EVP_PKEY_CTX_new_id(isRSA ? EVP_PKEY_RSA : EVP_PKEY_EC, nil)
         defer {
@@ -61,7 +60,6 @@ struct PEMKey: ~Copyable {
     private static func read(
         _ pem: String, for algorithm: TokenAlgorithm, what: String, _ parse: (OpaquePointer) -> OpaquePointer?
     ) throws(TokenError) -> PEMKey {
-        OpenSSLLibrary.prepare()
         defer { ERR_clear_error() }
         let bytes = Array(pem.utf8)
         guard (1...maximumBytes).contains(bytes.count), let bio = BIO_new_mem_buf(bytes, Int32(bytes.count)) else {

@@ -50,8 +50,6 @@ public struct VerificationKey: Sendable {
     private init(
         material: [UInt8], signatureBytes: Int, algorithm: TokenAlgorithm, kid: String?, jwk: JSONValue?
     ) throws(TokenError) {
-        // HMAC is OpenSSL's, too, and no PEM was read for it.
-        OpenSSLLibrary.prepare()
         if let kid, !(1...64).contains(kid.utf8.count) || !kid.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
             throw TokenError(.malformedKey, "a key's name is 1 to 64 visible ASCII characters")
         }

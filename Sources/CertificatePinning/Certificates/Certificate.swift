@@ -15,7 +15,6 @@ public final class Certificate: Sendable {
     ///
     /// - Throws: ``PinningError`` `malformedCertificate` also for bytes that follow the certificate.
     public convenience init(der: [UInt8]) throws {
-        OpenSSLLibrary.prepare()
         ERR_clear_error()
         let parsed = der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var cursor = buffer.baseAddress

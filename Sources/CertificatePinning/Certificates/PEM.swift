@@ -40,7 +40,6 @@ enum PEM {
         if isStrict, hasTrailingText(text) {
             throw PinningError(code, "there is text after the last PEM block: remove it, or complete the block it belongs to")
         }
-        OpenSSLLibrary.prepare()
         return try text.withUnsafeBytes { buffer in
             guard let bio = BIO_new_mem_buf(buffer.baseAddress, count) else { return [] }
             defer { BIO_free(bio) }

@@ -7,7 +7,6 @@ enum PKCS12Reader {
         guard bytes.count <= PrivateKeyReader.maximumSize else {
             throw PinningError(.malformedKey, "more than \(PrivateKeyReader.maximumSize) bytes are no PKCS #12 file")
         }
-        OpenSSLLibrary.prepare()
         ERR_clear_error()
         defer { ERR_clear_error() }
         let parsed = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in

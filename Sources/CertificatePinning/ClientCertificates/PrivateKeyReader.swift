@@ -19,7 +19,6 @@ enum PrivateKeyReader {
 
     private static func key(in bytes: [UInt8], _ password: (() throws -> String?)?) throws -> OpaquePointer {
         guard bytes.count <= maximumSize else { throw PinningError(.malformedKey, "more than \(maximumSize) bytes are no private key") }
-        OpenSSLLibrary.prepare()
         ERR_clear_error()
         defer { ERR_clear_error() }
         return PEM.isPEM(bytes) ? try key(inPEM: bytes, password) : try key(inDER: bytes, password)

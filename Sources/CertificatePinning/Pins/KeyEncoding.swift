@@ -71,7 +71,6 @@ enum KeyEncoding {
         _ free: (OpaquePointer?) -> Void,
         _ use: (OpaquePointer) -> Value?
     ) -> Value? {
-        OpenSSLLibrary.prepare()
         return bytes.withUnsafeBufferPointer { buffer in
             var cursor = buffer.baseAddress
             guard let object = read(&cursor, buffer.count) else { return nil }

@@ -61,7 +61,6 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
 
     /// Hashes the DER of a SubjectPublicKeyInfo where it lies.
     init(hashing der: UnsafeBufferPointer<UInt8>) {
-        OpenSSLLibrary.prepare()
         self = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { digest in
             SHA256(der.baseAddress, der.count, digest.bindMemory(to: UInt8.self).baseAddress)
             return Pin(digest: UnsafeRawBufferPointer(digest))

@@ -12,7 +12,6 @@ final class RevocationList: Sendable {
     ///
     /// - Throws: ``RevocationProblem`` for anything else, among it bytes that follow the list.
     init(der bytes: [UInt8]) throws {
-        OpenSSLLibrary.prepare()
         ERR_set_mark()
         defer { ERR_pop_to_mark() }
         let parsed = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in

@@ -1,5 +1,4 @@
 import CLibCurl
-import CertificatePinning
 import COpenSSL
 
 /// What the process-wide libcurl is, and whether pins can hold with it.
@@ -17,7 +16,6 @@ struct CurlLibrary: Sendable {
     static let linked = CurlLibrary()
 
     private init() {
-        OpenSSLLibrary.prepare()
         curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         guard let info = clibcurl_version_info() else {
             self.init(tlsBackend: "", cryptoVersion: "", contentEncodings: "identity")

@@ -41,7 +41,7 @@ public final class CurlTransport: HTTPTransport {
     private let library: CurlLibrary
     private let load: CurlLoad
     private let lookups: LookupDesk
-    private let heads = RecentResponseHead()
+    private let heads = LastValue<CurlExchange.RawHead, ResponseHeadParser.Head>()
 
     /// Starts the transport's thread.
     ///
@@ -128,7 +128,8 @@ public final class CurlTransport: HTTPTransport {
             mailbox.post(.cancel(transfer))
         }
         let body = CurlBodySource(transfer: transfer, mailbox: mailbox)
-        let parsed = try heads.parse(head)
+        // A cookie is nobody's but its jar's.
+        let parsed = try heads.value(for: head, isKept: { !$0.fields.scan(for: .setCookie) }, make: ResponseHeadParser.parse)
         return TransportResponse(
             status: parsed.status, headerFields: parsed.fields, version: parsed.version, url: request.url, body: ResponseBody(source: body))
     }

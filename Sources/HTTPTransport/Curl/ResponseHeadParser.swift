@@ -1,5 +1,4 @@
 import HTTPTypes
-import Synchronization
 
 /// Reads the header section that libcurl handed over line by line (RFC 9112 sections 4 and 5; libcurl writes HTTP/2's the same way).
 enum ResponseHeadParser {
@@ -85,25 +84,4 @@ enum ResponseHeadParser {
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-}
-
-/// The last head that was parsed: where many requests go to one resource, their heads are the same byte for byte for a second at a time.
-final class RecentResponseHead: Sendable {
-    private struct Entry {
-        let raw: CurlExchange.RawHead
-        let head: ResponseHeadParser.Head
-    }
-
-    private let entry = Mutex<Entry?>(nil)
-
-    /// Parses a head, unless it is the last one again.
-    ///
-    /// - Throws: `TransportError` `malformedResponse`.
-    func parse(_ raw: CurlExchange.RawHead) throws(TransportError) -> ResponseHeadParser.Head {
-        if let entry = entry.withLock({ $0 }), entry.raw == raw { return entry.head }
-        let head = try ResponseHeadParser.parse(raw)
-        // A cookie is nobody's but its jar's.
-        if !head.fields.scan(for: .setCookie) { entry.withLock { $0 = Entry(raw: raw, head: head) } }
-        return head
-    }
 }

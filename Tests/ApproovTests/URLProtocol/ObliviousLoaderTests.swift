@@ -172,16 +172,6 @@ struct ObliviousLoaderTests {
         #expect(fetches.value == 2)
     }
 
-    @Test("keys are taken apart once, and again when they change")
-    func routes() throws {
-        let relay = try TransportURL("https://relay.test/")
-        let routes = RecentRoute()
-        let keys = try (1...2).map { Data(try GatewayKeyring([GatewayKey(id: $0)]).configurations.encoded()) }
-        for index in [0, 0, 1, 0] { #expect(try routes.route(to: relay, keys: keys[index]).key.id == UInt8(index + 1)) }
-        #expect(throws: OHTTPError.self) { try routes.route(to: relay, keys: Data([0, 1])) }
-        #expect(try routes.route(to: relay, keys: keys[1]).chunking == .automatic)
-    }
-
     @Test("a request before the configuration ends a debug build with a message that says what to do")
     func unconfigured() async throws {
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
