@@ -10,7 +10,7 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
             case malformedMeasurement, unknownRegistration
             case malformedKeyset, unknownKeyset, keysetExists, keysetInUse
             case configurationRefused, malformedSecret, malformedAccount
-            case invalidConfiguration, insecureListener, demoKeysExposed, identityFailed, malformedARC
+            case invalidConfiguration, insecureListener, cannotListen, demoKeysExposed, identityFailed, malformedARC
             case tokenMissing, obliviousUnset, obliviousInUse, malformedOblivious, malformedOrigin, gatewayKeysUnusable
         }
 
@@ -63,6 +63,8 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
         public static let invalidConfiguration = Code(.invalidConfiguration)
         /// Plain http on an address that is not loopback.
         public static let insecureListener = Code(.insecureListener)
+        /// The address or port cannot be listened on.
+        public static let cannotListen = Code(.cannotListen)
         /// The demo account's published keys on an address that is not loopback.
         public static let demoKeysExposed = Code(.demoKeysExposed)
         /// A certificate or key for the server cannot be made or read.

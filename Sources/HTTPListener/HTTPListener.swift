@@ -9,7 +9,7 @@ internal import ServiceLifecycle
 /// How our servers meet the network: TLS with HTTP/2 and HTTP/1.1, or HTTP/1.1 in the clear; bounds on what a client can take; and an
 /// end that lets open requests end first.
 package struct HTTPListener: Sendable {
-    /// Nobody can listen there.
+    /// Nobody can listen there: the port is taken, or the address is not this machine's.
     package struct CannotListen: Error {
         package let message: String
         package let cause: any Error
@@ -46,9 +46,10 @@ package struct HTTPListener: Sendable {
             group.addTask { await drainOnShutdown() }
             do {
                 try await application.run()
-            } catch let error as IOError {
+            } catch let error where error is IOError || error is SocketAddressError.UnknownHost {
                 throw CannotListen(
-                    message: "cannot listen on \(address.host) port \(port); is another server running there?", cause: error)
+                    message: "cannot listen on \(address.host) port \(port): end what listens there, or choose an address of this machine "
+                        + "and a free port; port 0 lets the system choose", cause: error)
             }
             group.cancelAll()
         }

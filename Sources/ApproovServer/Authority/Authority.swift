@@ -43,8 +43,8 @@ public struct Authority: Service {
     }
 
     /// Serves until the task is cancelled or a graceful shutdown is asked for.
-    /// - Throws: `ServerError.identityFailed`, `.demoKeysExposed`; `.invalidConfiguration` when it cannot listen where it should, or the
-    ///   operator's certificate has no backup pin beside it
+    /// - Throws: `ServerError.identityFailed`, `.demoKeysExposed`; `.invalidConfiguration` when the operator's certificate has no backup
+    ///   pin beside it; `.cannotListen`
     public func run() async throws {
         let listener = try await AuthorityListener(configuration, store: store)
         try AuthorityRules.check(pins: listener.pins, configuration)
@@ -66,7 +66,7 @@ public struct Authority: Service {
                     await announce(port: port, listener: listener, audience: audience)
                 }
             } catch let error as HTTPListener.CannotListen {
-                throw ServerError(code: .invalidConfiguration, message: error.message, cause: error.cause)
+                throw ServerError(code: .cannotListen, message: error.message, cause: error.cause)
             }
             group.cancelAll()
         }

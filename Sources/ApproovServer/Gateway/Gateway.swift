@@ -76,7 +76,7 @@ public struct Gateway: Service {
     }
 
     /// Serves until the task is cancelled or a graceful shutdown is asked for.
-    /// - Throws: `ServerError.invalidConfiguration` when it cannot listen where it should
+    /// - Throws: `ServerError.cannotListen`
     public func run() async throws {
         let limits = configuration.limits
         let routes = GatewayRoutes(keys: keys, leg: leg, load: GatewayLoad(limit: limits.requests))
@@ -94,7 +94,7 @@ public struct Gateway: Service {
                     if let url = URL(string: address.url(port: port)) { await onReady(url) }
                 }
             } catch let error as HTTPListener.CannotListen {
-                throw ServerError(code: .invalidConfiguration, message: error.message, cause: error.cause)
+                throw ServerError(code: .cannotListen, message: error.message, cause: error.cause)
             }
             group.cancelAll()
         }

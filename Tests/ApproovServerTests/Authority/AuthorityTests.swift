@@ -194,12 +194,16 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("a second server on the same port is an error that names the port")
+    @Test("an authority or a gateway on a port where another server listens is an error that says so")
     func portTaken() async throws {
         let account = try await TestAccount(clock: ManualClock(date: Date()))
         try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
             let second = AuthorityConfiguration(host: "127.0.0.1", port: authority.port)
-            await refuses(.invalidConfiguration) { try await RunningAuthority.with(store: account.store, configuration: second) { _ in } }
+            await refuses(.cannotListen) { try await RunningAuthority.with(store: account.store, configuration: second) { _ in } }
+            let gateway = try Gateway(
+                keys: GatewayKeyFile(account.directory.url.appending(path: "keys")),
+                configuration: GatewayConfiguration(port: authority.port, allowedOrigins: ["https://api.example.com"]), logger: .silent)
+            await refuses(.cannotListen) { try await gateway.run() }
         }
     }
 
