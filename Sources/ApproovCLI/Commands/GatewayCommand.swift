@@ -185,7 +185,7 @@ struct GatewayCommand: AsyncParsableCommand {
     private func rotateKeys() throws {
         let days = overlap ?? 30
         let now = try GatewayKeyFile(URL(filePath: keys))
-            .rotate(kem: kem?.kem, isOnly: only, overlap: .seconds(Int(days * 86_400)))
+            .rotate(kem: kem?.kem, endingOthers: only, overlap: .seconds(Int(days * 86_400)))
         // In the order of clients' choice.
         for key in now.published.configurations { report(key, "in use") }
         for entry in now.entries {

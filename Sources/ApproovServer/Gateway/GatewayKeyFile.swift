@@ -40,15 +40,15 @@ public struct GatewayKeyFile: Sendable {
     /// Makes a new key, which takes the place of those with its mechanism; a gateway that is running takes it up within a second.
     /// - Parameters:
     ///   - kem: the new key's mechanism; nil for a new key for each mechanism in use
-    ///   - isOnly: whether the keys of other mechanisms end as well
+    ///   - endingOthers: whether the keys of other mechanisms end as well
     ///   - overlap: how long the keys that it replaces, or ends, are accepted; zero to end them at once
     /// - Returns: the keys as they are now, the newest first
     /// - Throws: `ServerError.gatewayKeysUnusable`, also when another process keeps the file locked for five seconds; the file is as it was
-    public func rotate(kem: KeyConfiguration.KEM? = nil, isOnly: Bool = false, overlap: Duration) throws -> GatewayKeys {
+    public func rotate(kem: KeyConfiguration.KEM? = nil, endingOthers: Bool = false, overlap: Duration) throws -> GatewayKeys {
         try unusable {
             try exclusively {
                 var keys = try read() ?? GatewayKeys(entries: [])
-                try keys.rotate(kem: kem, isOnly: isOnly, overlap: overlap, now: time.date)
+                try keys.rotate(kem: kem, endingOthers: endingOthers, overlap: overlap, now: time.date)
                 try file.write(serialized(keys))
                 return keys
             }

@@ -23,7 +23,7 @@ public struct GatewayKeys: Sendable {
     /// What clients are told: the keys that do not end yet, X-Wing before X25519 before P-256, and the newer before the older.
     ///
     /// Clients seal to the first that they know. The order does not depend on which was rotated last, so that no rotation takes clients
-    /// back to a mechanism that a quantum computer breaks; `rotate` with `only` ends those of the others.
+    /// back to a mechanism that a quantum computer breaks; `rotate` with `endingOthers` ends those of the others.
     public var published: KeyConfigurationList {
         let used = entries.filter { $0.endsAt == nil }.map(\.key.configuration)
         return KeyConfigurationList(Self.ranked.flatMap { kem in used.filter { $0.kem == kem } })
@@ -42,16 +42,16 @@ public struct GatewayKeys: Sendable {
     /// Makes new keys that take the place of older ones, which are accepted for a while yet.
     /// - Parameters:
     ///   - kem: the new key's mechanism; nil for one new key for each that is in use, X25519 when there is none
-    ///   - isOnly: whether the keys of other mechanisms end as well
+    ///   - endingOthers: whether the keys of other mechanisms end as well
     ///   - overlap: how long the keys that are replaced or end are accepted
     ///   - now: the time
     /// - Throws: `ServerError.gatewayKeysUnusable` when all identifiers are taken
-    mutating func rotate(kem: KeyConfiguration.KEM?, isOnly: Bool = false, overlap: Duration, now: Date) throws {
+    mutating func rotate(kem: KeyConfiguration.KEM?, endingOthers: Bool = false, overlap: Duration, now: Date) throws {
         removeEnded(at: now)
         let inUse = Set(entries.filter { $0.endsAt == nil }.map(\.key.configuration.kem))
         let made = kem.map { [$0] } ?? Self.ranked.filter { inUse.isEmpty ? $0 == .x25519 : inUse.contains($0) }
         let end = now.addingTimeInterval(overlap / .seconds(1))
-        for index in entries.indices where isOnly || made.contains(entries[index].key.configuration.kem) {
+        for index in entries.indices where endingOthers || made.contains(entries[index].key.configuration.kem) {
             entries[index].endsAt = min(entries[index].endsAt ?? end, end)
         }
         for kem in made.reversed() { try add(kem, at: now) }

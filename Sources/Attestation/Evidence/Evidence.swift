@@ -64,7 +64,8 @@ public struct Evidence: Sendable, Hashable {
     public var appVersion: String
     /// SHA-256 of what was measured, padded base64, by name; `executable` is the running executable.
     public var measurements: [String: String]
-    /// What the process sees around it: `debugger`, `ld-preload`, `root`.
+    /// What the process sees around it: `debugger`, `ld-preload`, `root`; `debugger-unknown` and `ld-preload-unknown` where it could not
+    /// look.
     public var environment: [String]
     /// The version of the configuration in force.
     public var configVersion: Int64

@@ -101,14 +101,14 @@ import Testing
     func only() throws {
         let first = try #require(try file.load().published.configurations.first)
         _ = try file.rotate(kem: .p256, overlap: .seconds(10))
-        let keys = try file.rotate(kem: .xWing, isOnly: true, overlap: .seconds(100))
+        let keys = try file.rotate(kem: .xWing, endingOthers: true, overlap: .seconds(100))
         #expect(keys.published.configurations.map(\.kem) == [.xWing])
         #expect(try keys.keyring(at: clock.date).keys.map(\.configuration).contains(first))
         // One that is no longer in use does not come back.
         #expect(try file.rotate(overlap: .seconds(100)).published.configurations.map(\.kem) == [.xWing])
         clock.advance(by: .seconds(101))
         #expect(try file.load().keyring(at: clock.date).keys.map(\.configuration.kem) == [.xWing])
-        #expect(try file.rotate(kem: .x25519, isOnly: true, overlap: .zero).entries.map(\.key.configuration.kem) == [.x25519])
+        #expect(try file.rotate(kem: .x25519, endingOthers: true, overlap: .zero).entries.map(\.key.configuration.kem) == [.x25519])
     }
 
     @Test("a key that is ended twice ends at the earlier time, and at once without an overlap")
