@@ -91,11 +91,13 @@ struct GatewayCommand: AsyncParsableCommand {
 
     @OptionGroup var tls: ServerTLSOptions
 
-    @Option(name: .long, help: ArgumentHelp("The largest message that is not in chunks; held in memory.", valueName: "bytes"))
-    var maxMessage = 1 << 20
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The largest message that is not in chunks; held in memory. Default: 1048576.", valueName: "bytes"))
+    var maxMessage: Int?
 
-    @Option(name: .long, help: ArgumentHelp("How far a request's Date may be off.", valueName: "seconds"))
-    var replayWindow = 60
+    @Option(name: .long, help: ArgumentHelp("How far a request's Date may be off. Default: 60.", valueName: "seconds"))
+    var replayWindow: Int?
 
     @Flag(name: .long, help: "Refuse requests without a Date.")
     var requireDate = false
@@ -130,7 +132,9 @@ struct GatewayCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !rotate else {
-            guard listen == nil, allow.isEmpty, pin.isEmpty, tls.tlsCert == nil, tls.tlsKey == nil, caCert == nil, remember == nil else {
+            guard listen == nil, allow.isEmpty, pin.isEmpty, tls.tlsCert == nil, tls.tlsKey == nil, caCert == nil, remember == nil,
+                maxMessage == nil, replayWindow == nil, !requireDate
+            else {
                 throw ValidationError("--rotate goes with --keys, --kem, --only and --overlap alone: it does not serve.")
             }
             guard !only || kem != nil else { throw ValidationError("--only goes with --kem, the mechanism whose keys stay.") }
@@ -142,8 +146,8 @@ struct GatewayCommand: AsyncParsableCommand {
         guard let listen else { throw ValidationError("--listen says where to serve; or make a new key with --rotate.") }
         guard !allow.isEmpty else { throw ValidationError("--allow names the origins that requests may be for, one at least.") }
         try tls.check(listen)
-        guard (1_024...(1 << 30)).contains(maxMessage) else { throw ValidationError("--max-message must be 1024 to 1073741824 bytes.") }
-        guard (1...86_400).contains(replayWindow) else { throw ValidationError("--replay-window must be 1 to 86400 seconds.") }
+        guard (1_024...(1 << 30)).contains(maxMessage ?? 1_024) else { throw ValidationError("--max-message must be 1024 to 1073741824 bytes.") }
+        guard (1...86_400).contains(replayWindow ?? 1) else { throw ValidationError("--replay-window must be 1 to 86400 seconds.") }
         guard (1...100_000_000).contains(remember ?? 1) else { throw ValidationError("--remember must be 1 to 100000000 requests.") }
         for origin in allow {
             guard let url = try? TransportURL(origin), url.target == "/", url.isSecure || url.host.isLoopback else {
@@ -157,11 +161,11 @@ struct GatewayCommand: AsyncParsableCommand {
         guard let listen, !rotate else { return try rotateKeys() }
         let logger = Logger(label: "approov.gateway")
         var replay = GatewayConfiguration.Replay()
-        replay.window = .seconds(replayWindow)
+        if let replayWindow { replay.window = .seconds(replayWindow) }
         replay.requiresDate = requireDate
         if let remember { (replay.rememberedDated, replay.rememberedUndated) = (remember, remember) }
         var limits = GatewayConfiguration.Limits()
-        limits.messageBytes = maxMessage
+        if let maxMessage { limits.messageBytes = maxMessage }
         let file = GatewayKeyFile(URL(filePath: keys))
         if !FileManager.default.fileExists(atPath: keys) {
             _ = try file.load(makingKeyFor: kem?.kem ?? .x25519)

@@ -192,7 +192,8 @@ struct GatewayCommandTests {
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--max-message", "0"],
             ["--keys", "k", "--rotate", "--listen", "127.0.0.1:0"], ["--keys", "k", "--rotate", "--overlap", "-1"],
             ["--keys", "k", "--rotate", "--kem", "kyber"], ["--keys", "k", "--rotate", "--only"],
-            ["--keys", "k", "--rotate", "--remember", "5"],
+            ["--keys", "k", "--rotate", "--remember", "5"], ["--keys", "k", "--rotate", "--max-message", "2048"],
+            ["--keys", "k", "--rotate", "--replay-window", "60"], ["--keys", "k", "--rotate", "--require-date"],
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--only", "--kem", "x-wing"],
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--remember", "0"],
         ])
