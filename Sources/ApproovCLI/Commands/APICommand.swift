@@ -36,10 +36,6 @@ struct APICommand: AsyncParsableCommand {
             approov api -pins HOST -enforce off
             """)
 
-    enum Switch: String, ExpressibleByArgument, CaseIterable {
-        case on, off
-    }
-
     @Option(name: .dash("add"), help: ArgumentHelp("Protect a host, or replace what is known of it.", valueName: "host"))
     var add: String?
 

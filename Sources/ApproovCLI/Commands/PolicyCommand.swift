@@ -9,28 +9,66 @@ struct PolicyCommand: AsyncParsableCommand {
         discussion: """
             approov policy
             approov policy -setRejectionReasons on
+            approov policy -setEnvironment root reject
 
             With rejection reasons on, results tell apps why their evidence
             failed; attackers learn from it too.
+
+            Apps say in which environment they run: debugger, ld-preload, root;
+            debugger-unknown and ld-preload-unknown where they could not look.
+            A flag that is to reject makes the attestation fail; one to annotate
+            is named in the token's anno claim, for the API to judge; one to
+            ignore does nothing. Running authorities take a change up within a
+            second.
             """)
 
-    enum Switch: String, ExpressibleByArgument, CaseIterable {
-        case on, off
-    }
+    /// The flags that may be set: whatever the policy, an executable that is not registered is rejected.
+    private static let flags = RejectionReason.allCases.filter { $0 != .appNotRegistered }
 
     @Option(name: .dash("setRejectionReasons"), help: ArgumentHelp("Whether results say why.", valueName: "on|off"))
     var setRejectionReasons: Switch?
 
+    @Option(
+        name: .dash("setEnvironment"), parsing: .upToNextOption,
+        help: ArgumentHelp("What a flag of the environment does.", valueName: "flag reject|annotate|ignore"))
+    var setEnvironment: [String] = []
+
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
+
+    func validate() throws { _ = try environmentChange() }
 
     func run() async throws {
         let store = try store.open()
         if let setRejectionReasons { try await store.setRejectionReasons(setRejectionReasons == .on) }
+        if let (flag, action) = try environmentChange() { try await store.setEnvironmentAction(action, for: flag) }
+        try show(store)
+    }
+
+    private func environmentChange() throws -> (flag: RejectionReason, action: EnvironmentAction)? {
+        guard !setEnvironment.isEmpty else { return nil }
+        guard setEnvironment.count == 2, let flag = Self.flags.first(where: { $0.rawValue == setEnvironment[0] }),
+            let action = EnvironmentAction(rawValue: setEnvironment[1])
+        else {
+            throw ValidationError(
+                "-setEnvironment wants one of \(Self.flags.map(\.rawValue).joined(separator: ", ")), then reject, annotate or ignore.")
+        }
+        return (flag, action)
+    }
+
+    private struct Policy: Encodable {
+        let rejectionReasons: Bool
+        let environment: [String: String]
+    }
+
+    private func show(_ store: AuthorityStore) throws {
+        let actions = Self.flags.map { ($0.rawValue, store.environmentAction(for: $0).rawValue) }
         if output.json {
-            try Console.json(["rejectionReasons": store.rejectionReasons])
+            try Console.json(
+                Policy(rejectionReasons: store.rejectionReasons, environment: Dictionary(uniqueKeysWithValues: actions)))
         } else {
             Console.line("rejectionReasons  \(store.rejectionReasons ? "on" : "off")")
+            for (flag, action) in actions { Console.line("\(flag)  \(action)") }
         }
     }
 }

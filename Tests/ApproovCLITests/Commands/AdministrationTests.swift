@@ -148,8 +148,15 @@ struct AdministrationTests {
     @Test("the policy says what was set")
     func policy() async throws {
         #expect(try await approov("policy", "-setRejectionReasons", "on").exitCode == 0)
-        let shown = try await approov("policy", "--json").json() as? [String: Bool]
-        #expect(shown == ["rejectionReasons": true])
+        #expect(try await approov("policy", "-setEnvironment", "root", "reject").exitCode == 0)
+        #expect(try await approov("policy", "-setEnvironment", "ld-preload", "ignore").lines.contains("ld-preload  ignore"))
+        let shown = try #require(try await approov("policy", "--json").json() as? [String: Any])
+        #expect(shown["rejectionReasons"] as? Bool == true)
+        #expect(
+            shown["environment"] as? [String: String] == [
+                "debugger": "reject", "debugger-unknown": "reject", "ld-preload": "ignore", "ld-preload-unknown": "reject",
+                "root": "reject",
+            ])
     }
 
     @Test("a configuration cannot be written before the authority's URL is known")

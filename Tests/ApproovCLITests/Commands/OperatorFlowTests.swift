@@ -26,12 +26,14 @@ struct OperatorFlowTests {
 
     private func approov(_ arguments: String...) async throws -> Approov.Run { try await Approov.run(arguments + ["--data", data]) }
 
-    private func call(_ server: TestHTTPServer, state: String, _ arguments: String...) async throws -> Approov.Run {
+    private func call(
+        _ server: TestHTTPServer, state: String, environment: [String: String] = [:], _ arguments: String...
+    ) async throws -> Approov.Run {
         try await Approov.run(
             [
                 "call", "https://api.localhost:\(server.port)/", "--bind", "Authorization", "--config", folder.path("config"),
                 "--state", folder.path(state),
-            ] + arguments)
+            ] + arguments, environment: environment)
     }
 
     /// A certificate of the operator's for the authority, with a backup key.
@@ -93,17 +95,26 @@ struct OperatorFlowTests {
         #expect(try await approov("token", "-check", tokens.last, "-setDataHashInToken", "Bearer bob").exitCode == 1)
         #expect(try await explanation(of: tokens.last) == "passed")
 
+        let preload = ["LD_PRELOAD": "libc.so.6"]
+        #expect(try await call(server, state: "state", environment: preload, "-H", "Authorization: Bearer alice").exitCode == 0)
+        #expect(try await approov("token", "-check", tokens.last).exitCode == 1)
+        #expect(try await explanation(of: tokens.last) == "rejected: ld-preload")
+        #expect(try await approov("policy", "-setEnvironment", "ld-preload", "ignore").exitCode == 0)
+        try await Task.sleep(for: .milliseconds(1200))
+        #expect(try await call(server, state: "state", environment: preload, "-H", "Authorization: Bearer alice").exitCode == 0)
+        #expect(try await approov("token", "-check", tokens.last).exitCode == 0)
+
         let unbound = try await call(server, state: "state")
         #expect(unbound.exitCode == 1)
         #expect(unbound.errors.contains("Authorization"))
-        #expect(tokens.count == 1)
+        #expect(tokens.count == 3)
 
         #expect(try await approov("registration", "-remove", executable).exitCode == 0)
         try await Task.sleep(for: .milliseconds(1200))
         let decoy = try await call(server, state: "other-state", "-H", "Authorization: Bearer alice")
         // The app cannot tell, whoever checks the token can.
         #expect(decoy.exitCode == 0, "\(decoy.errors)")
-        #expect(tokens.count == 2)
+        #expect(tokens.count == 4)
         #expect(try await approov("token", "-check", tokens.last).exitCode == 1)
         #expect(try await explanation(of: tokens.last) == "rejected: app-not-registered")
 
@@ -111,7 +122,7 @@ struct OperatorFlowTests {
         try await Task.sleep(for: .milliseconds(1200))
         let rotated = try await call(server, state: "state", "-H", "Authorization: Bearer carol")
         #expect(rotated.exitCode == 60, "the rotated pins are taken up with the attestation: \(rotated.errors)")
-        #expect(tokens.count == 2)
+        #expect(tokens.count == 4)
         await server.stop()
     }
 }

@@ -1,0 +1,6 @@
+import ArgumentParser
+
+/// `on` or `off`.
+enum Switch: String, ExpressibleByArgument, CaseIterable {
+    case on, off
+}
