@@ -9,7 +9,7 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
             case malformedHost, malformedPin, malformedTrustRoots, pinsRequired, unknownHost, unsupported
             case malformedMeasurement, unknownRegistration
             case malformedKeyset, unknownKeyset, keysetExists, keysetInUse
-            case configurationRefused, malformedSecret, malformedAccount
+            case configurationRefused, malformedAccount
             case invalidConfiguration, insecureListener, cannotListen, demoKeysExposed, identityFailed, malformedARC
             case tokenMissing, obliviousUnset, obliviousInUse, malformedOblivious, malformedOrigin, gatewayKeysUnusable
         }
@@ -55,8 +55,6 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
         public static let keysetInUse = Code(.keysetInUse)
         /// The change would make a configuration that every client refuses.
         public static let configurationRefused = Code(.configurationRefused)
-        /// An account secret is too short or not readable.
-        public static let malformedSecret = Code(.malformedSecret)
         /// An account name does not parse.
         public static let malformedAccount = Code(.malformedAccount)
         /// The authority's or the token check's own settings contradict each other.

@@ -30,9 +30,4 @@ package struct ListenerLimits: Sendable {
         self.requestTimeout = requestTimeout
         self.drain = drain
     }
-
-    /// Whether every bound is above zero, as it must be.
-    package var areUsable: Bool {
-        headerBytes > 0 && headerFields > 0 && connections > 0 && idleTimeout > .zero && requestTimeout > .zero && drain >= .zero
-    }
 }

@@ -11,7 +11,7 @@ struct OriginLeg: Sendable {
     /// The request is one that was here before.
     struct Replayed: Error {}
 
-    /// A request's content, for the transport.
+    /// A request's content, for the transport; where Hummingbird is imported, too, there are two types called `RequestBody`.
     typealias Content = RequestBody
 
     let targets: TargetRules

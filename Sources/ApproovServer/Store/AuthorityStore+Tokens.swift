@@ -3,20 +3,14 @@ internal import Attestation
 internal import CertificatePinning
 
 extension AuthorityStore {
-    /// The keys that this account's tokens verify with: the account secret, and the public keys of the keysets.
-    public var verificationKeys: [VerificationKey] {
-        get throws {
-            let snapshot = snapshot
-            return try [VerificationKey.hs256(snapshot.secret)] + snapshot.keysets.map(\.key.verificationKey)
-        }
-    }
-
-    /// A verifier with the account's keys as they are now.
+    /// A verifier with the account's keys as they are now: the account secret, and the public keys of the keysets.
     /// - Parameter audience: the host that tokens must be for; nil for any
     /// - Returns: the verifier
     /// - Throws: `TokenError` when there are too many keysets for one verifier
     public func tokenVerifier(audience: String? = nil) throws -> TokenVerifier {
-        try TokenVerifier(keys: verificationKeys, audience: audience, time: time)
+        let snapshot = snapshot
+        let keys = try [VerificationKey.hs256(snapshot.secret)] + snapshot.keysets.map(\.key.verificationKey)
+        return try TokenVerifier(keys: keys, audience: audience, time: time)
     }
 
     /// Issues a token without an app, to try a backend with.
