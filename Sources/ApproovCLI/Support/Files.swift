@@ -1,4 +1,4 @@
-import Foundation
+import CertificatePinning
 
 /// Files that the user names on the command line.
 enum Files {
@@ -16,23 +16,13 @@ enum Files {
     }
 
     /// Reads a file that must be there.
+    ///
+    /// - Throws: `CommandFailure` as for a text.
     static func bytes(at path: String, limit: Int, what: String) throws -> [UInt8] {
-        // Looked at before it is opened: opening a FIFO would wait for a writer.
-        let resolved = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: resolved) else {
-            throw CommandFailure("\(what) \(path) cannot be read: there is no such file")
-        }
-        guard attributes[.type] as? FileAttributeType == .typeRegular else { throw CommandFailure("\(what) \(path) is not a file") }
         do {
-            let handle = try FileHandle(forReadingFrom: URL(filePath: resolved))
-            defer { try? handle.close() }
-            let bytes = try handle.read(upToCount: limit + 1) ?? Data()
-            guard bytes.count <= limit else { throw CommandFailure("\(what) \(path) is larger than \(limit) bytes") }
-            return Array(bytes)
-        } catch let failure as CommandFailure {
-            throw failure
-        } catch {
-            throw CommandFailure("\(what) \(path) cannot be read: \(error.localizedDescription)")
+            return try BoundedFile.read(path, limit: limit)
+        } catch let error as PinningError {
+            throw CommandFailure("\(what) \(error.message)")
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import struct CertificatePinning.Pin
 internal import Crypto
 public import Foundation
 internal import SwiftASN1
@@ -160,7 +161,7 @@ public struct ServerIdentity: Sendable {
     }
 
     private static func pin(of key: P256.Signing.PrivateKey) -> String {
-        "sha256/" + Data(SHA256.hash(data: key.publicKey.derRepresentation)).base64EncodedString()
+        Pin(spki: [UInt8](key.publicKey.derRepresentation)).description
     }
 
     private static func wrapping<Value>(_ body: () throws -> Value) throws -> Value {
