@@ -1,0 +1,40 @@
+import CertificatePinning
+import HTTPTransport
+import HTTPTypes
+import OHTTP
+
+/// Where a gateway's key configurations come from: a file, or a URL that answers `application/ohttp-keys`.
+struct KeyConfigurationSource {
+    private let source: String
+
+    init(_ source: String) { self.source = source }
+
+    /// Fetches or reads them.
+    /// - Parameter anchors: the roots to trust for a URL; nil for the system's
+    /// - Returns: the bytes of `application/ohttp-keys`
+    /// - Throws: `CommandFailure` that names the source
+    func read(trusting anchors: TrustAnchors? = nil) async throws -> [UInt8] {
+        guard source.contains("://") else {
+            return try Files.bytes(at: source, limit: KeyConfigurationList.maximumSize, what: "the key configurations")
+        }
+        let url: TransportURL
+        do {
+            url = try TransportURL(source)
+        } catch {
+            throw CommandFailure("\(source) is not a URL of key configurations: \(error)")
+        }
+        guard url.isSecure || url.host.isLoopback else {
+            throw CommandFailure(
+                "\(source): plain http is for this machine alone; whoever changes the keys on their way reads the requests")
+        }
+        let transport = try CurlTransport()
+        defer { transport.shutdown() }
+        var options = TransferOptions()
+        options.totalTimeout = .seconds(30)
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try anchors ?? .system())
+        let response = try await transport.send(
+            TransportRequest(url: url, headerFields: [.accept: OHTTPMediaType.keys], policy: policy, options: options))
+        guard response.status == 200 else { throw CommandFailure("\(source) answered with status \(response.status), not with keys") }
+        return try await response.body.collect(upTo: KeyConfigurationList.maximumSize)
+    }
+}
