@@ -161,7 +161,7 @@ let package = Package(
         .testTarget(name: "OHTTPTests", dependencies: ["OHTTP", crypto, httpTypes], swiftSettings: settings),
         .testTarget(
             name: "HTTPListenerTests",
-            dependencies: ["HTTPListener", httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTP2],
+            dependencies: ["HTTPListener", httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTP1, nioHTTP2],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovRelayTests",

@@ -66,24 +66,23 @@ package final class EndStreamHandler: ChannelOutboundHandler, RemovableChannelHa
 
 extension EndStreamHandler {
     /// Puts a handler at the network's end of a channel's pipeline, when the channel is an HTTP/2 stream; on HTTP/1.1 it does nothing.
-    package static func install(in pipeline: ChannelPipeline) throws {
-        let operations = pipeline.syncOperations
+    /// - Parameter context: that of a handler at the other end, which is where Hummingbird lets further ones be added
+    package static func install(from context: ChannelHandlerContext) {
+        let operations = context.pipeline.syncOperations
         guard (try? operations.handler(type: HTTPResponseEncoder.self)) == nil else { return }
-        try operations.addHandler(EndStreamHandler(), position: .first)
-    }
-}
-
-/// Installs an `EndStreamHandler` from where Hummingbird lets further handlers be added: its own end of the pipeline.
-final class EndStreamInserter: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = NIOAny
-
-    func handlerAdded(context: ChannelHandlerContext) {
         do {
-            try EndStreamHandler.install(in: context.pipeline)
+            try operations.addHandler(EndStreamHandler(), position: .first)
         } catch {
             context.fireErrorCaught(error)
         }
     }
+}
+
+/// Installs an `EndStreamHandler`, for this package's own servers.
+final class EndStreamInserter: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = NIOAny
+
+    func handlerAdded(context: ChannelHandlerContext) { EndStreamHandler.install(from: context) }
 }
 
 // Both belong to one channel's event loop.

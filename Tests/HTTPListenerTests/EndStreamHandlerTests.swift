@@ -1,5 +1,6 @@
 import NIOCore
 import NIOEmbedded
+import NIOHTTP1
 import NIOHTTP2
 import Testing
 
@@ -55,6 +56,16 @@ import Testing
         channel.write(frame("c", end: true), promise: nil)
         channel.flush()
         #expect(try sent() == ["a", "other", "b", "c."])
+    }
+
+    @Test("it is installed at the network's end of an HTTP/2 stream's pipeline, and not where HTTP/1.1 is encoded")
+    func installed() throws {
+        let stream = EmbeddedChannel()
+        try stream.pipeline.syncOperations.addHandler(EndStreamInserter())
+        #expect((try? stream.pipeline.syncOperations.handler(type: EndStreamHandler.self)) != nil)
+        let http1 = EmbeddedChannel(handler: HTTPResponseEncoder())
+        try http1.pipeline.syncOperations.addHandler(EndStreamInserter())
+        #expect((try? http1.pipeline.syncOperations.handler(type: EndStreamHandler.self)) == nil)
     }
 
     @Test("a write that is still held when the pipeline goes is answered")

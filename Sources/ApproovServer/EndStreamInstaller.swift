@@ -19,11 +19,7 @@ public final class EndStreamInstaller: ChannelInboundHandler, RemovableChannelHa
     /// Installs the handler when the channel is an HTTP/2 stream.
     /// - Parameter context: this handler's place in the channel
     public func handlerAdded(context: ChannelHandlerContext) {
-        do {
-            try EndStreamHandler.install(in: context.pipeline)
-        } catch {
-            context.fireErrorCaught(error)
-        }
+        EndStreamHandler.install(from: context)
     }
 }
 
