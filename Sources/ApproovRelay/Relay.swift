@@ -2,7 +2,6 @@ public import Foundation
 internal import HTTPListener
 public import HTTPTransport
 public import Logging
-internal import NIOSSL
 public import ServiceLifecycle
 
 /// An Oblivious HTTP relay (RFC 9458): takes encapsulated requests and forwards them to one fixed gateway, without anything that tells
@@ -63,41 +62,40 @@ public struct Relay: Service {
     public func run() async throws {
         let limits = configuration.limits
         let routes = RelayRoutes(link: link, transport: transport, limits: limits, metrics: metrics, logger: logger)
-        var listenerLimits = ListenerLimits(
-            headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
-            requestTimeout: limits.requestTimeout, drain: limits.drain)
-        listenerLimits.offersHTTP2 = false
         let listener = HTTPListener(
             address: address,
-            limits: listenerLimits)
+            limits: ListenerLimits(
+                headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
+                requestTimeout: limits.requestTimeout, drain: limits.drain, offersHTTP2: false))
         do {
             try await listener.run(router: routes.router(), logger: logger) { port in
                 if let url = URL(string: address.url(port: port)) { await onReady(url) }
             }
-        } catch let error as HTTPListener.CannotListen {
-            throw RelayError(code: .cannotListen, message: error.message, cause: error.cause)
+        } catch let failure as ListenerFailure {
+            throw RelayError(failure)
         }
     }
 
     private static func address(_ configuration: RelayConfiguration) throws -> ListenerAddress {
-        var tls: TLSConfiguration?
-        switch configuration.tls {
-        case .none:
-            guard ListenerAddress.isLoopback(configuration.host) else {
-                throw RelayError(
-                    code: .insecureListener,
-                    message: "\(configuration.host) is not a loopback address, and plain http is for those alone; serve with TLS")
-            }
-        case .certificate(let certificatePEM, let keyPEM):
-            do {
-                tls = try ListenerAddress.tls(certificatePEM: certificatePEM, keyPEM: keyPEM)
-            } catch {
-                throw RelayError(
-                    code: .identityFailed,
-                    message: "the TLS certificate or its key cannot be read; give both in PEM, the key without a passphrase", cause: error)
-            }
+        var identity: (certificatePEM: String, keyPEM: String)?
+        if case .certificate(let certificatePEM, let keyPEM) = configuration.tls { identity = (certificatePEM, keyPEM) }
+        do throws(ListenerFailure) {
+            return try ListenerAddress(host: configuration.host, port: configuration.port, identity: identity)
+        } catch {
+            throw RelayError(error)
         }
-        return ListenerAddress(host: configuration.host, port: configuration.port, tls: tls)
+    }
+}
+
+extension RelayError {
+    fileprivate init(_ failure: ListenerFailure) {
+        let code: Code =
+            switch failure.kind {
+            case .insecure: .insecureListener
+            case .unreadableIdentity: .identityFailed
+            case .cannotListen: .cannotListen
+            }
+        self.init(code: code, message: failure.message, cause: failure.cause)
     }
 }
 

@@ -16,15 +16,15 @@ struct RelayRoutes: Sendable {
     let metrics: RelayMetrics
     let logger: Logger
 
-    func router() -> Router<RelayRequestContext> {
-        let router = Router(context: RelayRequestContext.self)
+    func router() -> Router<ConnectionContext> {
+        let router = Router(context: ConnectionContext.self)
         router.add(middleware: PlainErrors(methods: ["/": "POST", "/health": "GET"]))
         router.post("/", use: relay)
         router.get("/health") { _, _ in Response.healthy }
         return router
     }
 
-    @Sendable private func relay(_ request: Request, _ context: RelayRequestContext) async throws -> Response {
+    @Sendable private func relay(_ request: Request, _ context: ConnectionContext) async throws -> Response {
         guard let message = EncapsulatedMessage(requestType: MediaType.essence(of: request.headers)) else {
             return refusal(.unsupportedMediaType)
         }
@@ -50,7 +50,7 @@ struct RelayRoutes: Sendable {
 
     private func stream(
         _ response: TransportResponse, _ message: EncapsulatedMessage, whileReading body: BorrowedRequestBody,
-        for context: RelayRequestContext
+        for context: ConnectionContext
     ) -> Response {
         let length = response.headerFields[.contentLength].flatMap { Int($0) }
         let content = ResponseBody(contentLength: length) { writer in

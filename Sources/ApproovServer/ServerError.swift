@@ -1,3 +1,5 @@
+internal import HTTPListener
+
 /// What went wrong in the authority, its store or the token check, and what to do about it.
 ///
 /// The message never holds a key, a secret, a token or a header value.
@@ -112,5 +114,18 @@ extension ServerError: Equatable {
     /// Two errors are equal when their codes are.
     public static func == (left: ServerError, right: ServerError) -> Bool {
         left.code == right.code
+    }
+}
+
+extension ServerError {
+    /// What keeps a server of this module from listening.
+    init(_ failure: ListenerFailure) {
+        let code: Code =
+            switch failure.kind {
+            case .insecure: .insecureListener
+            case .unreadableIdentity: .identityFailed
+            case .cannotListen: .cannotListen
+            }
+        self.init(code: code, message: failure.message, cause: failure.cause)
     }
 }

@@ -9,12 +9,6 @@ internal import ServiceLifecycle
 /// How our servers meet the network: TLS with HTTP/2 and HTTP/1.1, or HTTP/1.1 in the clear; bounds on what a client can take; and an
 /// end that lets open requests end first.
 package struct HTTPListener: Sendable {
-    /// Nobody can listen there: the port is taken, or the address is not this machine's.
-    package struct CannotListen: Error {
-        package let message: String
-        package let cause: any Error
-    }
-
     private let address: ListenerAddress
     private let limits: ListenerLimits
     private let table: ConnectionTable
@@ -30,7 +24,7 @@ package struct HTTPListener: Sendable {
     ///   - router: what answers
     ///   - logger: Hummingbird's
     ///   - onReady: is told the port when connections are taken
-    /// - Throws: `CannotListen`
+    /// - Throws: `ListenerFailure` `cannotListen`
     package func run<Router: HTTPResponderBuilder>(
         router: Router, logger: Logger, onReady: @escaping @Sendable (Int) async -> Void
     ) async throws where Router.Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
@@ -47,9 +41,7 @@ package struct HTTPListener: Sendable {
             do {
                 try await application.run()
             } catch let error where error is IOError || error is SocketAddressError.UnknownHost {
-                throw CannotListen(
-                    message: "cannot listen on \(address.host) port \(port): end what listens there, or choose an address of this machine "
-                        + "and a free port; port 0 lets the system choose", cause: error)
+                throw ListenerFailure.cannotListen(on: address.host, port: port, error)
             }
             group.cancelAll()
         }

@@ -16,6 +16,19 @@ package struct ListenerAddress: Sendable {
         self.tls = tls
     }
 
+    /// Where a server listens that has its operator's certificate, or none.
+    /// - Parameters:
+    ///   - host: the address or name
+    ///   - port: the port; 0 lets the system choose
+    ///   - identity: the certificate with its intermediates, and its private key; nil for plain http
+    /// - Throws: `ListenerFailure` `insecure` for plain http on an address that is not loopback; `unreadableIdentity`
+    package init(host: String, port: Int, identity: (certificatePEM: String, keyPEM: String)?) throws(ListenerFailure) {
+        guard identity != nil || Self.isLoopback(host) else { throw .insecure(host) }
+        var tls: TLSConfiguration?
+        if let identity { tls = try Self.tls(certificatePEM: identity.certificatePEM, keyPEM: identity.keyPEM) }
+        self.init(host: host, port: port, tls: tls)
+    }
+
     /// Whether only this machine can reach it: the addresses for which plain http will do.
     package static func isLoopback(_ host: String) -> Bool {
         (try? CanonicalHost(host))?.isLoopback ?? false
@@ -34,12 +47,16 @@ package struct ListenerAddress: Sendable {
     ///   - certificatePEM: the certificate and its intermediates
     ///   - keyPEM: its private key, without a passphrase
     /// - Returns: TLS 1.2 and later, with the certificate
-    /// - Throws: NIOSSL's error when one of them cannot be read
-    package static func tls(certificatePEM: String, keyPEM: String) throws -> TLSConfiguration {
-        let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificatePEM.utf8)).map { NIOSSLCertificateSource.certificate($0) }
-        let key = try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem)
-        var tls = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
-        tls.minimumTLSVersion = .tlsv12
-        return tls
+    /// - Throws: `ListenerFailure` `unreadableIdentity`
+    package static func tls(certificatePEM: String, keyPEM: String) throws(ListenerFailure) -> TLSConfiguration {
+        do {
+            let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificatePEM.utf8)).map { NIOSSLCertificateSource.certificate($0) }
+            let key = try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem)
+            var tls = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
+            tls.minimumTLSVersion = .tlsv12
+            return tls
+        } catch {
+            throw .unreadableIdentity(error)
+        }
     }
 }

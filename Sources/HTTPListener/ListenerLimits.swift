@@ -15,13 +15,13 @@ package struct ListenerLimits: Sendable {
     /// SwiftNIO ends a connection whose client resets 200 streams in 30 s, and all that is on it. The libcurl of Debian 12 resets every
     /// stream whose response has no Content-Length; and where one connection carries the requests of many clients, as between a relay and
     /// a gateway, those who go away would take the others with them. What must not be sent twice is safer on HTTP/1.1.
-    package var offersHTTP2 = true
+    package var offersHTTP2: Bool
     /// How long open requests may go on when the server is asked to stop.
     package var drain: Duration
 
     package init(
         headerBytes: Int = 16 * 1024, headerFields: Int = 64, connections: Int = 4_096, idleTimeout: Duration = .seconds(30),
-        requestTimeout: Duration, drain: Duration = .seconds(10)
+        requestTimeout: Duration, drain: Duration = .seconds(10), offersHTTP2: Bool = true
     ) {
         self.headerBytes = headerBytes
         self.headerFields = headerFields
@@ -29,5 +29,6 @@ package struct ListenerLimits: Sendable {
         self.idleTimeout = idleTimeout
         self.requestTimeout = requestTimeout
         self.drain = drain
+        self.offersHTTP2 = offersHTTP2
     }
 }

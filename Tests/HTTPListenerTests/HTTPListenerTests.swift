@@ -8,9 +8,10 @@ import Testing
     func cannotListen(host: String) async throws {
         let listener = HTTPListener(
             address: ListenerAddress(host: host, port: 8_443, tls: nil), limits: ListenerLimits(requestTimeout: .seconds(1)))
-        let error = await #expect(throws: HTTPListener.CannotListen.self) {
+        let failure = await #expect(throws: ListenerFailure.self) {
             try await listener.run(router: Router(), logger: Logger(label: "test")) { _ in }
         }
-        #expect(error?.message.contains("\(host) port 8443: end what listens there, or choose") == true)
+        #expect(failure?.kind == .cannotListen)
+        #expect(failure?.message.contains("\(host) port 8443: end what listens there, or choose") == true)
     }
 }

@@ -20,8 +20,18 @@ import Testing
         #expect(ListenerAddress(host: "0.0.0.0", port: 0, tls: nil).url(port: 81) == "http://localhost:81")
     }
 
-    @Test("a certificate that is none is an error")
-    func certificate() {
-        #expect(throws: (any Error).self) { try ListenerAddress.tls(certificatePEM: "none", keyPEM: "none") }
+    @Test("a certificate that is none is an error, and plain http is for loopback addresses")
+    func refusals() throws {
+        func kind(_ host: String, _ identity: (certificatePEM: String, keyPEM: String)?) -> ListenerFailure.Kind? {
+            do throws(ListenerFailure) {
+                _ = try ListenerAddress(host: host, port: 0, identity: identity)
+                return nil
+            } catch {
+                return error.kind
+            }
+        }
+        #expect(kind("0.0.0.0", ("none", "none")) == .unreadableIdentity)
+        #expect(kind("0.0.0.0", nil) == .insecure)
+        #expect(kind("127.0.0.1", nil) == nil)
     }
 }

@@ -65,8 +65,8 @@ public struct Authority: Service {
                 try await server.run(router: routes.router(), logger: logger) { port in
                     await announce(port: port, listener: listener, audience: audience)
                 }
-            } catch let error as HTTPListener.CannotListen {
-                throw ServerError(code: .cannotListen, message: error.message, cause: error.cause)
+            } catch let failure as ListenerFailure {
+                throw ServerError(failure)
             }
             group.cancelAll()
         }

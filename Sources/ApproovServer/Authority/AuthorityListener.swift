@@ -53,34 +53,20 @@ struct AuthorityListener: Sendable {
     }
 
     private static func tls(certificatePEM: String, keyPEM: String) throws -> TLSConfiguration {
-        do {
+        do throws(ListenerFailure) {
             return try ListenerAddress.tls(certificatePEM: certificatePEM, keyPEM: keyPEM)
         } catch {
-            throw ServerError.unreadableIdentity(error)
+            throw ServerError(error)
         }
     }
 }
 
 extension ServerError {
-    /// The operator's certificate or key does not parse.
-    static func unreadableIdentity(_ cause: any Error) -> ServerError {
-        ServerError(
-            code: .identityFailed,
-            message: "the TLS certificate or its key cannot be read; give both in PEM, the key without a passphrase", cause: cause)
-    }
-
     /// An authority whose key could never be replaced.
     static var noBackupPin: ServerError {
         ServerError(
             code: .invalidConfiguration,
             message: "the certificate's key has no backup, and apps need one: make a second key, keep it elsewhere and name its pin "
                 + "(approov serve --backup-pin; approov pin -get KEYFILE shows it)")
-    }
-
-    /// Plain http where others could listen in.
-    static func insecureListener(_ host: String) -> ServerError {
-        ServerError(
-            code: .insecureListener,
-            message: "\(host) is not a loopback address, and plain http is for those alone; serve with TLS")
     }
 }

@@ -11,24 +11,24 @@ struct AuthorityRoutes: Sendable {
     let limiter: AddressRateLimiter?
     let limits: AuthorityConfiguration.Limits
 
-    func router() -> Router<AuthorityRequestContext> {
-        let router = Router(context: AuthorityRequestContext.self)
+    func router() -> Router<ConnectionContext> {
+        let router = Router(context: ConnectionContext.self)
         router.add(middleware: ProblemMiddleware(metrics: desk.metrics))
         router.post("/v1/challenges", use: challenge)
         router.post("/v1/attestations", use: attestation)
         router.get("/v1/configuration", use: configuration)
         router.get("/.well-known/jwks.json", use: keys)
-        router.get("/health") { _, _ in Response.json(.object(["status": .string("ok")])) }
+        router.get("/health") { _, _ in Response.healthy }
         return router
     }
 
-    @Sendable private func challenge(_ request: Request, _ context: AuthorityRequestContext) async throws -> Response {
+    @Sendable private func challenge(_ request: Request, _ context: ConnectionContext) async throws -> Response {
         // The body means nothing, but it is read, so that one that is too large is told so.
         _ = try await body(of: request, upTo: limits.otherBodyBytes)
         return Response.json(desk.challenge().json)
     }
 
-    @Sendable private func attestation(_ request: Request, _ context: AuthorityRequestContext) async throws -> Response {
+    @Sendable private func attestation(_ request: Request, _ context: ConnectionContext) async throws -> Response {
         let start = ContinuousClock.now
         if let seconds = limiter?.draw(for: context.remoteAddress, now: desk.time.uptime) { throw RateLimited(seconds: seconds) }
         guard MediaType.essence(of: request.headers) == Evidence.mediaType else { throw Problem.wrongMediaType }
@@ -38,7 +38,7 @@ struct AuthorityRoutes: Sendable {
         return Response.json(result.json)
     }
 
-    @Sendable private func configuration(_ request: Request, _ context: AuthorityRequestContext) async throws -> Response {
+    @Sendable private func configuration(_ request: Request, _ context: ConnectionContext) async throws -> Response {
         var version: Int64 = 0
         if let since = request.uri.queryParameters["since"] {
             guard let number = Int64(since), number >= 0 else { throw Problem.malformedRequest }
@@ -49,7 +49,7 @@ struct AuthorityRoutes: Sendable {
         return Response.json(.array(configurations.map(\.json)))
     }
 
-    @Sendable private func keys(_ request: Request, _ context: AuthorityRequestContext) async throws -> Response {
+    @Sendable private func keys(_ request: Request, _ context: ConnectionContext) async throws -> Response {
         let keys = desk.store.snapshot.keysets.compactMap { $0.key.verificationKey.jwk }
         var response = Response.json(.object(["keys": .array(keys)]), mediaType: "application/jwk-set+json")
         response.headers[.cacheControl] = "max-age=60"

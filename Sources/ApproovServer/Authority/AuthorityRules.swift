@@ -26,7 +26,7 @@ enum AuthorityRules {
             try refuse("the public URL must be https://HOST[:PORT], without query and user")
         }
         if case .none = configuration.tls {
-            guard isLoopback(configuration) else { throw ServerError.insecureListener(configuration.host) }
+            guard isLoopback(configuration) else { throw ServerError(.insecure(configuration.host)) }
         } else if url.scheme?.lowercased() != "https" {
             try refuse("the public URL must begin with https://")
         }

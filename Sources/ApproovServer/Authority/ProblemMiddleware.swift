@@ -1,4 +1,5 @@
 internal import Attestation
+internal import HTTPListener
 internal import HTTPTypes
 internal import Hummingbird
 internal import Logging
@@ -10,7 +11,7 @@ struct ProblemMiddleware: RouterMiddleware {
     let metrics: AuthorityMetrics
 
     func handle(
-        _ request: Request, context: AuthorityRequestContext, next: (Request, AuthorityRequestContext) async throws -> Response
+        _ request: Request, context: ConnectionContext, next: (Request, ConnectionContext) async throws -> Response
     ) async throws -> Response {
         do {
             return try await next(request, context)

@@ -3,7 +3,6 @@ public import Foundation
 internal import HTTPListener
 public import HTTPTransport
 public import Logging
-internal import NIOSSL
 public import ServiceLifecycle
 
 /// An Oblivious HTTP gateway (RFC 9458): opens encapsulated requests, forwards them to the origins that its operator allows, and seals the
@@ -80,38 +79,31 @@ public struct Gateway: Service {
     public func run() async throws {
         let limits = configuration.limits
         let routes = GatewayRoutes(keys: keys, leg: leg, load: GatewayLoad(limit: limits.requests))
-        var listenerLimits = ListenerLimits(
-            headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
-            requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout), drain: limits.drain)
-        listenerLimits.offersHTTP2 = false
         let listener = HTTPListener(
             address: address,
-            limits: listenerLimits)
+            limits: ListenerLimits(
+                headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
+                requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout), drain: limits.drain, offersHTTP2: false))
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await keys.run { leg.window.forget(keysOtherThan: $0) } }
             do {
                 try await listener.run(router: routes.router(), logger: logger) { port in
                     if let url = URL(string: address.url(port: port)) { await onReady(url) }
                 }
-            } catch let error as HTTPListener.CannotListen {
-                throw ServerError(code: .cannotListen, message: error.message, cause: error.cause)
+            } catch let failure as ListenerFailure {
+                throw ServerError(failure)
             }
             group.cancelAll()
         }
     }
 
     private static func address(_ configuration: GatewayConfiguration) throws -> ListenerAddress {
-        var tls: TLSConfiguration?
-        switch configuration.tls {
-        case .none:
-            guard ListenerAddress.isLoopback(configuration.host) else { throw ServerError.insecureListener(configuration.host) }
-        case .certificate(let certificatePEM, let keyPEM):
-            do {
-                tls = try ListenerAddress.tls(certificatePEM: certificatePEM, keyPEM: keyPEM)
-            } catch {
-                throw ServerError.unreadableIdentity(error)
-            }
+        var identity: (certificatePEM: String, keyPEM: String)?
+        if case .certificate(let certificatePEM, let keyPEM) = configuration.tls { identity = (certificatePEM, keyPEM) }
+        do throws(ListenerFailure) {
+            return try ListenerAddress(host: configuration.host, port: configuration.port, identity: identity)
+        } catch {
+            throw ServerError(error)
         }
-        return ListenerAddress(host: configuration.host, port: configuration.port, tls: tls)
     }
 }

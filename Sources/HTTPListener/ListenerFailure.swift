@@ -1,0 +1,34 @@
+/// Why a server cannot listen as it was told to.
+package struct ListenerFailure: Error {
+    package enum Kind: Sendable {
+        /// Plain http where others could listen in.
+        case insecure
+        /// The certificate or its key does not parse.
+        case unreadableIdentity
+        /// The port is taken, or the address is not this machine's.
+        case cannotListen
+    }
+
+    package let kind: Kind
+    /// What happened and the remedy.
+    package let message: String
+    package var cause: (any Error)?
+
+    package static func insecure(_ host: String) -> ListenerFailure {
+        ListenerFailure(
+            kind: .insecure, message: "\(host) is not a loopback address, and plain http is for those alone; serve with TLS")
+    }
+
+    static func unreadableIdentity(_ cause: any Error) -> ListenerFailure {
+        ListenerFailure(
+            kind: .unreadableIdentity,
+            message: "the TLS certificate or its key cannot be read; give both in PEM, the key without a passphrase", cause: cause)
+    }
+
+    static func cannotListen(on host: String, port: Int, _ cause: any Error) -> ListenerFailure {
+        ListenerFailure(
+            kind: .cannotListen,
+            message: "cannot listen on \(host) port \(port): end what listens there, or choose an address of this machine and a free port; "
+                + "port 0 lets the system choose", cause: cause)
+    }
+}
