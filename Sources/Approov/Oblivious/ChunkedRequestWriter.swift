@@ -12,19 +12,9 @@ import Synchronization
 /// does goes on its way without what is to come, and the relay learns how much there was before each pause.
 final class ChunkedRequestWriter: Sendable {
     private struct State: ~Copyable {
-        /// Nil once the last chunk is sealed.
-        var sealer: ChunkedRequestSealer?
+        var output: ChunkedOutput<ChunkedRequestSealer>
         /// Nil once the message is ended.
         var encoder: BinaryHTTPRequestEncoder? = BinaryHTTPRequestEncoder()
-        var buffer = ChunkBuffer()
-
-        init(_ sealer: consuming ChunkedRequestSealer) {
-            self.sealer = consume sealer
-        }
-
-        mutating func seal(_ bytes: ArraySlice<UInt8>) throws -> [UInt8] {
-            try bytes.isEmpty ? [] : sealer?.seal(bytes) ?? []
-        }
     }
 
     private let state: Mutex<State>
@@ -36,7 +26,7 @@ final class ChunkedRequestWriter: Sendable {
     ///   - sealer: Seals it.
     ///   - time: Says when a stream pauses.
     init(_ sealer: consuming ChunkedRequestSealer, time: any TimeSource) {
-        state = Mutex(State(sealer))
+        state = Mutex(State(output: ChunkedOutput(sealer)))
         pause = BodyPause { try await time.sleep(for: ChunkBuffer.longestWait) }
     }
 
@@ -61,11 +51,11 @@ final class ChunkedRequestWriter: Sendable {
                 length: nil,
                 RequestBodyStream { [self] sink in
                     @Sendable func send(_ bytes: [UInt8]) async throws { if !bytes.isEmpty { try await sink(bytes) } }
-                    try await send(add { try $0.encoder?.head(head) })
+                    try await send(add { try $0?.head(head) })
                     try await inner.forEachPart(pause, holding: holding) { [self] event in
                         switch event {
                         case .part(let part):
-                            try await send(add { try $0.encoder?.body(Data(part)) })
+                            try await send(add { try $0?.body(Data(part)) })
                             report?.add(part.count)
                         case .pause: try await send(flush())
                         }
@@ -79,37 +69,28 @@ final class ChunkedRequestWriter: Sendable {
     private func whole(_ message: BinaryHTTPRequest) throws -> [UInt8] {
         let bytes = try message.encoded(padding: .sizeClasses)
         return try state.withLock { state in
-            guard let sealer = state.sealer.take() else { throw Self.finished }
-            return try sealer.finish(bytes)
+            guard let sealed = try state.output.whole(bytes) else { throw Self.finished }
+            return sealed
         }
     }
 
     /// Which bytes are held back; see `ChunkBuffer.holding`.
-    private var holding: Int? { state.withLock { $0.buffer.holding } }
+    private var holding: Int? { state.withLock { $0.output.holding } }
 
-    private func add(_ encode: (inout State) throws -> [UInt8]?) throws -> [UInt8] {
+    private func add(_ encode: (inout BinaryHTTPRequestEncoder?) throws -> [UInt8]?) throws -> [UInt8] {
         try state.withLock { state in
-            guard let encoded = try encode(&state) else { throw Self.finished }
-            let bytes = state.buffer.add(encoded)
-            return try state.seal(bytes)
+            guard let encoded = try encode(&state.encoder) else { throw Self.finished }
+            return try state.output.add(encoded)
         }
     }
 
-    private func flush() throws -> [UInt8] {
-        try state.withLock { state in
-            let bytes = state.buffer.flush()
-            return try state.seal(bytes)
-        }
-    }
+    private func flush() throws -> [UInt8] { try state.withLock { try $0.output.flush() } }
 
     /// What is to be sent next after all parts of the body; nil when that was all.
     private func end() throws -> [UInt8]? {
         try state.withLock { state in
-            if let encoder = state.encoder.take() { state.buffer.end(try encoder.end()) }
-            guard state.sealer != nil else { return nil }
-            let (bytes, isLast) = state.buffer.next()
-            guard isLast, let sealer = state.sealer.take() else { return try state.seal(bytes) }
-            return try sealer.finish(bytes)
+            if let encoder = state.encoder.take() { state.output.end(try encoder.end()) }
+            return try state.output.next()
         }
     }
 

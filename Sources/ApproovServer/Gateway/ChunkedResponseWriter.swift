@@ -11,59 +11,43 @@ final class ChunkedResponseWriter: Sendable {
     private struct Ended: Error {}
 
     private struct State: ~Copyable {
-        /// Nil once the last chunk is sealed.
-        var sealer: ChunkedResponseSealer?
+        var output: ChunkedOutput<ChunkedResponseSealer>
         /// Nil once the message is ended.
         var encoder: BinaryHTTPResponseEncoder? = BinaryHTTPResponseEncoder()
-        var buffer = ChunkBuffer()
-        /// Whether a chunk is on its way.
-        var hasBegun = false
-
-        mutating func seal(_ bytes: ArraySlice<UInt8>) throws -> [UInt8] {
-            guard !bytes.isEmpty else { return [] }
-            hasBegun = true
-            return try sealer?.seal(bytes) ?? []
-        }
     }
 
     private let state: Mutex<State>
 
     /// Makes a writer for one response, which `sealer` seals.
     init(_ sealer: consuming ChunkedResponseSealer) {
-        state = Mutex(State(sealer: sealer))
+        state = Mutex(State(output: ChunkedOutput(sealer)))
     }
 
     /// Which bytes are held back; see `ChunkBuffer.holding`.
-    var holding: Int? { state.withLock { $0.buffer.holding } }
+    var holding: Int? { state.withLock { $0.output.holding } }
 
     /// Adds status and header fields.
     /// - Returns: what is to be sent now; may be empty
     func head(_ head: HTTPResponse) throws -> [UInt8] {
-        try add { try $0.encoder?.head(head) }
+        try add { try $0?.head(head) }
     }
 
     /// Adds a part of the content.
     /// - Returns: what is to be sent now; may be empty
     func body(_ part: [UInt8]) throws -> [UInt8] {
-        try add { try $0.encoder?.body(Data(part)) }
+        try add { try $0?.body(Data(part)) }
     }
 
     /// Lets go of what is held back, because the origin pauses.
     /// - Returns: what is to be sent now; may be empty
-    func pause() throws -> [UInt8] {
-        try state.withLock { state in
-            let bytes = state.buffer.flush()
-            return try state.seal(bytes)
-        }
-    }
+    func pause() throws -> [UInt8] { try state.withLock { try $0.output.flush() } }
 
     /// Puts another response in the place of what is held back, while nothing has gone out.
     /// - Returns: whether it was in time; then comes the end
     func begin(anew response: BinaryHTTPResponse) -> Bool {
         let isInTime = state.withLock { state in
-            guard !state.hasBegun, state.sealer != nil else { return false }
+            guard state.output.restart() else { return false }
             state.encoder = BinaryHTTPResponseEncoder()
-            state.buffer = ChunkBuffer()
             return true
         }
         guard isInTime, let sent = try? head(response.head) + body([UInt8](response.body)) else { return false }
@@ -77,11 +61,8 @@ final class ChunkedResponseWriter: Sendable {
     /// - Throws: `OHTTPError` for what cannot be encoded or sealed
     func end(trailers: HTTPFields = [:]) throws -> [UInt8]? {
         try state.withLock { state in
-            if let encoder = state.encoder.take() { state.buffer.end(try encoder.end(trailers: trailers)) }
-            guard state.sealer != nil else { return nil }
-            let (bytes, isLast) = state.buffer.next()
-            guard isLast, let sealer = state.sealer.take() else { return try state.seal(bytes) }
-            return try sealer.finish(bytes)
+            if let encoder = state.encoder.take() { state.output.end(try encoder.end(trailers: trailers)) }
+            return try state.output.next()
         }
     }
 
@@ -92,11 +73,10 @@ final class ChunkedResponseWriter: Sendable {
         return bytes
     }
 
-    private func add(_ encode: (inout State) throws -> [UInt8]?) throws -> [UInt8] {
+    private func add(_ encode: (inout BinaryHTTPResponseEncoder?) throws -> [UInt8]?) throws -> [UInt8] {
         try state.withLock { state in
-            guard let encoded = try encode(&state) else { throw Ended() }
-            let bytes = state.buffer.add(encoded)
-            return try state.seal(bytes)
+            guard let encoded = try encode(&state.encoder) else { throw Ended() }
+            return try state.output.add(encoded)
         }
     }
 }
