@@ -8,7 +8,7 @@ enum EncapsulatedMessage: Sendable, CaseIterable {
     case chunked
 
     /// Reads the media type of a request.
-    /// - Parameter requestType: the type's essence; nil is returned for any other than the two
+    /// - Parameter requestType: type and subtype in lower case; nil is returned for any other than the two
     init?(requestType: String) {
         guard let kind = Self.allCases.first(where: { $0.requestType == requestType }) else { return nil }
         self = kind

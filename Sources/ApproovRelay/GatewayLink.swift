@@ -110,7 +110,7 @@ struct GatewayLink: Sendable {
     }
 
     private func answer(to message: EncapsulatedMessage, from response: TransportResponse) async throws -> Answer {
-        let type = MediaType.essence(of: response.headerFields)
+        let type = response.headerFields.mediaType
         switch response.status {
         case 200 where type == message.responseType:
             let length = response.headerFields[.contentLength].flatMap { Int($0) } ?? 0

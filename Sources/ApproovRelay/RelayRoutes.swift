@@ -25,7 +25,7 @@ struct RelayRoutes: Sendable {
     }
 
     @Sendable private func relay(_ request: Request, _ context: ConnectionContext) async throws -> Response {
-        guard let message = EncapsulatedMessage(requestType: MediaType.essence(of: request.headers)) else {
+        guard let message = EncapsulatedMessage(requestType: request.headers.mediaType) else {
             return refusal(.unsupportedMediaType)
         }
         let limit = message.bytes(in: limits)

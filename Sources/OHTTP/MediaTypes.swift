@@ -10,22 +10,6 @@ public enum OHTTPMediaType {
     public static let chunkedResponse = "message/ohttp-chunked-res"
     /// A list of key configurations.
     public static let keys = "application/ohttp-keys"
-
-    /// Whether the value of a Content-Type field names `mediaType`.
-    ///
-    /// Case and parameters do not matter (RFC 9110 section 8.3.1).
-    ///
-    /// - Parameters:
-    ///   - contentType: the field's value.
-    ///   - mediaType: one of the constants here.
-    /// - Returns: true when it does.
-    public static func matches(_ contentType: String, _ mediaType: String) -> Bool {
-        let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }
-        guard let first = type.firstIndex(where: { !isWhitespace($0) }), let last = type.lastIndex(where: { !isWhitespace($0) }) else {
-            return false
-        }
-        return type[first...last].elementsEqual(mediaType.utf8) { lowercased($0) == lowercased($1) }
-    }
 }
 
 /// The problem types that a gateway answers with (RFC 9458 section 5.3 and 6.5.2), for `application/problem+json`.
@@ -38,6 +22,3 @@ public enum OHTTPProblemType {
 
 /// Space and horizontal tab.
 func isWhitespace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
-/// ASCII letters in lower case, every other byte as it is.
-func lowercased(_ byte: UInt8) -> UInt8 { (0x41...0x5a).contains(byte) ? byte | 0x20 : byte }

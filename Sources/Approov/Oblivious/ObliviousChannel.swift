@@ -109,8 +109,7 @@ struct ObliviousChannel: Sendable {
 
     /// The type of a problem (RFC 9457), nil when the response is none, and the response with its body as it was.
     private func peek(_ response: TransportResponse) async throws -> (type: String?, response: TransportResponse) {
-        let type = response.headerFields[.contentType] ?? ""
-        guard OHTTPMediaType.matches(type, Problem.mediaType) else { return (nil, response) }
+        guard response.headerFields.mediaType == Problem.mediaType else { return (nil, response) }
         var start: [UInt8] = []
         var parts = response.body.makeAsyncIterator()
         var isWhole = false

@@ -45,18 +45,17 @@ struct RelayExchange: Sendable {
         ]
         let response = try await transport.send(
             TransportRequest(url: relay, method: .post, headerFields: fields, body: body, policy: request.policy, options: options))
-        let type = response.headerFields[.contentType] ?? ""
-        guard (200..<300).contains(response.status) else { throw try await failure(response, type, isChunked: isChunked) }
-        guard OHTTPMediaType.matches(type, isChunked ? OHTTPMediaType.chunkedResponse : OHTTPMediaType.response) else {
+        guard (200..<300).contains(response.status) else { throw try await failure(response, isChunked: isChunked) }
+        guard response.headerFields.mediaType == (isChunked ? OHTTPMediaType.chunkedResponse : OHTTPMediaType.response) else {
             throw ApproovError(.obliviousError, "the relay \(relay.host) answered something that is no encapsulated response")
         }
         return response
     }
 
-    private func failure(_ response: TransportResponse, _ type: String, isChunked: Bool) async throws -> any Error {
+    private func failure(_ response: TransportResponse, isChunked: Bool) async throws -> any Error {
         // 401 is what a widely used gateway answers to a key that it does not know.
         if response.status == 401 { return Refusal.key }
-        if response.status == 400, OHTTPMediaType.matches(type, Problem.mediaType) {
+        if response.status == 400, response.headerFields.mediaType == Problem.mediaType {
             let bytes = try await response.body.collect(upTo: Self.maximumProblemBytes)
             let problem = try? JSONValue(parsing: bytes, limit: Self.maximumProblemBytes).object()
             if problem?["type"] == .string(OHTTPProblemType.key) { return Refusal.key }

@@ -70,7 +70,7 @@ final class AuthorityExchange: Sendable {
             let isProblem = response.status != 200
             let bytes = try await response.body.collect(upTo: isProblem ? Problem.maximumBytes : Self.maximumAnswerBytes)
             guard !isProblem else { throw refusal(response, bytes) }
-            guard Self.mediaType(of: response) == "application/json" else {
+            guard response.headerFields.mediaType == "application/json" else {
                 throw AuthorityFailure(
                     .noApproovService,
                     ApproovError(.networkingError, "what answered for the authority does not speak as one: its answer is not JSON"))
@@ -93,7 +93,7 @@ final class AuthorityExchange: Sendable {
 
     private func refusal(_ response: TransportResponse, _ bytes: [UInt8]) -> AuthorityFailure {
         var problem: Problem?
-        if Self.mediaType(of: response) == Problem.mediaType, let json = try? JSONValue(parsing: bytes, limit: Problem.maximumBytes) {
+        if response.headerFields.mediaType == Problem.mediaType, let json = try? JSONValue(parsing: bytes, limit: Problem.maximumBytes) {
             problem = try? Problem(json: json)
         }
         var retryAfter: Duration?
@@ -106,11 +106,5 @@ final class AuthorityExchange: Sendable {
             holdUntil.withLock { $0 = max($0 ?? until, until) }
         }
         return AuthorityFailure(httpStatus: response.status, problem: problem, retryAfter: retryAfter)
-    }
-
-    /// Type and subtype in lower case, without parameters (RFC 9110 section 8.3.1).
-    private static func mediaType(of response: TransportResponse) -> String? {
-        response.headerFields[.contentType]?.split(separator: ";", omittingEmptySubsequences: false).first
-            .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
     }
 }

@@ -105,7 +105,7 @@ final class HTTPKeyConfigurationClient: KeyConfigurationClient {
         guard response.status == 200 else {
             throw ApproovError(.networkingError, "\(url.host) answered \(response.status) instead of key configurations")
         }
-        guard let type = response.headerFields[.contentType], OHTTPMediaType.matches(type, OHTTPMediaType.keys) else {
+        guard response.headerFields.mediaType == OHTTPMediaType.keys else {
             throw ApproovError(.networkingError, "what \(url.host) answered is not \(OHTTPMediaType.keys)")
         }
         let bytes = try await response.body.collect(upTo: Self.maximumBytes)

@@ -1,6 +1,7 @@
 internal import ApproovTokens
 internal import Attestation
 internal import HTTPListener
+internal import HTTPTransport
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -31,7 +32,7 @@ struct AuthorityRoutes: Sendable {
     @Sendable private func attestation(_ request: Request, _ context: ConnectionContext) async throws -> Response {
         let start = ContinuousClock.now
         if let seconds = limiter?.draw(for: context.remoteAddress, now: desk.time.uptime) { throw RateLimited(seconds: seconds) }
-        guard MediaType.essence(of: request.headers) == Evidence.mediaType else { throw Problem.wrongMediaType }
+        guard request.headers.mediaType == Evidence.mediaType else { throw Problem.wrongMediaType }
         let body = try await body(of: request, upTo: limits.evidenceBytes)
         let result = try await desk.attest(Array(body.readableBytesView), from: context.remoteAddress?.ipAddress, logger: context.logger)
         desk.metrics.took(ContinuousClock.now - start)

@@ -1,4 +1,5 @@
 internal import HTTPListener
+internal import HTTPTransport
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -26,7 +27,7 @@ struct GatewayRoutes: Sendable {
     }
 
     @Sendable private func open(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
-        let type = MediaType.essence(of: request.headers)
+        let type = request.headers.mediaType
         guard type == OHTTPMediaType.request || type == OHTTPMediaType.chunkedRequest else { return .problem(.unsupportedMediaType) }
         guard let slot = load.enter() else { return .problem(.serviceUnavailable) }
         defer { withExtendedLifetime(slot) {} }
