@@ -8,9 +8,7 @@ struct CompactJWS {
     let payload: [UInt8]
     /// r and s, 32 bytes each.
     let signature: [UInt8]
-    /// `BASE64URL(header) .
-    ///
-    /// BASE64URL(payload)` as received.
+    /// The first two segments and the dot between them as received: what the signature is over.
     let signedBytes: [UInt8]
 
     /// Splits at two dots into three canonical, non-empty segments; nil for anything else.
@@ -29,25 +27,5 @@ struct CompactJWS {
     static func signed(header: JSONValue, payload: JSONValue, by key: P256.Signing.PrivateKey) throws(AttestationError) -> String {
         let signedText = Base64URL.encode(header.serialized()) + "." + Base64URL.encode(payload.serialized())
         return signedText + "." + Base64URL.encode(try ES256.sign(Array(signedText.utf8), by: key))
-    }
-}
-
-/// ES256 (RFC 7518 section 3.4): ECDSA over P-256 with SHA-256, the signature being r and s of 32 bytes each.
-enum ES256 {
-    static let signatureLength = 64
-
-    static func sign(_ bytes: [UInt8], by key: P256.Signing.PrivateKey) throws(AttestationError) -> [UInt8] {
-        do {
-            return Array(try key.signature(for: bytes).rawRepresentation)
-        } catch {
-            throw AttestationError(.malformedKey, "the private key cannot sign", cause: error)
-        }
-    }
-
-    static func verify(_ signature: [UInt8], over bytes: [UInt8], by key: P256.Signing.PublicKey) -> Bool {
-        guard signature.count == signatureLength, let parsed = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else {
-            return false
-        }
-        return key.isValidSignature(parsed, for: bytes)
     }
 }
