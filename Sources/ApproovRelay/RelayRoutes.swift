@@ -55,12 +55,12 @@ struct RelayRoutes: Sendable {
         let length = response.headerFields[.contentLength].flatMap { Int($0) }
         let content = ResponseBody(contentLength: length) { writer in
             var bytes = 0
-            var pace = WritePace(context.eventLoop)
+            var backpressure = WriteBackpressure(context.eventLoop)
             do {
                 for try await part in response.body {
                     bytes += part.count
                     try await writer.write(ByteBuffer(bytes: part))
-                    try await pace.wrote(part.count)
+                    try await backpressure.wrote(part.count)
                 }
             } catch {
                 // The client sees an answer that is not whole, if it is there yet: the connection, or the stream, is broken off.

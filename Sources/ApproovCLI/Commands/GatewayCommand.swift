@@ -146,7 +146,9 @@ struct GatewayCommand: AsyncParsableCommand {
         guard let listen else { throw ValidationError("--listen says where to serve; or make a new key with --rotate.") }
         guard !allow.isEmpty else { throw ValidationError("--allow names the origins that requests may be for, one at least.") }
         try tls.check(listen)
-        guard (1_024...(1 << 30)).contains(maxMessage ?? 1_024) else { throw ValidationError("--max-message must be 1024 to 1073741824 bytes.") }
+        guard (1_024...(1 << 30)).contains(maxMessage ?? 1_024) else {
+            throw ValidationError("--max-message must be 1024 to 1073741824 bytes.")
+        }
         guard (1...86_400).contains(replayWindow ?? 1) else { throw ValidationError("--replay-window must be 1 to 86400 seconds.") }
         guard (1...100_000_000).contains(remember ?? 1) else { throw ValidationError("--remember must be 1 to 100000000 requests.") }
         for origin in allow {

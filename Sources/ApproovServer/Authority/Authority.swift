@@ -49,12 +49,12 @@ public struct Authority: Service {
         let listener = try await AuthorityListener(configuration, store: store)
         try AuthorityRules.check(pins: listener.pins, configuration)
         let audience = PublicAudience()
-        let desk = AttestationDesk(
+        let verifier = AttestationVerifier(
             store: store, time: time, tokenLifetime: Int64(configuration.tokenLifetime), audience: audience, metrics: AuthorityMetrics())
         let limiter = configuration.attestationsPerMinute.map {
             AddressRateLimiter(perMinute: $0, capacity: configuration.limits.rememberedAddresses)
         }
-        let routes = AuthorityRoutes(desk: desk, limiter: limiter, limits: configuration.limits)
+        let routes = AuthorityRoutes(verifier: verifier, limiter: limiter, limits: configuration.limits)
         let upkeep = AuthorityUpkeep(store: store, renewal: listener.renewal, logger: logger)
         let server = HTTPListener(
             address: ListenerAddress(host: configuration.host, port: configuration.port, tls: listener.tls),

@@ -8,13 +8,13 @@ internal import NIOCore
 
 /// The authority's HTTP face.
 struct AuthorityRoutes: Sendable {
-    let desk: AttestationDesk
+    let verifier: AttestationVerifier
     let limiter: AddressRateLimiter?
     let limits: AuthorityConfiguration.Limits
 
     func router() -> Router<ConnectionContext> {
         let router = Router(context: ConnectionContext.self)
-        router.add(middleware: ProblemMiddleware(metrics: desk.metrics))
+        router.add(middleware: ProblemMiddleware(metrics: verifier.metrics))
         router.post("/v1/challenges", use: challenge)
         router.post("/v1/attestations", use: attestation)
         router.get("/v1/configuration", use: configuration)
@@ -26,16 +26,17 @@ struct AuthorityRoutes: Sendable {
     @Sendable private func challenge(_ request: Request, _ context: ConnectionContext) async throws -> Response {
         // The body means nothing, but it is read, so that one that is too large is told so.
         _ = try await body(of: request, upTo: limits.otherBodyBytes)
-        return Response.json(desk.challenge().json)
+        return Response.json(verifier.challenge().json)
     }
 
     @Sendable private func attestation(_ request: Request, _ context: ConnectionContext) async throws -> Response {
         let start = ContinuousClock.now
-        if let seconds = limiter?.draw(for: context.remoteAddress, now: desk.time.uptime) { throw RateLimited(seconds: seconds) }
+        if let seconds = limiter?.draw(for: context.remoteAddress, now: verifier.time.uptime) { throw RateLimited(seconds: seconds) }
         guard request.headers.mediaType == Evidence.mediaType else { throw Problem.wrongMediaType }
         let body = try await body(of: request, upTo: limits.evidenceBytes)
-        let result = try await desk.attest(Array(body.readableBytesView), from: context.remoteAddress?.ipAddress, logger: context.logger)
-        desk.metrics.took(ContinuousClock.now - start)
+        let result = try await verifier.attest(
+            Array(body.readableBytesView), from: context.remoteAddress?.ipAddress, logger: context.logger)
+        verifier.metrics.took(ContinuousClock.now - start)
         return Response.json(result.json)
     }
 
@@ -45,13 +46,13 @@ struct AuthorityRoutes: Sendable {
             guard let number = Int64(since), number >= 0 else { throw Problem.malformedRequest }
             version = number
         }
-        let configurations = desk.store.snapshot.configurations(since: version)
+        let configurations = verifier.store.snapshot.configurations(since: version)
         guard !configurations.isEmpty else { return Response(status: .notModified) }
         return Response.json(.array(configurations.map(\.json)))
     }
 
     @Sendable private func keys(_ request: Request, _ context: ConnectionContext) async throws -> Response {
-        let keys = desk.store.snapshot.keysets.compactMap { $0.key.verificationKey.jwk }
+        let keys = verifier.store.snapshot.keysets.compactMap { $0.key.verificationKey.jwk }
         var response = Response.json(.object(["keys": .array(keys)]), mediaType: "application/jwk-set+json")
         response.headers[.cacheControl] = "max-age=60"
         return response

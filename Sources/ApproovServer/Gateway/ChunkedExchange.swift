@@ -8,7 +8,7 @@ internal import OHTTP
 
 /// One request that is encapsulated in chunks (draft-ietf-ohai-chunked-ohttp), and its response: both are forwarded as they come.
 struct ChunkedExchange: Sendable {
-    let leg: OriginLeg
+    let forwarder: OriginForwarder
     let slot: GatewayLoad.Slot
     let body: BorrowedRequestBody
     let eventLoop: any EventLoop
@@ -18,7 +18,7 @@ struct ChunkedExchange: Sendable {
     /// What fails before a first chunk could be opened is answered outside of encapsulation, in the one way there is; what fails later is
     /// answered inside; and what fails after an answer has begun to go out breaks that off, which the client notices by its missing last chunk.
     func answer(openingWith keyring: GatewayKeyring) async -> Response {
-        let reader = ChunkedRequestReader(body, keyring: keyring, limits: leg.limits)
+        let reader = ChunkedRequestReader(body, keyring: keyring, limits: forwarder.limits)
         do {
             guard case .head(let head) = try await reader.next() else { throw InnerProblem.malformed }
             return try await answer(to: head, reader)
@@ -30,15 +30,15 @@ struct ChunkedExchange: Sendable {
 
     private func answer(to head: HTTPRequest, _ reader: ChunkedRequestReader) async throws -> Response {
         guard let (encapsulatedKey, keyID) = reader.identity else { throw InnerProblem.malformed }
-        let target = try leg.admit(head, encapsulatedKey: encapsulatedKey, keyID: keyID)
+        let target = try forwarder.admit(head, encapsulatedKey: encapsulatedKey, keyID: keyID)
         let content = try await content(of: head, reader)
-        let response = try await leg.send(head, to: target, body: content, isChunked: true)
+        let response = try await forwarder.send(head, to: target, body: content, isChunked: true)
         guard let sealer = reader.takeResponse() else { throw InnerProblem.malformed }
         return stream(response, from: target, to: ChunkedResponseWriter(sealer))
     }
 
     /// The request's content, none when there is none: a GET with an empty body of unknown length is not to everybody's liking.
-    private func content(of head: HTTPRequest, _ reader: ChunkedRequestReader) async throws -> OriginLeg.Content {
+    private func content(of head: HTTPRequest, _ reader: ChunkedRequestReader) async throws -> OriginForwarder.Content {
         let length = head.headerFields[.contentLength].flatMap { Int($0) }
         let mayBeEmpty = length == 0 || (length == nil && ![.post, .put, .patch].contains(head.method))
         if mayBeEmpty, try await reader.isAtContentEnd() { return .none }
@@ -46,17 +46,17 @@ struct ChunkedExchange: Sendable {
     }
 
     private func stream(_ response: TransportResponse, from target: TransportURL, to writer: ChunkedResponseWriter) -> Response {
-        let content = ResponseBody { [leg, slot, body, eventLoop] output in
+        let content = ResponseBody { [forwarder, slot, body, eventLoop] output in
             defer { withExtendedLifetime(slot) {} }
-            var pace = WritePace(eventLoop)
+            var backpressure = WriteBackpressure(eventLoop)
             var trailers = HTTPFields()
             func send(_ bytes: [UInt8]) async throws {
                 guard !bytes.isEmpty else { return }
                 try await output.write(ByteBuffer(bytes: bytes))
-                try await pace.wrote(bytes.count)
+                try await backpressure.wrote(bytes.count)
             }
             do {
-                try await send(writer.head(leg.head(of: response)))
+                try await send(writer.head(forwarder.head(of: response)))
                 if Self.isShort(response) {
                     for try await part in response.body { try await send(writer.body(part)) }
                 } else {
@@ -65,7 +65,7 @@ struct ChunkedExchange: Sendable {
                         var parts = parts
                         return try await parts.next()
                     }
-                    try await BodyPause(leg.holdBack).forEach(next, holding: writer.holding) { event in
+                    try await BodyPause(forwarder.holdBack).forEach(next, holding: writer.holding) { event in
                         switch event {
                         case .part(let part): try await send(writer.body(part))
                         case .pause: try await send(writer.pause())
@@ -73,11 +73,11 @@ struct ChunkedExchange: Sendable {
                         return writer.holding
                     }
                 }
-                trailers = leg.trailers(of: response)
-                leg.metrics.count(.answered)
+                trailers = forwarder.trailers(of: response)
+                forwarder.metrics.count(.answered)
             } catch {
-                let problem = leg.failed(error, target)
-                guard writer.begin(anew: problem.response(at: leg.now)) else { throw error }
+                let problem = forwarder.failed(error, target)
+                guard writer.begin(anew: problem.response(at: forwarder.now)) else { throw error }
             }
             await body.takeBack()
             while let bytes = try writer.end(trailers: trailers) { try await send(bytes) }
@@ -92,19 +92,19 @@ struct ChunkedExchange: Sendable {
     }
 
     private func refusal(_ error: any Error, _ reader: ChunkedRequestReader) -> Response {
-        if error is OriginLeg.Replayed {
-            leg.metrics.count(.replayed)
+        if error is OriginForwarder.Replayed {
+            forwarder.metrics.count(.replayed)
             return .unknownKey
         }
         guard let sealer = reader.takeResponse() else {
             if error is BorrowedRequestBody.TooLong { return .problem(.contentTooLarge) }
-            leg.metrics.count(.unopened)
+            forwarder.metrics.count(.unopened)
             return .unknownKey
         }
         let problem = InnerProblem(error)
-        if !(error is InnerProblem) { leg.metrics.count(.malformed) }
+        if !(error is InnerProblem) { forwarder.metrics.count(.malformed) }
         do {
-            let bytes = try ChunkedResponseWriter(sealer).whole(problem.response(at: leg.now))
+            let bytes = try ChunkedResponseWriter(sealer).whole(problem.response(at: forwarder.now))
             // Without a length, as other answers are: the relay is not to know them from these.
             let content = ResponseBody { output in
                 try await output.write(ByteBuffer(bytes: bytes))
@@ -112,7 +112,7 @@ struct ChunkedExchange: Sendable {
             }
             return Response(status: .ok, headers: Self.headers, body: content)
         } catch {
-            leg.sealingFailed(error)
+            forwarder.sealingFailed(error)
             return .problem(.internalServerError)
         }
     }

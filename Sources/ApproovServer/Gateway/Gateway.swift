@@ -23,7 +23,7 @@ public struct Gateway: Service {
     private let configuration: GatewayConfiguration
     private let address: ListenerAddress
     private let keys: KeyWatch
-    private let leg: OriginLeg
+    private let forwarder: OriginForwarder
     private let logger: Logger
     private let onReady: @Sendable (URL) async -> Void
 
@@ -66,7 +66,7 @@ public struct Gateway: Service {
         bounds.maximumRequests = configuration.limits.requests
         // With HTTP/1.1 each request that waits for a slow answer holds a connection.
         bounds.maximumConnectionsPerHost = 256
-        leg = OriginLeg(
+        forwarder = OriginForwarder(
             targets: targets, window: ReplayWindow(replay, startedAt: time.date, uptime: time.uptime),
             transport: try transport ?? CurlTransport(configuration: bounds), limits: configuration.limits, time: time,
             metrics: metrics, logger: logger)
@@ -78,14 +78,14 @@ public struct Gateway: Service {
     /// - Throws: `ServerError.cannotListen`
     public func run() async throws {
         let limits = configuration.limits
-        let routes = GatewayRoutes(keys: keys, leg: leg, load: GatewayLoad(limit: limits.requests))
+        let routes = GatewayRoutes(keys: keys, forwarder: forwarder, load: GatewayLoad(limit: limits.requests))
         let listener = HTTPListener(
             address: address,
             limits: ListenerLimits(
                 headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
                 requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout), drain: limits.drain, offersHTTP2: false))
         try await withThrowingDiscardingTaskGroup { group in
-            group.addTask { await keys.run { leg.window.forget(keysOtherThan: $0) } }
+            group.addTask { await keys.run { forwarder.window.forget(keysOtherThan: $0) } }
             do {
                 try await listener.run(router: routes.router(), logger: logger) { port in
                     if let url = URL(string: address.url(port: port)) { await onReady(url) }

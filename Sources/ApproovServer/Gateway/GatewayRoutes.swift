@@ -9,7 +9,7 @@ internal import Synchronization
 /// The gateway's HTTP face.
 struct GatewayRoutes: Sendable {
     let keys: KeyWatch
-    let leg: OriginLeg
+    let forwarder: OriginForwarder
     let load: GatewayLoad
 
     func router() -> Router<GatewayRequestContext> {
@@ -32,13 +32,13 @@ struct GatewayRoutes: Sendable {
         guard let slot = load.enter() else { return .problem(.serviceUnavailable) }
         defer { withExtendedLifetime(slot) {} }
         let isChunked = type == OHTTPMediaType.chunkedRequest
-        let limit = isChunked ? leg.limits.chunkedMessageBytes : leg.limits.messageBytes
+        let limit = isChunked ? forwarder.limits.chunkedMessageBytes : forwarder.limits.messageBytes
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { return .problem(.contentTooLarge) }
         let keyring = keys.current.keyring
-        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: isChunked ? leg.limits.idleTimeout : nil)
+        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: isChunked ? forwarder.limits.idleTimeout : nil)
         return isChunked
-            ? await ChunkedExchange(leg: leg, slot: slot, body: body, eventLoop: context.eventLoop).answer(openingWith: keyring)
-            : await WholeExchange(leg: leg, body: body).answer(openingWith: keyring)
+            ? await ChunkedExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop).answer(openingWith: keyring)
+            : await WholeExchange(forwarder: forwarder, body: body).answer(openingWith: keyring)
     }
 }
 

@@ -10,7 +10,7 @@ internal import OHTTP
 struct WholeExchange: Sendable {
     private struct TookTooLong: Error {}
 
-    let leg: OriginLeg
+    let forwarder: OriginForwarder
     let body: BorrowedRequestBody
 
     /// Opens the request, forwards it and seals what comes back.
@@ -30,20 +30,20 @@ struct WholeExchange: Sendable {
             return Response(
                 status: .ok, headers: [.contentType: OHTTPMediaType.response, .cacheControl: "no-store"],
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: sealed)))
-        } catch is OriginLeg.Replayed {
-            leg.metrics.count(.replayed)
+        } catch is OriginForwarder.Replayed {
+            forwarder.metrics.count(.replayed)
             return .unknownKey
         } catch let error as OHTTPError where error.code == .decapsulationFailed {
-            leg.metrics.count(.unopened)
+            forwarder.metrics.count(.unopened)
             return .unknownKey
         } catch {
-            leg.sealingFailed(error)
+            forwarder.sealingFailed(error)
             return .problem(.internalServerError)
         }
     }
 
     private func read() async throws -> [UInt8] {
-        let (body, timeout) = (body, leg.limits.requestTimeout)
+        let (body, timeout) = (body, forwarder.limits.requestTimeout)
         return try await withThrowingTaskGroup(of: [UInt8].self) { group in
             group.addTask {
                 var bytes: [UInt8] = []
@@ -64,30 +64,30 @@ struct WholeExchange: Sendable {
             let request: BinaryHTTPRequest
             do {
                 request = try BinaryHTTPRequest(
-                    decoding: message, limits: BinaryHTTPLimits(fieldSectionBytes: leg.limits.fieldSectionBytes))
+                    decoding: message, limits: BinaryHTTPLimits(fieldSectionBytes: forwarder.limits.fieldSectionBytes))
             } catch {
-                leg.metrics.count(.malformed)
+                forwarder.metrics.count(.malformed)
                 throw InnerProblem(error)
             }
-            let target = try leg.admit(request.head, encapsulatedKey: encapsulatedKey, keyID: keyID)
+            let target = try forwarder.admit(request.head, encapsulatedKey: encapsulatedKey, keyID: keyID)
             return try await forward(request, to: target)
         } catch let problem as InnerProblem {
-            return problem.response(at: leg.now)
+            return problem.response(at: forwarder.now)
         }
     }
 
     private func forward(_ request: BinaryHTTPRequest, to target: TransportURL) async throws -> BinaryHTTPResponse {
         let hasContent = !request.body.isEmpty || [.post, .put, .patch].contains(request.head.method)
-        let response = try await leg.send(
+        let response = try await forwarder.send(
             request.head, to: target, body: hasContent ? .bytes([UInt8](request.body)) : .none, isChunked: false)
         let content: [UInt8]
         do {
-            content = try await response.body.collect(upTo: leg.limits.messageBytes)
+            content = try await response.body.collect(upTo: forwarder.limits.messageBytes)
         } catch {
-            throw leg.failed(error, target)
+            throw forwarder.failed(error, target)
         }
-        leg.metrics.count(.answered)
-        return BinaryHTTPResponse(head: leg.head(of: response), body: Data(content), trailers: leg.trailers(of: response))
+        forwarder.metrics.count(.answered)
+        return BinaryHTTPResponse(head: forwarder.head(of: response), body: Data(content), trailers: forwarder.trailers(of: response))
     }
 
     /// Always padded: the relay learns the answer's size class, and cannot tell the gateway's own from other small ones.

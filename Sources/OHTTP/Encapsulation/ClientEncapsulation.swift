@@ -54,7 +54,7 @@ extension KeyConfiguration {
         var sender = sender
         do {
             var message = try sender.seal(request)
-            message.putInFront(header.bytes + sender.encapsulatedKey)
+            message.prepend(header.bytes + sender.encapsulatedKey)
             return (message, try ResponseSecret(sender, suite: header.suite, variant: .whole))
         } catch {
             throw .encapsulationFailed(error)

@@ -14,9 +14,9 @@ import Testing
     func logs() async throws {
         let account = try await TestAccount()
         let record = LogRecord()
-        let challenge = account.desk.challenge().value
-        let trusted = try await account.desk.attest(account.evidence(challenge: challenge), from: "192.0.2.77", logger: record.logger)
-        let rejected = try await account.desk.attest(
+        let challenge = account.verifier.challenge().value
+        let trusted = try await account.verifier.attest(account.evidence(challenge: challenge), from: "192.0.2.77", logger: record.logger)
+        let rejected = try await account.verifier.attest(
             account.evidence { $0.environment = ["debugger"] }, from: "192.0.2.77", logger: record.logger)
         let text = record.lines.joined(separator: "\n")
         #expect(record.lines.count == 2)

@@ -37,7 +37,7 @@ import Testing
     func twoStores() async throws {
         let first = try await TestAccount()
         let second = try await TestAccount(directory: first.directory, clock: first.clock)
-        let challenge = first.desk.challenge().value
+        let challenge = first.verifier.challenge().value
         let passed = try await withThrowingTaskGroup(of: Int.self) { group in
             for index in 0..<50 {
                 let account = index.isMultiple(of: 2) ? first : second

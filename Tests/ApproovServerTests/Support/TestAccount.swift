@@ -21,7 +21,7 @@ final class TemporaryDirectory: Sendable {
     }
 }
 
-/// An account on a temporary store with one protected host, one registered executable, and a desk that judges evidence.
+/// An account on a temporary store with one protected host, one registered executable, and a verifier that judges evidence.
 struct TestAccount {
     static let host = "api.example.com"
     static let url = "https://authority.example.com:8443"
@@ -31,7 +31,7 @@ struct TestAccount {
     let directory: TemporaryDirectory
     let clock: ManualClock
     let store: AuthorityStore
-    let desk: AttestationDesk
+    let verifier: AttestationVerifier
     let key = P256.Signing.PrivateKey()
 
     init(directory: TemporaryDirectory? = nil, clock: ManualClock = ManualClock(), tokenLifetime: Int64 = 300) async throws {
@@ -44,17 +44,17 @@ struct TestAccount {
         }
         let audience = PublicAudience()
         audience.set(AudienceName(Self.url))
-        desk = AttestationDesk(
+        verifier = AttestationVerifier(
             store: store, time: clock, tokenLifetime: tokenLifetime, audience: audience, metrics: AuthorityMetrics())
     }
 
-    /// Evidence that the desk believes, unless the test changes it.
+    /// Evidence that the verifier believes, unless the test changes it.
     func evidence(
         challenge: String? = nil, key: P256.Signing.PrivateKey? = nil, _ change: (inout Evidence) -> Void = { _ in }
     ) throws -> [UInt8] {
         let key = key ?? self.key
         let request = EvidenceRequest(
-            challenge: challenge ?? desk.challenge().value, audience: Self.url, account: store.account, host: Self.host,
+            challenge: challenge ?? verifier.challenge().value, audience: Self.url, account: store.account, host: Self.host,
             sdkVersion: "1", configVersion: 0)
         var evidence = Evidence(
             answering: request, iat: Int64(clock.date.timeIntervalSince1970), deviceID: DeviceID(installationKey: key.publicKey),
@@ -64,7 +64,7 @@ struct TestAccount {
     }
 
     func attest(_ evidence: [UInt8]) async throws -> AttestationResult {
-        try await desk.attest(evidence, from: "127.0.0.1", logger: .silent)
+        try await verifier.attest(evidence, from: "127.0.0.1", logger: .silent)
     }
 
     /// What the token says, when a backend of this account accepts it.

@@ -11,23 +11,23 @@ import Testing
 @testable import ApproovServer
 
 /// What a gateway admits, forwards and says of it, without sockets.
-@Suite struct OriginLegTests {
+@Suite struct OriginForwarderTests {
     private let clock = ManualClock()
     private let logs = LogRecord()
     private let metrics = TestMetrics()
 
-    private func leg(
+    private func forwarder(
         _ replay: GatewayConfiguration.Replay = .init(), transport: any HTTPTransport = InProcessTransport(status: 200)
-    ) throws -> OriginLeg {
+    ) throws -> OriginForwarder {
         let configuration = GatewayConfiguration(port: 0, allowedOrigins: ["https://api.example.com"], replay: replay)
-        return OriginLeg(
+        return OriginForwarder(
             targets: try TargetRules(configuration), window: ReplayWindow(replay, startedAt: clock.date, uptime: clock.uptime),
             transport: transport, limits: configuration.limits, time: clock, metrics: GatewayMetrics(metrics), logger: logs.logger)
     }
 
-    private func admit(_ leg: OriginLeg, _ key: UInt8, date: Date? = nil) throws {
+    private func admit(_ forwarder: OriginForwarder, _ key: UInt8, date: Date? = nil) throws {
         let head = try HTTPRequest.to("https://api.example.com/", fields: date.map { [.date: HTTPDate.format($0)] } ?? [:])
-        _ = try leg.admit(head, encapsulatedKey: [key], keyID: 1)
+        _ = try forwarder.admit(head, encapsulatedKey: [key], keyID: 1)
     }
 
     private func count(_ outcome: String) -> Int64 {
@@ -38,19 +38,19 @@ import Testing
     func undatedFull() throws {
         var replay = GatewayConfiguration.Replay()
         replay.rememberedUndated = 2
-        let leg = try leg(replay)
-        try admit(leg, 1)
-        try admit(leg, 2)
+        let forwarder = try forwarder(replay)
+        try admit(forwarder, 1)
+        try admit(forwarder, 2)
         #expect(logs.lines.isEmpty)
-        for key in 3..<100 as Range<UInt8> { #expect(throws: InnerProblem.date) { try admit(leg, key) } }
-        #expect(throws: OriginLeg.Replayed.self) { try admit(leg, 1) }
+        for key in 3..<100 as Range<UInt8> { #expect(throws: InnerProblem.date) { try admit(forwarder, key) } }
+        #expect(throws: OriginForwarder.Replayed.self) { try admit(forwarder, 1) }
         #expect(logs.lines.count == 1)
         #expect(logs.lines.first?.contains("--remember") == true)
         #expect(count("date") == 97)
         // What the gateway asks for is what it takes.
-        try admit(leg, 3, date: leg.now)
+        try admit(forwarder, 3, date: forwarder.now)
         clock.advance(by: .seconds(3_600))
-        #expect(throws: InnerProblem.date) { try admit(leg, 4) }
+        #expect(throws: InnerProblem.date) { try admit(forwarder, 4) }
         #expect(logs.lines.count == 2)
     }
 
@@ -58,45 +58,45 @@ import Testing
     func datedFull() throws {
         var replay = GatewayConfiguration.Replay()
         replay.rememberedDated = 1
-        let leg = try leg(replay)
-        try admit(leg, 1, date: leg.now)
-        for key in 2..<50 as Range<UInt8> { #expect(throws: InnerProblem.busy) { try admit(leg, key, date: leg.now) } }
+        let forwarder = try forwarder(replay)
+        try admit(forwarder, 1, date: forwarder.now)
+        for key in 2..<50 as Range<UInt8> { #expect(throws: InnerProblem.busy) { try admit(forwarder, key, date: forwarder.now) } }
         #expect(logs.lines.count == 1)
         clock.advance(by: .seconds(600))
-        try admit(leg, 2, date: leg.now)
+        try admit(forwarder, 2, date: forwarder.now)
     }
 
     @Test("a clock that is set back admits nothing again; clients are told a date that is accepted, and the operator once what to do")
     func setBack() throws {
-        let leg = try leg()
-        let served = leg.now + 1
-        try admit(leg, 1, date: served)
+        let forwarder = try forwarder()
+        let served = forwarder.now + 1
+        try admit(forwarder, 1, date: served)
         for _ in 0..<5 {
             clock.advance(by: .seconds(100))
-            try admit(leg, UInt8(clock.uptime / .seconds(100)), date: leg.now)
+            try admit(forwarder, UInt8(clock.uptime / .seconds(100)), date: forwarder.now)
         }
         let right = clock.date
         clock.setDate(served)
-        for _ in 0..<3 { #expect(throws: InnerProblem.date) { try admit(leg, 1, date: served) } }
+        for _ in 0..<3 { #expect(throws: InnerProblem.date) { try admit(forwarder, 1, date: served) } }
         #expect(logs.lines.count == 1)
         #expect(logs.lines.first?.contains("set back") == true)
-        try admit(leg, 200, date: leg.now)
-        #expect(throws: OriginLeg.Replayed.self) { try admit(leg, 200, date: leg.now) }
+        try admit(forwarder, 200, date: forwarder.now)
+        #expect(throws: OriginForwarder.Replayed.self) { try admit(forwarder, 200, date: forwarder.now) }
         clock.setDate(right + 10)
-        #expect(throws: InnerProblem.date) { try admit(leg, 1, date: served) }
-        try admit(leg, 201, date: right + 10)
+        #expect(throws: InnerProblem.date) { try admit(forwarder, 1, date: served) }
+        try admit(forwarder, 201, date: right + 10)
     }
 
     @Test("what the relay's side breaks off is not put down to the target")
     func attribution() throws {
-        let leg = try leg()
+        let forwarder = try forwarder()
         let target = try TransportURL("https://api.example.com/")
         let abandoned: [any Error] = [
             CancellationError(), ChannelError.alreadyClosed, IOError(errnoCode: 104, reason: "reset"), BorrowedRequestBody.Stalled(),
             TransportError(.requestBodyFailed, "", cause: ChannelError.eof),
             TransportError(.requestBodyFailed, "", cause: CancellationError()),
         ]
-        for error in abandoned { _ = leg.failed(error, target) }
+        for error in abandoned { _ = forwarder.failed(error, target) }
         #expect(count("abandoned") == Int64(abandoned.count))
         #expect(logs.lines.isEmpty)
 
@@ -105,12 +105,12 @@ import Testing
             TransportError(.requestBodyFailed, "", cause: OHTTPError(.decapsulationFailed, "")),
             TransportError(.requestBodyFailed, "", cause: BorrowedRequestBody.TooLong()),
         ]
-        for error in malformed { #expect((400..<500).contains(leg.failed(error, target).status)) }
+        for error in malformed { #expect((400..<500).contains(forwarder.failed(error, target).status)) }
         #expect(count("malformed") == Int64(malformed.count))
         #expect(logs.lines.isEmpty)
 
         for code in [.connectionLost, .idleTimeout, .trustRefused, .malformedResponse] as [TransportError.Code] {
-            #expect(leg.failed(TransportError(code, ""), target).status >= 500)
+            #expect(forwarder.failed(TransportError(code, ""), target).status >= 500)
             #expect(logs.lines.last?.contains(code.description) == true)
         }
         #expect(count("failed") == 4)
@@ -125,9 +125,9 @@ import Testing
             try await Task.sleep(for: .seconds(600), clock: .continuous)
             throw TransportError(.idleTimeout, "")
         }
-        let leg = try leg(transport: transport)
+        let forwarder = try forwarder(transport: transport)
         let target = try TransportURL("https://api.example.com/")
-        let task = Task { try await leg.send(.to("https://api.example.com/"), to: target, body: .none, isChunked: false) }
+        let task = Task { try await forwarder.send(.to("https://api.example.com/"), to: target, body: .none, isChunked: false) }
         for await _ in signal.stream { break }
         task.cancel()
         await #expect(throws: InnerProblem.self) { _ = try await task.value }

@@ -5,7 +5,7 @@ extension Data {
     ///
     /// A large message is moved within its memory, which costs a tenth of what new memory for a copy does: the system has to clear every
     /// page of it. A small one is copied, since growing its memory would copy it as well.
-    mutating func putInFront(_ prefix: [UInt8]) {
+    mutating func prepend(_ prefix: [UInt8]) {
         if count < 64 * 1024 {
             var joined = Data(capacity: prefix.count + count)
             joined.append(contentsOf: prefix)

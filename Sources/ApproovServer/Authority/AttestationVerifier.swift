@@ -4,8 +4,8 @@ internal import Crypto
 internal import Foundation
 internal import Logging
 
-/// Answers challenges and evidence; knows nothing of HTTP.
-struct AttestationDesk: Sendable {
+/// The Verifier (RFC 9334 section 3): hands out challenges and judges evidence; knows nothing of HTTP.
+struct AttestationVerifier: Sendable {
     let store: AuthorityStore
     let time: any TimeSource
     /// How long a token is good for, in seconds.

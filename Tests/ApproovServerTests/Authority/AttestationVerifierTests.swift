@@ -8,7 +8,7 @@ import Testing
 
 @testable import ApproovServer
 
-@Suite struct AttestationDeskTests {
+@Suite struct AttestationVerifierTests {
     private func problem(_ body: () async throws -> Void) async -> Problem.Name? {
         do {
             try await body()
@@ -166,7 +166,7 @@ import Testing
     @Test("of fifty attempts at once with one challenge exactly one succeeds")
     func replayAtOnce() async throws {
         let account = try await TestAccount()
-        let challenge = account.desk.challenge().value
+        let challenge = account.verifier.challenge().value
         let names = try await withThrowingTaskGroup(of: Problem.Name?.self) { group in
             for index in 0..<50 {
                 let evidence = try account.evidence(challenge: challenge) { $0.appID = "\(index)" }
@@ -204,7 +204,7 @@ import Testing
     @Test("a challenge that was made up, cut or changed is unknown")
     func forgedChallenge() async throws {
         let account = try await TestAccount()
-        let genuine = account.desk.challenge().value
+        let genuine = account.verifier.challenge().value
         var bytes = try #require(Base64URL.decode(genuine))
         // The expiry's last byte: a minute more would be worth having.
         bytes[23] ^= 0x40
@@ -218,13 +218,14 @@ import Testing
         let account = try await TestAccount()
         let other = try await TestAccount()
         #expect(
-            await problem { _ = try await account.attest(account.evidence(challenge: other.desk.challenge().value)) } == .challengeUnknown)
+            await problem { _ = try await account.attest(account.evidence(challenge: other.verifier.challenge().value)) }
+                == .challengeUnknown)
     }
 
     @Test("evidence for another account, authority or host is refused and does not spend its challenge")
     func foreign() async throws {
         let account = try await TestAccount()
-        let challenge = account.desk.challenge().value
+        let challenge = account.verifier.challenge().value
         let flaws: [(Problem.Name, (inout Evidence) -> Void)] = [
             (.wrongAccount, { $0.account = "other" }),
             (.wrongAudience, { $0.aud = "https://other.example.com:8443" }),

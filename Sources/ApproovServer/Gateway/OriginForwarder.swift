@@ -6,8 +6,8 @@ internal import HTTPTypes
 internal import Logging
 internal import OHTTP
 
-/// The way from a gateway to the origins: judges an opened request and forwards it.
-struct OriginLeg: Sendable {
+/// Judges the requests that a gateway has opened, and forwards them to their origins.
+struct OriginForwarder: Sendable {
     /// The request is one that was here before.
     struct Replayed: Error {}
 
@@ -21,7 +21,7 @@ struct OriginLeg: Sendable {
     let time: any TimeSource
     let metrics: GatewayMetrics
     let logger: Logger
-    let warnings = WarningPace()
+    let warnings = WarningThrottle()
 
     /// Judges a request, and remembers it when it is to be forwarded.
     /// - Parameters:
@@ -120,7 +120,7 @@ struct OriginLeg: Sendable {
         }
     }
 
-    private func warn(_ subject: WarningPace.Subject, _ message: Logger.Message) {
+    private func warn(_ subject: WarningThrottle.Subject, _ message: Logger.Message) {
         if warnings.isDue(subject, at: time.uptime) { logger.warning(message) }
     }
 

@@ -5,7 +5,7 @@ package import NIOCore
 /// NIO's writers wait for a socket that is full. What they do not wait for is the event loop that moves their bytes to the socket: while
 /// the client reads as fast as it can, the socket is never full, and whatever is written faster than the loop works piles up before it.
 /// So every so often a writer waits until the loop has come to where the writer is.
-package struct WritePace: Sendable {
+package struct WriteBackpressure: Sendable {
     private static let stride = 128 * 1024
 
     private let eventLoop: any EventLoop

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// Says a thing again after an hour at the earliest: whoever can cause a warning must not be able to fill the log with it.
-final class WarningPace: Sendable {
+final class WarningThrottle: Sendable {
     /// What is warned of.
     enum Subject: Hashable {
         case clockSetBack
