@@ -3,7 +3,7 @@
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 
-// Swift cannot call C's variadic functions: one typed door for each kind of argument.
+// Swift cannot call C's variadic functions: one typed function for each kind of argument.
 
 static inline CURLcode clibcurl_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);

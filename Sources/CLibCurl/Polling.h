@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 
 // epoll and eventfd, which Swift's Glibc module leaves out; struct epoll_event is packed, so Swift reads it through these.
 
@@ -32,3 +33,6 @@ static inline uint32_t clibcurl_epoll_event_mask(const struct epoll_event *event
 static inline uint64_t clibcurl_epoll_event_tag(const struct epoll_event *events, int index) { return events[index].data.u64; }
 
 static inline int clibcurl_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+/// Of the thread that calls; up to 15 characters.
+static inline void clibcurl_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }

@@ -17,6 +17,7 @@ package final class LastValue<Key: Equatable & Sendable, Value: Sendable>: Senda
     ///   - key: All that the value depends on.
     ///   - isKept: Whether a new value may be given out again.
     ///   - make: Makes it.
+    /// - Returns: The value.
     /// - Throws: What `make` throws; nothing is kept then.
     package func value<Failure: Error>(
         for key: Key, isKept: (Value) -> Bool = { _ in true }, make: (Key) throws(Failure) -> Value

@@ -1,4 +1,5 @@
 public import CertificatePinning
+public import Foundation
 
 /// Why a request could not be performed: a stable code, what to do, and the cause.
 ///
@@ -98,4 +99,9 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     static func url(_ reason: String) -> TransportError {
         TransportError(.invalidURL, "this URL cannot be requested: \(reason)")
     }
+}
+
+extension TransportError: LocalizedError {
+    /// The same as the description, for whoever prints `localizedDescription`.
+    public var errorDescription: String? { description }
 }

@@ -1,7 +1,7 @@
 import CLibCurl
 
 extension CurlEasyHandle {
-    /// Sets what holds for every request, whatever it is (design: the TLS engine's rules), and libcurl's doors to ``transfer``.
+    /// Sets what holds for every request, whatever it is and the callbacks by which libcurl reaches ``transfer``.
     func setFixedOptions() throws(TransportError) {
         // No signals: name look-up timeouts must not use SIGALRM in a threaded program.
         try set(CURLOPT_NOSIGNAL, 1)
@@ -71,7 +71,7 @@ extension CurlEasyHandle {
         try setPointer(CURLOPT_WRITEDATA, context)
     }
 
-    /// The doors that only a streamed request body needs: with them set, libcurl would ask them in place of bytes in memory.
+    /// The callbacks that only a streamed request body needs: with them set, libcurl would ask them in place of bytes in memory.
     func setUploadCallbacks() throws(TransportError) {
         let context = Unmanaged.passUnretained(self).toOpaque()
         try check(

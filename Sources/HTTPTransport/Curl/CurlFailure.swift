@@ -37,6 +37,11 @@ enum CurlFailure {
             return TransportError(
                 .connectionLost,
                 "the connection ended while the request was sent; it may have been processed and is not sent a second time")
+        case CURLE_RECV_ERROR where transfer.proxyRefusal != nil:
+            return TransportError(
+                .connectionFailed,
+                "the proxy refused to connect to the host, with status \(transfer.proxyRefusal ?? 0); what it allows, and whom, is its operator's"
+            )
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
             CURLE_AGAIN:
             return TransportError(.connectionLost, "the connection ended before the response was whole: \(reason)")
@@ -65,5 +70,15 @@ enum CurlFailure {
 
     private static func isHandshake(_ code: CURLcode) -> Bool {
         code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SSL_CERTPROBLEM
+    }
+}
+
+extension CurlTransfer {
+    /// What a proxy answered to CONNECT when it was no success.
+    fileprivate var proxyRefusal: Int? {
+        var status = 0
+        guard options.proxy != nil, !wasSent, clibcurl_get_long(easy.pointer, CURLINFO_HTTP_CONNECTCODE, &status) == CURLE_OK
+        else { return nil }
+        return status >= 300 ? status : nil
     }
 }

@@ -19,6 +19,8 @@ final class CurlLoop {
     private var nextPoolNumber: UInt32 = 1
     private var active: [CurlTransfer] = []
     private var readyHeads: [CurlTransfer] = []
+    /// Those whose content is not wanted any more.
+    private var refusedUploads: [CurlTransfer] = []
     private var messages: [CurlMailbox.Message] = []
     private var isStopping = false
     private var nextSweep: UInt64 = .max
@@ -167,6 +169,10 @@ final class CurlLoop {
         readyHeads.append(transfer)
     }
 
+    func uploadIsRefused(of transfer: CurlTransfer) {
+        refusedUploads.append(transfer)
+    }
+
     /// Ends what is done and hands out the heads that came in this round: after, not during libcurl's work, so that a response
     /// that arrived whole wakes its reader once.
     private func reap() {
@@ -180,9 +186,28 @@ final class CurlLoop {
                 end(transfer, code)
             }
         }
-        guard !readyHeads.isEmpty else { return }
+        guard !readyHeads.isEmpty || !refusedUploads.isEmpty else { return }
         for transfer in readyHeads { transfer.deliverHead() }
         readyHeads.removeAll(keepingCapacity: true)
+        endRefusedUploads()
+    }
+
+    /// Ends transfers whose response is there and whose content was not wanted: a pause in the content would hold them for ever.
+    private func endRefusedUploads() {
+        let refused = refusedUploads
+        refusedUploads.removeAll(keepingCapacity: true)
+        for transfer in refused where transfer.activeIndex >= 0 {
+            if transfer.isResponseWhole {
+                remove(transfer).finish(CURLE_OK)
+                continue
+            }
+            // libcurl has given the content up, but for its pause; or, where the server closes the connection, it has not, and asks again.
+            if !transfer.isUploadUnpaused {
+                transfer.isUploadUnpaused = true
+                unpause(transfer)
+            }
+            refusedUploads.append(transfer)
+        }
     }
 
     private func end(_ transfer: CurlTransfer, _ code: CURLcode) {

@@ -30,22 +30,44 @@ extension CurlTransfer {
                 throw TransportError(.invalidHeader, "the header field \(field.name) is the transport's own; take it off the request")
             default: break
             }
-            // The semicolon is libcurl's notation for a field without a value.
-            try addHeader(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
+            try addHeader(field)
         }
-        if request.method != .get, request.method != .head {
-            // libcurl would add these on its own where there is content, or could be.
-            if !request.headerFields.scan(for: .contentType) { try addHeader("Content-Type:") }
-            try addHeader("Expect:")
+        // libcurl would add these on its own; the last two where there is content, or could be.
+        if !request.headerFields.scan(for: .accept) { try leaveOut("Accept") }
+        if upload.length != 0 || (request.method != .get && request.method != .head) {
+            if !request.headerFields.scan(for: .contentType) { try leaveOut("Content-Type") }
+            try leaveOut("Expect")
         }
         try easy.set(CURLOPT_HTTPHEADER, headers)
     }
 
-    private func addHeader(_ line: String) throws(TransportError) {
-        guard let longer = curl_slist_append(headers, line) else {
+    /// Octet for octet: a value need not be UTF-8 (RFC 9110 section 5.5).
+    private func addHeader(_ field: HTTPField) throws(TransportError) {
+        let name = field.name.rawName.utf8
+        try field.withUnsafeBytesOfValue { value throws(TransportError) in
+            var line: [UInt8] = []
+            line.reserveCapacity(name.count + 2 + value.count + 1)
+            line += name
+            // The semicolon is libcurl's notation for a field without a value.
+            line += value.isEmpty ? ";".utf8 : ": ".utf8
+            line += value
+            line.append(0)
+            try addHeader(line)
+        }
+    }
+
+    /// - Parameter line: ends with a NUL, as C has it.
+    private func addHeader(_ line: [UInt8]) throws(TransportError) {
+        let longer = line.withUnsafeBytes { curl_slist_append(headers, $0.bindMemory(to: CChar.self).baseAddress) }
+        guard let longer else {
             throw TransportError(.internalError, "libcurl could not keep a header field; the process may be out of memory")
         }
         headers = longer
+    }
+
+    /// Keeps libcurl from adding a field of its own.
+    private func leaveOut(_ name: String) throws(TransportError) {
+        try addHeader(Array("\(name):".utf8) + [0])
     }
 
     /// Fills libcurl's buffer with the next bytes of the request's content.

@@ -35,6 +35,8 @@ final class CurlTransfer: @unchecked Sendable {
     private var trailers: [UInt8] = []
     private var headerBytes = 0
     private(set) var isHeadComplete = false
+    /// Whether libcurl was told that there is no waiting for content that the server does not want.
+    var isUploadUnpaused = false
     private var wasStartedAnew = false
     /// Whether the connection that libcurl chose had been ended by the server before anything of the request went out.
     private(set) var foundConnectionEnded = false
@@ -121,7 +123,7 @@ final class CurlTransfer: @unchecked Sendable {
             failure = TransportError(.headerTooLarge, "the response's header section is larger than \(options.maximumHeaderBytes) bytes")
             return false
         }
-        // Trailer fields come through the same door after the body.
+        // Trailer fields come here, too, after the body.
         guard !isHeadComplete else {
             trailers.append(contentsOf: line)
             return true
@@ -147,7 +149,21 @@ final class CurlTransfer: @unchecked Sendable {
             }
         }
         loop?.headIsReady(of: self)
+        // A refusal ends what is left of the content, which libcurl would otherwise wait for, even past the server's closing.
+        if status >= 300, upload.isPaused {
+            upload.end()
+            loop?.uploadIsRefused(of: self)
+        }
         return true
+    }
+
+    /// Whether all of the response is there, as far as its head says how much there is.
+    var isResponseWhole: Bool {
+        var (length, received): (curl_off_t, curl_off_t) = (-1, 0)
+        guard clibcurl_get_large(easy.pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length) == CURLE_OK,
+            clibcurl_get_large(easy.pointer, CURLINFO_SIZE_DOWNLOAD_T, &received) == CURLE_OK
+        else { return false }
+        return isHeadComplete && length >= 0 && received >= length && !exchange.isPaused
     }
 
     enum BodyAction {

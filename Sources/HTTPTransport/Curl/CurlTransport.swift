@@ -34,9 +34,10 @@ public struct CurlTransportConfiguration: Sendable {
 /// one that gives up a connection with what is under way on it (GOAWAY), as SwiftNIO's do after 200 streams that libcurl 7.88 ended its
 /// way, or one that resets four streams without an answer between them. A request that can be repeated is, once, and does not fail for
 /// it. The environment has no say: proxy, trust-store, key-log and OPENSSL_CONF
-/// variables are without effect. It ends, with what runs on it, when it is shut down or its last reference goes.
+/// variables are without effect. It ends, with what runs on it, when it is shut down; or when its last reference goes, of which the body
+/// of a response is one until it has been read.
 public final class CurlTransport: HTTPTransport {
-    private let mailbox: CurlMailbox
+    fileprivate let mailbox: CurlMailbox
     private let handles = CurlEasyHandlePool()
     private let library: CurlLibrary
     private let load: CurlLoad
@@ -47,7 +48,7 @@ public final class CurlTransport: HTTPTransport {
     ///
     /// - Parameter configuration: its bounds.
     /// - Throws: `TransportError` `unsupported` when the linked libcurl is not the OpenSSL flavour or another OpenSSL than this
-    ///   program's, so that certificates could not be pinned; `internalError` when there are no descriptors left.
+    ///   program's, so that certificates could not be pinned; `internalError` when there are no descriptors or threads left.
     public convenience init(configuration: CurlTransportConfiguration = CurlTransportConfiguration()) throws {
         let library = CurlLibrary.linked
         try library.requireTrustHook()
@@ -63,15 +64,14 @@ public final class CurlTransport: HTTPTransport {
         guard epoll >= 0 else {
             throw TransportError(.internalError, "no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files")
         }
-        let thread = Thread { [mailbox, load] in
-            // Signals are for the program's own threads; and a write to a closed socket must not end the process with SIGPIPE.
-            var all = sigset_t()
-            sigfillset(&all)
-            pthread_sigmask(SIG_BLOCK, &all, nil)
-            CurlLoop(epoll: epoll, mailbox: mailbox, load: load, configuration: configuration).run()
+        do throws(TransportError) {
+            try CurlThread.start { [mailbox, load] in
+                CurlLoop(epoll: epoll, mailbox: mailbox, load: load, configuration: configuration).run()
+            }
+        } catch {
+            close(epoll)
+            throw error
         }
-        thread.name = "approov-curl"
-        thread.start()
     }
 
     deinit { mailbox.post(.stop) }
@@ -127,7 +127,7 @@ public final class CurlTransport: HTTPTransport {
             transfer.cancel()
             mailbox.post(.cancel(transfer))
         }
-        let body = CurlBodySource(transfer: transfer, mailbox: mailbox)
+        let body = CurlBodySource(transfer: transfer, transport: self)
         // A cookie is nobody's but its jar's.
         let parsed = try heads.value(for: head, isKept: { !$0.fields.scan(for: .setCookie) }, make: ResponseHeadParser.parse)
         return TransportResponse(
@@ -202,23 +202,24 @@ final class CurlLoad: Sendable {
 /// Its end, or its being dropped, ends the transfer.
 final class CurlBodySource: ResponseBodySource {
     private let transfer: CurlTransfer
-    private let mailbox: CurlMailbox
+    /// Kept: the caller may have let go of it, and of the session that holds it.
+    private let transport: CurlTransport
 
-    init(transfer: CurlTransfer, mailbox: CurlMailbox) {
+    init(transfer: CurlTransfer, transport: CurlTransport) {
         self.transfer = transfer
-        self.mailbox = mailbox
+        self.transport = transport
     }
 
     deinit {
         // A message to a transfer that is over does nothing.
-        if !transfer.exchange.isOver { mailbox.post(.cancel(transfer)) }
+        if !transfer.exchange.isOver { transport.mailbox.post(.cancel(transfer)) }
     }
 
     var trailers: HTTPFields { ResponseHeadParser.trailers(transfer.exchange.trailers) }
 
     func next() async throws -> [UInt8]? {
         // Copies, because a cancellation may outlive the consumer.
-        let (transfer, mailbox) = (transfer, mailbox)
+        let (transfer, mailbox) = (transfer, transport.mailbox)
         return try await withTaskCancellationHandler {
             try await transfer.exchange.next { mailbox.post(.unpause(transfer)) }
         } onCancel: {

@@ -108,6 +108,8 @@ final class CurlUpload: Sendable {
     private func readStream(into buffer: UnsafeMutableRawBufferPointer) -> Read {
         let (read, room) = state.withLock { state -> (Read, CheckedContinuation<Void, any Error>?) in
             if state.failure != nil { return (.fail, nil) }
+            // Nothing is lacking, but nothing more comes: a final chunk would make half a body look whole.
+            if state.isEnded { return (.pause, nil) }
             let isFirst = !state.isWanted
             state.isWanted = true
             let count = min(buffer.count, state.waiting.count - state.waitingOffset)
@@ -214,7 +216,7 @@ final class CurlUpload: Sendable {
     private func producerIsDone(_ failure: TransportError?) -> Bool {
         state.withLock { state in
             state.isProducerDone = true
-            if state.failure == nil { state.failure = failure }
+            if state.failure == nil, !state.isEnded { state.failure = failure }
             defer { state.isPaused = false }
             return state.isPaused
         }
@@ -223,10 +225,11 @@ final class CurlUpload: Sendable {
     /// Whether libcurl waits for the producing task.
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// The transfer is over: nothing more will be read.
+    /// The transfer is over, or the server has answered without waiting for the content: nothing more will be read.
     func end() {
         let (room, producer) = state.withLock { state in
             state.isEnded = true
+            state.isPaused = false
             defer { (state.room, state.producer) = (nil, nil) }
             return (state.room, state.producer)
         }

@@ -39,6 +39,98 @@ import Testing
         }
     }
 
+    @Test(
+        "a refusal that comes while the content is still being made ends the request, whatever becomes of the connection",
+        .timeLimit(.minutes(1)),
+        arguments: [
+            "Content-Length: 4\r\n\r\nbusy", "Connection: close\r\nContent-Length: 4\r\n\r\nbusy",
+            "Transfer-Encoding: chunked\r\n\r\n4\r\nbusy\r\n0\r\n\r\n",
+        ])
+    func earlyRefusal(rest: String) async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 408 Request Timeout\r\n\(rest)")
+            await connection.waitForClose()
+        } body: { _, request, transport in
+            // One part, and then nothing.
+            let (parts, more) = AsyncStream.makeStream(of: [UInt8].self)
+            more.yield([1, 2, 3])
+            var request = request
+            request.method = .post
+            request.body = .stream(length: nil, RequestBodyStream(parts))
+            let response = try await transport.send(request)
+            #expect(response.status == 408)
+            #expect(try await response.body.collect(upTo: 10) == Array("busy".utf8))
+            withExtendedLifetime(more) {}
+        }
+    }
+
+    @Test("a request's fields go out octet for octet, and none is added", arguments: [RequestBody.none, .bytes([123, 125])])
+    func fields(body: RequestBody) async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        } body: { server, request, transport in
+            var request = request
+            let name = try #require(HTTPField.Name("X-Latin"))
+            request.headerFields.append(HTTPField(name: name, lenientValue: [0xE9, 0x74, 0xE9]))
+            request.body = body
+            request.options.decompresses = false
+            #expect(try await transport.send(request).status == 200)
+            #expect(server.received.firstRange(of: Array("X-Latin: ".utf8) + [0xE9, 0x74, 0xE9, 0x0D, 0x0A]) != nil)
+            let head = String(decoding: server.received, as: UTF8.self).split(separator: "\r\n\r\n")[0]
+            let names = head.split(separator: "\r\n").dropFirst().map { String($0.split(separator: ":")[0]) }
+            let length = if case .none = body { [String]() } else { ["Content-Length"] }
+            #expect(Set(names) == Set(["Host", "X-Latin"] + length))
+        }
+    }
+
+    @Test("a response can be read to its end when nobody holds the transport any more")
+    func bodyWithoutTransport() async throws {
+        let root = try TestPKI.root()
+        let server = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root)) { _ in
+            TestResponse(length: nil) { index in
+                try await Task.sleep(for: .milliseconds(20))
+                return index < 10 ? [UInt8](repeating: 7, count: 1_000) : nil
+            }
+        }
+        let policy = TrustPolicy(rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: try TrustAnchors(pem: root.pem))
+        let request = TransportRequest(url: try TransportURL("https://localhost:\(server.port)/"), policy: policy)
+        let response = try await CurlTransport().send(request)
+        #expect(try await response.body.collect(upTo: 1 << 20).count == 10_000)
+        await server.stop()
+    }
+
+    @Test("a proxy that refuses to connect is named, with its status")
+    func refusingProxy() async throws {
+        let proxy = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        }
+        let policy = TrustPolicy(rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
+        var request = TransportRequest(url: try TransportURL("https://host.test/"), policy: policy)
+        request.options.proxy = ProxyConfiguration(kind: .http, host: try CanonicalHost("127.0.0.1"), port: proxy.port)
+        let transport = try CurlTransport()
+        let error = await transportError { try await transport.send(request) }
+        #expect(error?.code == .connectionFailed)
+        #expect(error?.message.contains("proxy") == true && error?.message.contains("407") == true)
+        transport.shutdown()
+        await proxy.stop()
+    }
+
+    @Test("without a thread for it a transport is not made")
+    func noThread() async {
+        await #expect(processExitsWith: .success) {
+            // libcurl is set up before, and then there is no room for another thread's stack.
+            try CurlTransport().shutdown()
+            let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ").first.flatMap { UInt($0) }
+            var limit = rlimit(rlim_cur: try #require(pages) * 4_096 + (2 << 20), rlim_max: .max)
+            setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+            let error = await transportError { try CurlTransport() }
+            exit(error?.code == .internalError ? 0 : 1)
+        }
+    }
+
     @Test("an endless header section is cut off (C21)")
     func endlessHeader() async throws {
         try await withScript { connection in
