@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What went wrong while pins, hosts, certificates or trust anchors were read.
 ///
 /// Two errors are equal when their codes are. A refused server is no error of this type but a ``TrustRefusal``.
@@ -74,4 +76,9 @@ public struct PinningError: Error, Sendable, Equatable, CustomStringConvertible 
 
     /// Whether the codes are equal; messages are for people.
     public static func == (left: PinningError, right: PinningError) -> Bool { left.code == right.code }
+}
+
+extension PinningError: LocalizedError {
+    /// The same as the description, for whoever prints `localizedDescription`.
+    public var errorDescription: String? { description }
 }

@@ -59,7 +59,7 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
             guard base.kind == .name else {
                 throw PinningError(.malformedPattern, "\(quoted): nothing is below an address; name it exactly")
             }
-            if !allowingPublicSuffix || !base.name.contains(".") { try Self.refusePublicSuffix(base.name, quoted) }
+            try Self.refusePublicSuffix(base.name, quoted, isAllowed: allowingPublicSuffix && base.name.contains("."))
             guard scope == .exactAndBelow || !includeSubdomains else {
                 throw PinningError(.malformedPattern, "\(quoted): includeSubdomains goes with a plain name; for all below it, use **.")
             }
@@ -68,11 +68,12 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
         self.exclusions = try Self.excluded(exclusions, below: base, scope, quoted)
     }
 
-    private static func refusePublicSuffix(_ base: String, _ quoted: String) throws {
+    private static func refusePublicSuffix(_ base: String, _ quoted: String, isAllowed: Bool) throws {
+        // Without a list the pattern would match nothing, and its hosts would go without pins.
         guard let isSuffix = PublicSuffixes.contains(base) else {
             throw PinningError(.malformedPattern, "\(quoted) cannot be checked: this libpsl has no public suffix list; install libpsl5")
         }
-        guard !isSuffix else {
+        guard !isSuffix || isAllowed else {
             throw PinningError(
                 .malformedPattern,
                 "\(quoted) is too wide: \(base) is a public suffix, below which hosts belong to different people;"

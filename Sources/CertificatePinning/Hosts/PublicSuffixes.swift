@@ -9,7 +9,7 @@ package enum PublicSuffixes {
     /// A name of one label is a public suffix (the list's rule `*`). Deeper names that no rule is for are not, so that names of one's own
     /// network (`corp.internal`) and for tests (`demo.localhost`) may be patterns.
     /// - Returns: nil when this libpsl has no list.
-    static func contains(_ name: String) -> Bool? {
+    package static func contains(_ name: String) -> Bool? {
         guard name.contains(".") else { return true }
         guard let list = psl_builtin() else { return nil }
         return psl_is_public_suffix2(list, name, kinds) == 1
