@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What kept a request from being made, or a service from being set up.
 ///
 /// Two errors are equal when their codes are. The description names the thing and the remedy, and never holds a token, a header's
@@ -87,4 +89,9 @@ public struct ApproovError: Error, Sendable, Equatable, CustomStringConvertible 
 
     /// Equal by code.
     public static func == (left: ApproovError, right: ApproovError) -> Bool { left.code == right.code }
+}
+
+extension ApproovError: LocalizedError {
+    /// The same as the description, for whoever prints `localizedDescription`.
+    public var errorDescription: String? { description }
 }

@@ -41,4 +41,10 @@ import Testing
         #expect(foreign?.code == .permanentError)
         #expect(foreign?.cause is CocoaError)
     }
+
+    @Test("localizedDescription says what the description says")
+    func localized() {
+        let error: any Error = ApproovError(.networkingError, "the authority does not answer; try again")
+        #expect(error.localizedDescription == "\(error)")
+    }
 }

@@ -86,10 +86,11 @@ public final class ApproovInterceptor: RequestInterceptor {
     ///   - request: The request, for the caller's predicates.
     ///   - host: The host that is called, for which the token is.
     ///   - entry: What the configuration says about it.
+    ///   - patience: How long to wait for a token; nil: as long as the service's limits say.
     /// - Returns: Whether the fields were changed.
     /// - Throws: ``ApproovError``.
     func authorize(
-        _ fields: inout HTTPFields, of request: URLRequest, to host: CanonicalHost, entry: ProtectedHost
+        _ fields: inout HTTPFields, of request: URLRequest, to host: CanonicalHost, entry: ProtectedHost, within patience: Duration? = nil
     ) async throws -> Bool {
         guard entry.settings.attested else { return false }
         if let isExcluded, let url = request.url, isExcluded(url) { return false }
@@ -98,8 +99,7 @@ public final class ApproovInterceptor: RequestInterceptor {
         if let cached = service.cachedToken(for: key) {
             result = cached
         } else {
-            result = await service.token(for: key)
-            try Task.checkCancellation()
+            result = try await token(for: key, within: patience)
         }
         // Whatever the caller put under these names is not ours to send.
         if fields.contains(where: isOwn) { fields.removeAll(where: isOwn) }
@@ -110,7 +110,22 @@ public final class ApproovInterceptor: RequestInterceptor {
         return true
     }
 
-    /// Takes off what ``authorize(_:of:to:entry:)`` may have set, and what the tokens are bound to.
+    private func token(for key: TokenKey, within patience: Duration?) async throws -> TokenFetchResult {
+        let service = service
+        let result =
+            if let patience {
+                await service.time.value(within: patience) { await service.token(for: key) }
+            } else {
+                await service.token(for: key) as TokenFetchResult?
+            }
+        try Task.checkCancellation()
+        return result
+            ?? TokenFetchResult(
+                status: .poorNetwork,
+                error: ApproovError(.networkingError, "no token came within the request's timeout; try again, with a longer one"))
+    }
+
+    /// Takes off what ``authorize(_:of:to:entry:within:)`` may have set, and what the tokens are bound to.
     func strip(_ request: inout URLRequest, andBinding: Bool) {
         request.removeHeaders { isOwn($0) || (andBinding && isBinding($0)) }
     }
@@ -171,11 +186,15 @@ public final class ApproovInterceptor: RequestInterceptor {
             throw result.error ?? ApproovError(.networkingError, "the authority's server is not trusted")
         case .rejected:
             throw ApproovError(
-                .rejectionError, "the attestation failed; ask the account's support with this code: \(result.arc)", arc: result.arc,
-                rejectionReasons: result.rejectionReasons)
+                .rejectionError, Self.rejection(result), arc: result.arc, rejectionReasons: result.rejectionReasons)
         case .badURL, .notInitialized, .disabled, .unknownKey, .badKey, .badPayload, .internalError:
             throw ApproovError(.permanentError, "no token can be had (\(result.status.rawValue))", cause: result.error)
         }
+    }
+
+    private static func rejection(_ result: TokenFetchResult) -> String {
+        let reasons = result.rejectionReasons.isEmpty ? "" : " (\(result.rejectionReasons.map(printable).joined(separator: ", ")))"
+        return "the attestation failed\(reasons); the account's support learns more from this code with approov token -arc \(result.arc)"
     }
 
     private static func name(_ text: String) throws -> HTTPField.Name {

@@ -3,6 +3,7 @@ import CertificatePinning
 public import Foundation
 public import HTTPTransport
 public import Logging
+import Synchronization
 
 /// Gets attestation tokens and keeps the configuration: one for an app and an account, shared by its sessions.
 ///
@@ -23,10 +24,11 @@ public final class ApproovService: Sendable {
     private let tokens: TokenCache
     private let limits: ApproovServiceLimits
     private let refresh: SharedRefresh
+    private let heardAt: LastHeard
 
     /// Sets a service up.
     ///
-    /// Nothing is sent before the first token is asked for.
+    /// Nothing is sent before the first token is asked for, or the first request of a session.
     ///
     /// - Parameters:
     ///   - configuration: The initial configuration.
@@ -36,12 +38,13 @@ public final class ApproovService: Sendable {
     ///   - transport: What sends requests; nil: a `CurlTransport`.
     ///   - clock: Where the time comes from.
     ///   - limits: Bounds.
+    ///   - proxy: The proxy to reach the authority through; nil: none. A session's own proxies are for its requests alone.
     ///   - logger: Where changes and refusals of configurations are reported. No token, binding or header value is ever logged.
     /// - Throws: ``ApproovError`` `initializationError` naming the part that could not be set up and the remedy.
     public init(
         configuration: ApproovConfiguration, stateDirectory: URL, attester: (any Attester)? = nil,
         store: (any ConfigurationStore)? = nil, transport: (any HTTPTransport)? = nil, clock: any TimeSource = SystemTimeSource(),
-        limits: ApproovServiceLimits = ApproovServiceLimits(), logger: Logger = Logger(label: "approov")
+        limits: ApproovServiceLimits = ApproovServiceLimits(), proxy: ProxyConfiguration? = nil, logger: Logger = Logger(label: "approov")
     ) throws {
         do {
             let initial = configuration.initial
@@ -50,7 +53,8 @@ public final class ApproovService: Sendable {
             let keeper = try ConfigurationKeeper(
                 initial: initial, store: store ?? FileConfigurationStore(directory: stateDirectory), time: clock, logger: logger)
             let authority = AuthorityClient(
-                initial: initial, transport: self.transport, attester: attester, time: clock, timeout: limits.exchangeTimeout)
+                initial: initial, transport: self.transport, attester: attester, time: clock, timeout: limits.exchangeTimeout,
+                proxy: proxy)
             deviceID = attester.deviceID
             time = clock
             self.logger = logger
@@ -58,8 +62,12 @@ public final class ApproovService: Sendable {
             self.keeper = keeper
             self.authority = authority
             refresh = SharedRefresh(interval: limits.configurationCheckInterval, time: clock)
+            let heardAt = LastHeard()
+            self.heardAt = heardAt
             tokens = TokenCache(capacity: max(1, limits.cachedTokens), fetchTimeout: limits.fetchTimeout, time: clock) { key in
-                await Self.fetch(key, from: authority, keeper: keeper)
+                let outcome = await Self.fetch(key, from: authority, keeper: keeper)
+                if case .token = outcome { heardAt.note(clock.uptime) }
+                return outcome
             }
         } catch {
             throw ApproovError(.initializationError, "the Approov service could not be set up", cause: error)
@@ -113,17 +121,24 @@ public final class ApproovService: Sendable {
 
     /// Asks the authority for a newer configuration and takes it up.
     ///
-    /// Nobody needs to call this for the sake of freshness: every attestation brings what is new.
+    /// Nobody needs to call this for the sake of freshness: every attestation brings what is new, and a session that needs none asks once
+    /// in ``ApproovServiceLimits/configurationMaximumAge``, behind its requests. A program whose very first request must know what was
+    /// added since its initial configuration was made calls this before.
     ///
     /// - Returns: Whether another version is in force now.
     /// - Throws: ``ApproovError`` when the authority gave no answer. A configuration that is refused is reported as an event, not here.
     public func refreshConfiguration() async throws -> Bool {
         do {
-            let candidates = try await authority.configurations(since: keeper.current)
-            return await keeper.offer(candidates)
+            return try await takeUpConfiguration()
         } catch {
             throw error.error
         }
+    }
+
+    private func takeUpConfiguration() async throws(AuthorityFailure) -> Bool {
+        let candidates = try await authority.configurations(since: keeper.current)
+        heardAt.note(time.uptime)
+        return await keeper.offer(candidates)
     }
 
     /// The number of tokens in the cache.
@@ -151,7 +166,7 @@ public final class ApproovService: Sendable {
     /// Does beforehand what a first fetch does before it knows the binding: the connection, the configuration, a challenge.
     func warmUp() async {
         do {
-            _ = await keeper.offer(try await authority.configurations(since: keeper.current))
+            _ = try await takeUpConfiguration()
             try await authority.warmUp(under: keeper.current)
         } catch {
             logger.info("the authority could not be warmed up", metadata: ["error": "\(error.error)"])
@@ -163,6 +178,13 @@ public final class ApproovService: Sendable {
     /// - Returns: Once the question has been answered.
     func recheckConfiguration() async {
         await refresh.run { [self] in _ = try? await refreshConfiguration() }
+    }
+
+    /// Asks for a newer configuration behind a request that needs no token, when the authority was not heard for long: hosts may have
+    /// been added, and pins changed, and nothing else would tell.
+    func keepConfigurationFresh() {
+        guard !heardAt.isWithin(limits.configurationMaximumAge, of: time.uptime) else { return }
+        refresh.start { [self] in _ = try? await refreshConfiguration() }
     }
 
     private func tokenKey(for url: URL, binding: String?) -> Result<TokenKey, AuthorityFailure> {
@@ -202,4 +224,13 @@ public final class ApproovService: Sendable {
             return .failure(TokenFetchResult(status: error.status, error: error.error), retryAfter: error.retryAfter)
         }
     }
+}
+
+/// When the authority last said what the configuration is.
+private final class LastHeard: Sendable {
+    private let at = Mutex<Duration?>(nil)
+
+    func note(_ now: Duration) { at.withLock { $0 = now } }
+
+    func isWithin(_ age: Duration, of now: Duration) -> Bool { at.withLock { $0.map { now - $0 < age } ?? false } }
 }

@@ -16,12 +16,13 @@ final class AuthorityClient: Sendable {
     private let backoff = AuthorityBackoff()
 
     init(
-        initial: InitialConfiguration, transport: any HTTPTransport, attester: any Attester, time: any TimeSource, timeout: Duration
+        initial: InitialConfiguration, transport: any HTTPTransport, attester: any Attester, time: any TimeSource, timeout: Duration,
+        proxy: ProxyConfiguration?
     ) {
         self.initial = initial
         self.attester = attester
         self.time = time
-        exchange = AuthorityExchange(authority: initial.authority, transport: transport, time: time, timeout: timeout)
+        exchange = AuthorityExchange(authority: initial.authority, transport: transport, time: time, timeout: timeout, proxy: proxy)
     }
 
     /// Attests once: with a challenge that an earlier result brought, or else with one asked for.

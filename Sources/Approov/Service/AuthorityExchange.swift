@@ -25,7 +25,7 @@ final class AuthorityExchange: Sendable {
     /// Until when the authority asked to be left alone.
     private let holdUntil = Mutex<Duration?>(nil)
 
-    init(authority: URL, transport: any HTTPTransport, time: any TimeSource, timeout: Duration) {
+    init(authority: URL, transport: any HTTPTransport, time: any TimeSource, timeout: Duration, proxy: ProxyConfiguration?) {
         var base = authority.absoluteString
         while base.hasSuffix("/") { base.removeLast() }
         self.base = base
@@ -39,6 +39,7 @@ final class AuthorityExchange: Sendable {
         options.maximumBodyBytes = Self.maximumAnswerBytes
         // Asking twice costs a challenge: evidence that was redeemed unseen is answered challenge-used, and a fresh one is asked for.
         options.isIdempotent = true
+        options.proxy = proxy
         self.options = options
     }
 

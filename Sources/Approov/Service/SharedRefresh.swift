@@ -18,9 +18,25 @@ final class SharedRefresh: Sendable {
     }
 
     /// Runs `work`, or waits for the one under way; does nothing when the last one began less than the interval ago.
+    ///
+    /// A caller that is cancelled stops waiting; the work goes on for the others.
     func run(_ work: @escaping @Sendable () async -> Void) async {
+        guard let task = start(work) else { return }
+        let (ended, end) = AsyncStream.makeStream(of: Never.self)
+        Task {
+            await task.value
+            end.finish()
+        }
+        for await _ in ended {}
+    }
+
+    /// Begins `work`, and waits for nothing.
+    ///
+    /// - Returns: What is under way; nil when the last one began less than the interval ago.
+    @discardableResult
+    func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never>? {
         let now = time.uptime
-        let task = state.withLock { state -> Task<Void, Never>? in
+        return state.withLock { state -> Task<Void, Never>? in
             if let running = state.running { return running }
             if let notBefore = state.notBefore, now < notBefore { return nil }
             state.notBefore = now + interval
@@ -31,6 +47,5 @@ final class SharedRefresh: Sendable {
             state.running = task
             return task
         }
-        await task?.value
     }
 }

@@ -66,3 +66,13 @@ public struct TokenFetchResult: Sendable {
         return String(decoding: loggable.serialized(), as: UTF8.self)
     }
 }
+
+extension TokenFetchResult: CustomStringConvertible, CustomReflectable {
+    /// The result without its token, so that it can be logged.
+    public var description: String {
+        "TokenFetchResult(\(status.rawValue), token: \(loggableToken)\(error.map { ", \($0)" } ?? ""))"
+    }
+
+    /// Nothing: a dump must not show the token.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,4 +1,7 @@
 /// How the fetch of a token ended, in the order and with the names of the original SDK.
+///
+/// `notInitialized`, `disabled`, `unknownKey`, `badKey` and `badPayload` are there for code written against the original; no fetch of
+/// this package ends with them.
 public enum TokenFetchStatus: String, Sendable, CaseIterable {
     /// There is a token. Whether it verifies is for the API to find out: a failed attestation normally looks like this too.
     case success

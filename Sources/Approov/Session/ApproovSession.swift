@@ -1,4 +1,5 @@
 public import Attestation
+import CertificatePinning
 public import Foundation
 public import FoundationNetworking
 public import HTTPTransport
@@ -14,8 +15,10 @@ public import HTTPTransport
 /// **What the wrapped session's configuration still does:** additional headers (a request's own come first), `timeoutIntervalForRequest`
 /// (how long nothing may happen; a request's own `timeoutInterval` comes first unless it is 60), `timeoutIntervalForResource` (with all
 /// redirects), cookies (storage, `httpShouldSetCookies`, never accepting them), HTTP proxies of `connectionProxyDictionary`, and
-/// `protocolClasses`: a request that one of them claims, as a mock does, goes to the wrapped session, unless its host is protected. So
-/// does every request whose scheme is not http or https.
+/// `protocolClasses`: a request that one of them claims, as a mock does, goes to the wrapped session, unless its host is protected, or
+/// may not be called at all (plain http to a host with an evaluator, a host without one where all must have one). Whatever else such a
+/// class sends is its own affair, pins of evaluators included: install none in production. Requests whose scheme is not http or https
+/// go to the wrapped session, too.
 ///
 /// **What it no longer does:** delegates and task delegates, credential storage and client certificates, HTTP pipelining, connection
 /// limits, cookie policies between "always" and "never" (they count as "always"), and the URL cache: nothing is cached. Of the cache
@@ -115,9 +118,17 @@ public final class ApproovSession: Sendable {
 
     /// Whether the wrapped session performs the request.
     func isWrapped(_ request: URLRequest) throws -> Bool {
-        if WrappedSession.isForeign(request) { return true }
+        if WrappedSession.isForeign(request) {
+            guard !performer.isStraightRefused || request.url?.isFileURL == true else {
+                throw ApproovError(.obliviousError, "this session sends nothing straight, and only http and https can go over a relay")
+            }
+            return true
+        }
         guard wrapped.claims(request) else { return false }
-        let hop = try Hop(request, body: .none)
-        return try performer.policies.current().snapshot?.protectedHost(for: hop.url.host) == nil
+        let url = try Hop(request, body: .none).url
+        let policy = try performer.policies.current()
+        guard policy.snapshot?.protectedHost(for: url.host) == nil else { return false }
+        // What may not be called at all may not be called by a class either; the session says why.
+        return policy.trust.hasRule(for: url.host) ? url.isSecure : !policy.trust.refusesUnmatchedHosts
     }
 }

@@ -80,7 +80,7 @@ struct RequestPerformer: Sendable {
                     continue
                 }
             }
-            if try await isRetried(outcome, of: first, attempt: attempt) {
+            if try await isRetried(outcome, of: first, attempt: attempt, started: started) {
                 attempt += 1
                 redirects = 0
                 hop = first
@@ -95,7 +95,9 @@ struct RequestPerformer: Sendable {
     private func send(_ hop: Hop, started: Duration, _ observation: Observation) async throws -> Sent {
         var policy = try policies.current()
         try check(hop, under: policy)
-        let (adapted, base) = try await adapt(hop)
+        var (adapted, base) = try await adapt(hop)
+        // As a URLSession does.
+        if !base.scan(for: .accept) { base.append(HTTPField(name: .accept, value: "*/*")) }
         let method = try adapted.method
         var options = defaults.options(for: adapted.request, isSecure: hop.url.isSecure, remaining: try remaining(since: started))
         options.maximumBodyBytes = observation.bodyLimit
@@ -106,7 +108,12 @@ struct RequestPerformer: Sendable {
         for _ in 0..<Self.maximumPolicyChanges {
             let host = policy.snapshot?.protectedHost(for: hop.url.host)
             var fields = base
-            if let host, let approov { _ = try await approov.authorize(&fields, of: adapted.request, to: hop.url.host, entry: host) }
+            if let host, let approov {
+                // Whoever waits for the authority waits no longer than for the host itself.
+                let patience = min(try remaining(since: started), options.idleTimeout)
+                _ = try await approov.authorize(&fields, of: adapted.request, to: hop.url.host, entry: host, within: patience)
+            }
+            if host?.settings.attested != true { service?.keepConfigurationFresh() }
             // The token's result may have brought a configuration: the request then keeps to the new one, from the token on.
             let newest = try policies.current()
             guard newest === policy else {
@@ -115,6 +122,7 @@ struct RequestPerformer: Sendable {
                 continue
             }
             do {
+                options.totalTimeout = try remaining(since: started)
                 let request = TransportRequest(
                     url: adapted.url, method: method, headerFields: fields, body: adapted.body, policy: policy.trust, options: options)
                 let route = try route(to: host, from: hop, under: policy)
@@ -125,8 +133,7 @@ struct RequestPerformer: Sendable {
             } catch let error where host != nil && !isRechecked && Self.mayBeOutdated(error) {
                 // Nobody has read the request. Keys may have changed, and a signed configuration may know them already.
                 isRechecked = true
-                await service?.recheckConfiguration()
-                try Task.checkCancellation()
+                try await recheckConfiguration(within: remaining(since: started))
                 let newest = try policies.current()
                 guard newest !== policy, adapted.body.canBeSentAgain || (error as? TransportError)?.code == .trustRefused else {
                     throw Self.explained(error, isOwnRoute: false)
@@ -273,8 +280,14 @@ struct RequestPerformer: Sendable {
         return remaining
     }
 
+    private func recheckConfiguration(within patience: Duration) async throws {
+        guard let service else { return }
+        _ = await time.value(within: patience) { await service.recheckConfiguration() }
+        try Task.checkCancellation()
+    }
+
     /// Asks the retriers, waits as they say, and tells whether to begin again.
-    private func isRetried(_ outcome: Result<Sent, any Error>, of first: Hop, attempt: Int) async throws -> Bool {
+    private func isRetried(_ outcome: Result<Sent, any Error>, of first: Hop, attempt: Int, started: Duration) async throws -> Bool {
         guard !interceptors.isEmpty, attempt <= Self.maximumRetries else { return false }
         // Also after a redirect that dropped it: what is sent again is the first request.
         if case .stream = first.body { return false }
@@ -291,7 +304,7 @@ struct RequestPerformer: Sendable {
             case .doNotRetry: continue
             case .retry: return true
             case .retryAfter(let delay):
-                try await time.sleep(for: min(max(delay, .zero), Self.longestRetryDelay))
+                try await time.sleep(for: min(max(delay, .zero), Self.longestRetryDelay, remaining(since: started)))
                 return true
             }
         }

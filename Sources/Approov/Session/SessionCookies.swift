@@ -1,3 +1,4 @@
+import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPTransport
@@ -29,7 +30,7 @@ struct SessionCookies: Sendable {
         // One by one: values of several lines joined with commas cannot be told apart again.
         for value in response.headerFields[values: .setCookie] {
             let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url)
-                .filter { !Self.isMeantForTopLevel($0) }
+                .filter { !Self.isMeantForPublicSuffix($0) }
             if !cookies.isEmpty { storage.setCookies(cookies, for: url, mainDocumentURL: nil) }
         }
     }
@@ -52,8 +53,8 @@ struct SessionCookies: Sendable {
         return Date(timeIntervalSinceReferenceDate: created + age)
     }
 
-    /// Whether its domain is a single label, such as com: every host below it would get the cookie.
-    private static func isMeantForTopLevel(_ cookie: HTTPCookie) -> Bool {
-        cookie.domain.hasPrefix(".") && !cookie.domain.dropFirst().contains(".")
+    /// Whether its domain is one such as com or co.uk: hosts of different people would get the cookie (RFC 6265 section 5.3, step 5).
+    private static func isMeantForPublicSuffix(_ cookie: HTTPCookie) -> Bool {
+        cookie.domain.hasPrefix(".") && PublicSuffixes.contains(String(cookie.domain.dropFirst()).lowercased()) ?? true
     }
 }

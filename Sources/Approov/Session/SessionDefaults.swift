@@ -39,8 +39,11 @@ struct SessionDefaults: Sendable {
         totalTimeout = Self.duration(configuration.timeoutIntervalForResource)
         cookies = SessionCookies(configuration)
         cachePolicy = configuration.requestCachePolicy
-        httpProxy = try Self.proxy(configuration.connectionProxyDictionary, "HTTP")
-        httpsProxy = try Self.proxy(configuration.connectionProxyDictionary, "HTTPS")
+        let proxies = configuration.connectionProxyDictionary ?? [:]
+        try Self.refuseUnsupported(proxies)
+        let socks = try Self.proxy(proxies, "SOCKS")
+        httpProxy = try Self.proxy(proxies, "HTTP") ?? socks
+        httpsProxy = try Self.proxy(proxies, "HTTPS") ?? socks
     }
 
     /// The bounds of one transfer.
@@ -74,21 +77,33 @@ struct SessionDefaults: Sendable {
         seconds.isFinite ? .seconds(min(max(seconds, 0.001), 31_536_000)) : .seconds(31_536_000)
     }
 
-    /// The keys are those of CFNetwork: HTTPEnable, HTTPProxy, HTTPPort, and the same with HTTPS.
-    private static func proxy(_ dictionary: [AnyHashable: Any]?, _ scheme: String) throws -> ProxyConfiguration? {
-        guard let dictionary, let name = dictionary[scheme + "Proxy"] as? String else { return nil }
-        guard (dictionary[scheme + "Enable"] as? NSNumber)?.boolValue ?? (dictionary[scheme + "Enable"] as? Bool) ?? true else {
-            return nil
-        }
+    /// The keys are those of CFNetwork: HTTPEnable, HTTPProxy, HTTPPort, and the same with HTTPS and SOCKS.
+    private static func proxy(_ dictionary: [AnyHashable: Any], _ scheme: String) throws -> ProxyConfiguration? {
+        guard let name = dictionary[scheme + "Proxy"] as? String, isOn(dictionary[scheme + "Enable"]) ?? true else { return nil }
         guard let port = (dictionary[scheme + "Port"] as? Int) ?? (dictionary[scheme + "Port"] as? NSNumber)?.intValue,
             (1...65_535).contains(port)
         else {
             throw ApproovError(.initializationError, "the wrapped session's \(scheme) proxy has no port from 1 to 65535")
         }
         do {
-            return ProxyConfiguration(kind: .http, host: try CanonicalHost(name), port: port)
+            return ProxyConfiguration(kind: scheme == "SOCKS" ? .socks5 : .http, host: try CanonicalHost(name), port: port)
         } catch {
             throw ApproovError(.initializationError, "the wrapped session's \(scheme) proxy is no host", cause: error)
         }
     }
+
+    /// A proxy that is left out without a word is a request that goes where nobody wanted it.
+    private static func refuseUnsupported(_ dictionary: [AnyHashable: Any]) throws {
+        let isAutomatic = ["ProxyAutoConfigEnable", "ProxyAutoDiscoveryEnable"].contains { isOn(dictionary[$0]) == true }
+        let hasExceptions = (dictionary["ExceptionsList"] as? [Any])?.isEmpty == false || isOn(dictionary["ExcludeSimpleHostnames"]) == true
+        let hasCredentials = dictionary.keys.contains { "\($0)".lowercased().hasSuffix("username") }
+        guard !isAutomatic, !hasExceptions, !hasCredentials else {
+            throw ApproovError(
+                .initializationError,
+                "the wrapped session's proxies are configured in a way that is not supported (automatic configuration, exceptions or a user"
+                    + " name): name an HTTP, HTTPS or SOCKS proxy alone")
+        }
+    }
+
+    private static func isOn(_ value: Any?) -> Bool? { (value as? NSNumber)?.boolValue ?? (value as? Bool) }
 }

@@ -1,7 +1,9 @@
 import ApproovTesting
 import Attestation
 import Foundation
+import FoundationNetworking
 import HTTPTransport
+import HTTPTypes
 import Testing
 
 @testable import Approov
@@ -229,5 +231,54 @@ import Testing
             #expect(await eventually { !world.service.isFetching })
         }
         #expect((6...8).contains(world.authority.seen.value.attestations.count))
+    }
+
+    @Test("requests that need no token have the configuration asked for, behind them and not often")
+    func freshness() async throws {
+        let world = try World()
+        let session = try world.session()
+        func asked() async throws -> Int {
+            for _ in 0..<3 { _ = try await session.data(for: URLRequest("https://else.test/")) }
+            try await Task.sleep(for: .milliseconds(50))
+            return world.authority.seen.value.configurationRequests
+        }
+        _ = try await asked()
+        #expect(await eventually { world.authority.seen.value.configurationRequests == 1 })
+        world.clock.advance(by: .seconds(299))
+        #expect(try await asked() == 1)
+        world.clock.advance(by: .seconds(2))
+        _ = try await asked()
+        #expect(await eventually { world.authority.seen.value.configurationRequests == 2 })
+    }
+
+    @Test("an attestation is as good as asking for the configuration")
+    func freshnessByAttestation() async throws {
+        let world = try World()
+        let session = try world.session()
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        _ = try await session.data(for: URLRequest("https://else.test/"))
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(world.authority.seen.value.configurationRequests == 0)
+    }
+
+    @Test("a host that was added later is protected without a restart")
+    func addedHost() async throws {
+        let world = try World(hosts: [:])
+        let session = try world.session()
+        let next = world.account.configuration(version: 2, hosts: ["later.test": .pinned])
+        world.authority.script.value.configurations = [try world.account.signed(next)]
+        _ = try await session.data(for: URLRequest("https://later.test/"))
+        #expect(await eventually { world.service.configuration.version == 2 })
+        _ = try await session.data(for: URLRequest("https://later.test/"))
+        #expect(world.apiRequests.map { $0.headerFields[.approovToken] != nil } == [false, true])
+    }
+
+    @Test("a result prints neither its token nor its members")
+    func printing() async throws {
+        let result = try await World().service.fetchToken(for: url)
+        for text in ["\(result)", String(reflecting: result)] { #expect(!text.contains(result.token)) }
+        var dumped = ""
+        dump(result, to: &dumped)
+        #expect(!dumped.contains(result.token))
     }
 }

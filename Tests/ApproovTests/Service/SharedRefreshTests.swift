@@ -24,4 +24,23 @@ import Testing
         await refresh.run(work)
         #expect(runs.value == 2)
     }
+
+    @Test("a caller that is cancelled stops waiting, and the run goes on for the others")
+    func cancellation() async {
+        let refresh = SharedRefresh(interval: .seconds(5), time: ManualClock())
+        let (gate, open) = AsyncStream.makeStream(of: Never.self)
+        let ended = MutexBox(false)
+        let work: @Sendable () async -> Void = {
+            for await _ in gate {}
+            ended.value = true
+        }
+        let impatient = Task { await refresh.run(work) }
+        impatient.cancel()
+        await impatient.value
+        #expect(!ended.value)
+        let patient = Task { await refresh.run(work) }
+        open.finish()
+        await patient.value
+        #expect(ended.value)
+    }
 }

@@ -9,7 +9,8 @@ import Testing
 @Suite("A performed request")
 struct PerformedTests {
     private func performed(
-        _ heads: LastValue<Performed.Head, HTTPURLResponse>, status: Int = 200, version: String = "HTTP/2", fields: HTTPFields = [.eTag: "1"], path: String = "shapes"
+        _ heads: LastValue<Performed.Head, HTTPURLResponse>, status: Int = 200, version: String = "HTTP/2",
+        fields: HTTPFields = [.eTag: "1"], path: String = "shapes"
     ) throws -> Performed {
         let text = "https://api.example.com/\(path)"
         let response = TransportResponse(status: status, headerFields: fields, version: version, url: try TransportURL(text))

@@ -59,6 +59,28 @@ import Testing
         _ = try await world.session(configuration: configuration).data(for: URLRequest("https://else.test/"))
     }
 
+    @Test("the wait for a token counts: a slow authority keeps a request no longer than its timeouts allow", arguments: [5, 60])
+    func tokenTimeout(forRequest seconds: Int) async throws {
+        let world = try World()
+        world.authority.script.value.fault = { _ in
+            try await Task.sleep(for: .seconds(60))
+            return nil
+        }
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForRequest = TimeInterval(seconds)
+        configuration.timeoutIntervalForResource = 5
+        let session = try world.session(configuration: configuration)
+        let call = Task { try await session.data(for: URLRequest("https://api.test/")) }
+        #expect(await eventually { !world.transport.requests.isEmpty })
+        // The service itself would wait for 30 s.
+        for _ in 0..<6 {
+            world.clock.advance(by: .seconds(1))
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        await #expect(throws: ApproovError(.networkingError, "")) { try await call.value }
+        #expect(world.apiRequests.isEmpty)
+    }
+
     @Test("the time for a resource counts over all its redirects")
     func resourceTimeout() async throws {
         let world = try World()
@@ -112,24 +134,24 @@ import Testing
         #expect(world.apiRequests.last?.headerFields[.cookie] == nil)
     }
 
-    @Test("a cookie goes only where it is meant to: by scheme, by path, while it lasts, and never to a whole top level")
+    @Test("a cookie goes only where it is meant to: by scheme, by path, while it lasts, and never to a whole public suffix")
     func cookieScope() async throws {
         let world = try World()
-        let cookies = ["s=1; Secure; Path=/", "p=1; Path=/admin", "e=1; Max-Age=1; Path=/", "t=1; Domain=test; Path=/"]
+        let cookies = ["s=1; Secure; Path=/", "p=1; Path=/admin", "e=1; Max-Age=1; Path=/", "t=1; Domain=test; Path=/", "u=1; Domain=co.uk; Path=/"]
         world.api.value = { request in
             var fields = HTTPFields()
             if request.url.target == "/set" { for value in cookies { fields.append(HTTPField(name: .setCookie, value: value)) } }
             return TransportResponse(status: 200, headerFields: fields, url: request.url)
         }
         let session = try world.session()
-        _ = try await session.data(for: URLRequest("https://else.test/set"))
+        for url in ["https://else.test/set", "https://shop.co.uk/set"] { _ = try await session.data(for: URLRequest(url)) }
         try await Task.sleep(for: .milliseconds(1_100))
         for url in [
             "http://else.test/", "https://else.test/", "https://else.test/admin/users", "https://else.test/administrator",
-            "https://other.test/",
+            "https://other.test/", "https://bank.co.uk/",
         ] { _ = try await session.data(for: URLRequest(url)) }
-        let sent = world.apiRequests.dropFirst().map { $0.headerFields[.cookie].map { Set($0.split(separator: "; ")) } }
-        #expect(sent == [nil, ["s=1"], ["s=1", "p=1"], ["s=1"], nil])
+        let sent = world.apiRequests.dropFirst(2).map { $0.headerFields[.cookie].map { Set($0.split(separator: "; ")) } }
+        #expect(sent == [nil, ["s=1"], ["s=1", "p=1"], ["s=1"], nil, nil])
     }
 
     @Test("a cookie that a redirect sets is sent to where it leads")
@@ -156,8 +178,24 @@ import Testing
         #expect(proxies.first??.host.name == "proxy.test")
         #expect(proxies.first??.port == 3128)
         #expect(proxies.last == .some(nil))
-        configuration.connectionProxyDictionary = ["HTTPSProxy": "proxy.test"]
-        #expect(throws: ApproovError(.initializationError, "")) { try world.session(configuration: configuration) }
+        configuration.connectionProxyDictionary = ["SOCKSEnable": 1, "SOCKSProxy": "socks.test", "SOCKSPort": 1080]
+        _ = try await world.session(configuration: configuration).data(for: URLRequest("http://else.test/"))
+        #expect(world.apiRequests.last?.options.proxy?.kind == .socks5)
+    }
+
+    @Test("a proxy that is malformed, or configured in a way that is not supported, is refused and not left out")
+    func unsupportedProxies() throws {
+        let world = try World()
+        let proxy: [AnyHashable: Any] = ["HTTPSProxy": "proxy.test", "HTTPSPort": 3128]
+        let flaws: [[AnyHashable: Any]] = [
+            ["HTTPSPort": 0], ["ProxyAutoConfigEnable": 1, "ProxyAutoConfigURLString": "http://pac.test"],
+            ["ExceptionsList": ["*.internal"]], ["HTTPSProxyUsername": "alice"],
+        ]
+        for flaw in flaws {
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.connectionProxyDictionary = proxy.merging(flaw) { $1 }
+            #expect(throws: ApproovError(.initializationError, "")) { try world.session(configuration: configuration) }
+        }
     }
 
     @Test("cache policies that ask caches on the way do so, and one that forbids loading fails")
@@ -215,6 +253,22 @@ import Testing
 
         _ = try await session.data(for: URLRequest("https://api.test/"))
         #expect(world.apiRequests.count == 1)
+    }
+
+    @Test("a protocol class gets nothing that may not be called at all: plain http to an evaluated host, a host that none evaluates")
+    func protocolClassesAndEvaluators() async throws {
+        let world = try World()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.protocolClasses = [Mock.self]
+        let manager = ApproovTrustManager(
+            allHostsMustBeEvaluated: true, evaluators: ["own.test": DefaultTrustEvaluator()], anchors: .of(world.account.root),
+            logger: .quiet)
+        let session = try world.session(configuration: configuration, trustManager: manager)
+        #expect(try await session.data(for: URLRequest("https://own.test/")).1.statusCode == 203)
+        for url in ["http://own.test/", "https://other.test/", "http://other.test/"] {
+            await #expect(throws: ApproovError(.pinningError, ""), "\(url)") { try await session.data(for: URLRequest(url)) }
+        }
+        #expect(world.apiRequests.isEmpty)
     }
 
     @Test("what a protocol class answers is held to the limit, and what it fails with is an error of the SDK, however it is called")
