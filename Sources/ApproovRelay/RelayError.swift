@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What is wrong with a relay's configuration, and what to do about it.
 ///
 /// What goes wrong with one request is answered to its client and is no error of the relay's.
@@ -59,4 +61,9 @@ public struct RelayError: Error, Sendable, CustomStringConvertible {
 extension RelayError: Equatable {
     /// Two errors are equal when their codes are.
     public static func == (left: RelayError, right: RelayError) -> Bool { left.code == right.code }
+}
+
+extension RelayError: LocalizedError {
+    /// The same as the description, for whoever prints `localizedDescription`.
+    public var errorDescription: String? { description }
 }

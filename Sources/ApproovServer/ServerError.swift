@@ -1,3 +1,4 @@
+public import Foundation
 internal import HTTPListener
 
 /// What went wrong in the authority, its store or the token check, and what to do about it.
@@ -128,4 +129,9 @@ extension ServerError {
             }
         self.init(code: code, message: failure.message, cause: failure.cause)
     }
+}
+
+extension ServerError: LocalizedError {
+    /// The same as the description, for whoever prints `localizedDescription`.
+    public var errorDescription: String? { description }
 }

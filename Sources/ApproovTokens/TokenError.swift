@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Why a token was not accepted or not made.
 ///
 /// Two errors are equal when their codes are. No part of a token or key is in the description; an HTTP answer should not even say
@@ -79,4 +81,9 @@ public struct TokenError: Error, Sendable, Equatable, CustomStringConvertible {
     public static func == (left: TokenError, right: TokenError) -> Bool {
         left.code == right.code
     }
+}
+
+extension TokenError: LocalizedError {
+    /// The same as the description, for whoever prints `localizedDescription`.
+    public var errorDescription: String? { description }
 }

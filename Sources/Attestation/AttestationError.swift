@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What went wrong in something that app and authority say to each other, or in the files that keep it.
 ///
 /// Two errors are equal when their codes are. The description names the thing and the remedy; it never holds a token, a key or a
@@ -119,4 +121,9 @@ func within<Result>(
 func printable(_ name: String) -> String {
     let shown = name.unicodeScalars.prefix(80).map { (0x21...0x7e).contains($0.value) ? Character($0) : "?" }
     return String(shown) + (name.unicodeScalars.count > 80 ? "…" : "")
+}
+
+extension AttestationError: LocalizedError {
+    /// The same as the description, for whoever prints `localizedDescription`.
+    public var errorDescription: String? { description }
 }
