@@ -34,7 +34,8 @@ enum CurlThread {
         guard code == 0 else {
             argument.release()
             throw TransportError(
-                .internalError, "the system gives no thread: \(String(cString: strerror(code))); raise the limit of threads (ulimit -u, pids.max)")
+                .internalError,
+                "the system gives no thread: \(String(cString: strerror(code))); raise the limit of threads (ulimit -u, pids.max)")
         }
     }
 }

@@ -56,7 +56,7 @@ extension CurlTransfer {
         }
     }
 
-    /// - Parameter line: ends with a NUL, as C has it.
+    // The line ends with a NUL, as C has it.
     private func addHeader(_ line: [UInt8]) throws(TransportError) {
         let longer = line.withUnsafeBytes { curl_slist_append(headers, $0.bindMemory(to: CChar.self).baseAddress) }
         guard let longer else {

@@ -137,7 +137,9 @@ import Testing
     @Test("a cookie goes only where it is meant to: by scheme, by path, while it lasts, and never to a whole public suffix")
     func cookieScope() async throws {
         let world = try World()
-        let cookies = ["s=1; Secure; Path=/", "p=1; Path=/admin", "e=1; Max-Age=1; Path=/", "t=1; Domain=test; Path=/", "u=1; Domain=co.uk; Path=/"]
+        let cookies = [
+            "s=1; Secure; Path=/", "p=1; Path=/admin", "e=1; Max-Age=1; Path=/", "t=1; Domain=test; Path=/", "u=1; Domain=co.uk; Path=/",
+        ]
         world.api.value = { request in
             var fields = HTTPFields()
             if request.url.target == "/set" { for value in cookies { fields.append(HTTPField(name: .setCookie, value: value)) } }

@@ -107,7 +107,8 @@ import Testing
             _ = try await connection.receiveHead()
             try await connection.send("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
         }
-        let policy = TrustPolicy(rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
+        let policy = TrustPolicy(
+            rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
         var request = TransportRequest(url: try TransportURL("https://host.test/"), policy: policy)
         request.options.proxy = ProxyConfiguration(kind: .http, host: try CanonicalHost("127.0.0.1"), port: proxy.port)
         let transport = try CurlTransport()
