@@ -3,7 +3,7 @@ import Foundation
 import HTTPTransport
 import HTTPTypes
 
-/// Speaks to the authority: challenge, evidence, result, configuration (design section 4.3).
+/// Speaks to the authority: challenge, evidence, result, configuration.
 final class AuthorityClient: Sendable {
     /// The version of this package, as evidence names it.
     static let sdkVersion = "0.1.0"

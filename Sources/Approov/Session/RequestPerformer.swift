@@ -5,7 +5,10 @@ import FoundationNetworking
 import HTTPTransport
 import HTTPTypes
 
-/// Takes one request through the steps of design section 3, redirects and retries included.
+/// Takes one request from the app to the response, redirects and retries included.
+///
+/// What the wrapped session adds is merged in, the caller's interceptors have their turn, a protected host's token is asked for with the
+/// binding as it then stands, and the request goes to the host or over the relay. A redirect begins again, without what was added.
 struct RequestPerformer: Sendable {
     /// How often a request is sent again at most because an interceptor wants it.
     static let maximumRetries = 8
@@ -91,7 +94,7 @@ struct RequestPerformer: Sendable {
         }
     }
 
-    /// Steps 0 to 5 for one hop.
+    /// All of it for one hop.
     private func send(_ hop: Hop, started: Duration, _ observation: Observation) async throws -> Sent {
         var policy = try policies.current()
         try check(hop, under: policy)
@@ -156,7 +159,7 @@ struct RequestPerformer: Sendable {
         }
     }
 
-    /// Steps 0 and 1: what the session adds, and the caller's interceptors.
+    /// What the session adds, and the caller's interceptors.
     private func adapt(_ hop: Hop) async throws -> (hop: Hop, fields: HTTPFields) {
         let cookie = hop.request.httpShouldHandleCookies ? hop.request.url.flatMap { defaults.cookies?.header(for: $0) } : nil
         guard !interceptors.isEmpty else {
@@ -223,7 +226,7 @@ struct RequestPerformer: Sendable {
         return now
     }
 
-    /// Steps 4 and 5: straight to the host, or over the relay.
+    /// Straight to the host, or over the relay.
     private func send(_ request: TransportRequest, over route: ObliviousRoute?, isStreamed: Bool) async throws -> TransportResponse {
         guard let route else { return try await transport.send(request) }
         let channel = ObliviousChannel(

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Which configuration is in force and what may follow it: design rules against rollback, freezing, foreign and half-made
+/// Which configuration is in force and what may follow it: rules against rollback, freezing, foreign and half-made
 /// configurations.
 ///
 /// It is a value; acceptance gives a new one and leaves the old one as it was.

@@ -307,7 +307,7 @@ import Testing
     }
 
     @Test(
-        "a thousand requests cancelled at random leave no descriptor open and no request hanging (F61, C16)", .timeLimit(.minutes(3)),
+        "a thousand requests cancelled at random leave no descriptor open and no request hanging (C16)", .timeLimit(.minutes(3)),
         arguments: ["1", "2"])
     func cancellationStorm(version: String) async throws {
         // In a process of its own, where nobody else opens or closes anything.
