@@ -29,6 +29,16 @@ enum Main {
         return handler
     }
 
+    /// The first option that the command's help does not name.
+    private static func unknownOption() -> Substring? {
+        let arguments = CommandLine.arguments.dropFirst()
+        guard let command = ApproovCommand.configuration.subcommands.first(where: { $0.configuration.commandName == arguments.first })
+        else { return nil }
+        let words = ApproovCommand.helpMessage(for: command).split { !$0.isLetter && !$0.isNumber && $0 != "-" }
+        return arguments.dropFirst().filter { $0.hasPrefix("-") && $0.count > 1 }.map { $0.prefix { $0 != "=" } }
+            .first { !words.contains($0) }
+    }
+
     private static func report(_ error: any Error) -> Int32 {
         switch error {
         case let failure as CommandFailure:
@@ -49,7 +59,13 @@ enum Main {
             print(text)
             return 0
         }
-        Console.note(text)
+        // ArgumentParser says first what a command misses; a name that is spelt wrong is why.
+        let lines = text.split(separator: "\n", maxSplits: 1)
+        if let unknown = unknownOption(), let usage = lines.last, usage.hasPrefix("Usage:") {
+            Console.note("Error: there is no option '\(unknown)'\n\(usage)")
+        } else {
+            Console.note(text)
+        }
         return code == .validationFailure ? 2 : code.rawValue
     }
 }

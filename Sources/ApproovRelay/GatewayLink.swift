@@ -8,7 +8,8 @@ internal import HTTPTypes
 struct GatewayLink: Sendable {
     private static let problemBytes = 64 * 1024
 
-    private let url: TransportURL
+    /// Where the gateway is.
+    let url: TransportURL
     private let policy: TrustPolicy
     private let limits: RelayConfiguration.Limits
 
@@ -23,7 +24,7 @@ struct GatewayLink: Sendable {
     /// Why there is no answer.
     enum Failure: Error {
         /// The gateway cannot be reached, is not who it should be, or answers what no gateway answers.
-        case unusable(TransportError.Code?)
+        case unusable(TransportError?)
         /// It takes too long.
         case slow
         /// The client's message is too large.
@@ -114,7 +115,7 @@ struct GatewayLink: Sendable {
         switch response.status {
         case 200 where type == message.responseType:
             let length = response.headerFields[.contentLength].flatMap { Int($0) } ?? 0
-            guard length <= message.bytes(in: limits) else { throw Failure.unusable(.bodyTooLarge) }
+            guard length <= message.bytes(in: limits) else { throw Failure.unusable(TransportError(.bodyTooLarge, "the answer is larger than a message may be")) }
             return .encapsulated(response, message)
         case 400...599:
             let isProblem = type == "application/problem+json"
@@ -132,7 +133,7 @@ struct GatewayLink: Sendable {
         case .connectTimeout, .idleTimeout, .totalTimeout: return .slow
         case .tooManyRequests: return .busy
         case .requestBodyFailed: return error.cause is BorrowedRequestBody.TooLong ? .requestTooLarge : .requestBroken
-        default: return .unusable(error.code)
+        default: return .unusable(error)
         }
     }
 }

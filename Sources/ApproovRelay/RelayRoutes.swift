@@ -98,9 +98,12 @@ struct RelayRoutes: Sendable {
             metrics.hasFailed()
             logger.warning("the gateway took too long")
             return .problem(.gatewayTimeout)
-        case .unusable(let code):
+        case .unusable(let error):
             metrics.hasFailed()
-            logger.warning("the gateway gave no usable answer", metadata: ["error": "\(code?.description ?? "unexpectedStatus")"])
+            let remedy = error?.refusal == nil ? "" : "; for a certificate of your own CA: --cacert root.pem"
+            logger.warning(
+                "the gateway gave no usable answer\(remedy)",
+                metadata: ["gateway": "\(link.url.host):\(link.url.port)", "error": "\(error?.description ?? "unexpectedStatus")"])
             return .problem(.badGateway)
         }
     }

@@ -1,3 +1,6 @@
+internal import Glibc
+internal import NIOCore
+
 /// Why a server cannot listen as it was told to.
 package struct ListenerFailure: Error {
     package enum Kind: Sendable {
@@ -26,9 +29,11 @@ package struct ListenerFailure: Error {
     }
 
     static func cannotListen(on host: String, port: Int, _ cause: any Error) -> ListenerFailure {
-        ListenerFailure(
+        // SwiftNIO's own text tells of its functions.
+        let reason = (cause as? IOError).map { String(cString: strerror($0.errnoCode)) }
+        return ListenerFailure(
             kind: .cannotListen,
-            message: "cannot listen on \(host) port \(port): end what listens there, or choose an address of this machine and a free port; "
-                + "port 0 lets the system choose", cause: cause)
+            message: "cannot listen on \(host) port \(port)\(reason.map { ", \($0)" } ?? ""): end what listens there, or choose an address "
+                + "of this machine and a free port; port 0 lets the system choose", cause: reason == nil ? cause : nil)
     }
 }

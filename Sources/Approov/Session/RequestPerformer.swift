@@ -270,7 +270,7 @@ struct RequestPerformer: Sendable {
         guard case RelayExchange.Refusal.key = error else { return error }
         let remedy =
             isOwnRoute
-            ? "get its keys anew, from its /ohttp-keys, and make the session's route with them"
+            ? "fetch its keys anew, from its /ohttp-keys, and give the session those"
             : "publish its keys with `approov oblivious -set`"
         return ApproovError(.obliviousError, "the gateway does not accept the key that the request was sealed with: \(remedy)")
     }

@@ -17,8 +17,9 @@ struct APICommand: AsyncParsableCommand {
             approov api -list [--json]
             approov api -remove HOST
 
-            With -oblivious, requests to the host travel through the relay that
-            `approov oblivious` names.
+            -add replaces all that is known of a host; -pins changes what is
+            given and keeps the rest. With -oblivious, requests to the host travel
+            through the relay that `approov oblivious` names.
 
             A host has two pins at least: its server's and that of a backup key.
             A pin is sha256/ and the base64 of the SHA-256 of a public key; see
@@ -93,13 +94,16 @@ struct APICommand: AsyncParsableCommand {
     @Flag(name: .dash("noApproovToken"), help: "With -add: pin the host, but give it no tokens.")
     var noApproovToken = false
 
-    @Flag(name: .dash("oblivious"), help: "With -add: requests to the host travel inside Oblivious HTTP; see approov oblivious.")
+    @Flag(name: .dash("oblivious"), help: "With -add and -pins: requests to the host travel inside Oblivious HTTP; see approov oblivious.")
     var oblivious = false
+
+    @Flag(name: .dash("noOblivious"), help: "With -pins: requests to the host go straight to it again.")
+    var noOblivious = false
 
     @Flag(name: .dash("includeSubdomains"), help: "With -add: the settings hold for all subdomains too.")
     var includeSubdomains = false
 
-    @Option(name: .dash("trustRoots"), help: ArgumentHelp("With -add: PEM roots in place of the system's.", valueName: "file"))
+    @Option(name: .dash("trustRoots"), help: ArgumentHelp("With -add and -pins: PEM roots in place of the system's.", valueName: "file"))
     var trustRoots: String?
 
     @OptionGroup var store: StoreOptions
@@ -108,9 +112,11 @@ struct APICommand: AsyncParsableCommand {
     func validate() throws {
         let actions = [add != nil, remove != nil, list, pins != nil, check != nil, managedTrustRoots].filter { $0 }.count
         guard actions == 1 else { throw ValidationError("Give one of -add, -remove, -list, -pins, -check and -managedTrustRoots.") }
-        if add == nil, keySetKID != nil || noApproovToken || oblivious || includeSubdomains || trustRoots != nil {
-            throw ValidationError("-keySetKID, -noApproovToken, -oblivious, -includeSubdomains and -trustRoots go with -add.")
+        if add == nil, keySetKID != nil || noApproovToken || includeSubdomains {
+            throw ValidationError("-keySetKID, -noApproovToken and -includeSubdomains go with -add.")
         }
+        if oblivious || trustRoots != nil, add == nil, pins == nil { throw ValidationError("-oblivious and -trustRoots go with -add and -pins.") }
+        if noOblivious, pins == nil || oblivious { throw ValidationError("-noOblivious goes with -pins, and not with -oblivious.") }
         let changesPins = pins != nil || managedTrustRoots
         if add == nil, !changesPins, !pin.isEmpty || !pinFrom.isEmpty {
             throw ValidationError("-pin and -pinFrom go with -add, -pins and -managedTrustRoots.")
@@ -128,6 +134,9 @@ struct APICommand: AsyncParsableCommand {
         if let pinsExpireAt, pinsExpireAt != "never", RFC3339.date(pinsExpireAt) == nil {
             throw ValidationError("-pinsExpireAt is neither RFC 3339, for example 2027-01-31T12:00:00Z, nor never.")
         }
+        if let date = pinsExpireAt.flatMap(RFC3339.date), date <= Date() {
+            throw ValidationError("-pinsExpireAt is in the past: give the time by which the pins must be changed, or never.")
+        }
         if let days {
             guard check != nil else { throw ValidationError("--days goes with -check.") }
             guard (0...3_650).contains(days) else { throw ValidationError("--days is 0 to 3650.") }
@@ -135,14 +144,24 @@ struct APICommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let store = try store.open()
+        let path = store.path
+        // What cannot be read makes no store.
+        let given = try givenPins()
+        let canBegin = add != nil || managedTrustRoots && !(pin.isEmpty && pinFrom.isEmpty)
+        let store = try canBegin ? store.openOrMake() : store.open()
         if let add {
             let settings = HostSettings(
-                pins: try givenPins(), enforce: enforce != .off, attested: !noApproovToken, oblivious: oblivious,
+                pins: given, enforce: enforce != .off, attested: !noApproovToken, oblivious: oblivious,
                 includeSubdomains: includeSubdomains, pinsExpireAt: expiry,
                 trustRoots: try trustRoots.map { try Files.text(at: $0, what: "the roots") }, kid: keySetKID)
+            let before = store.hosts
             try await store.addHost(add, settings: settings)
-            try report("added", host: add, in: store)
+            let replaced = try HostPattern(add).description
+            if let old = before.first(where: { $0.name == replaced }) {
+                try report("replaced", host: add, noLonger: old.settings.lost(in: settings), in: store)
+            } else {
+                try report("added", host: add, in: store)
+            }
         } else if let remove {
             try await store.removeHost(remove)
             try report("removed", host: remove, in: store)
@@ -154,6 +173,7 @@ struct APICommand: AsyncParsableCommand {
             try await changeManagedRoots(in: store)
         } else {
             try HostList(store.hosts).show(json: output.json)
+            if store.hosts.isEmpty { Console.note("approov: no hosts in \(path)") }
         }
     }
 
@@ -179,7 +199,7 @@ struct APICommand: AsyncParsableCommand {
     }
 
     private func change(_ name: String, in store: AuthorityStore) async throws {
-        guard changesPins || enforce != nil || pinsExpireAt != nil else {
+        guard changesPins || enforce != nil || pinsExpireAt != nil || oblivious || noOblivious || trustRoots != nil else {
             guard let host = try store.host(for: name) else {
                 throw CommandFailure("the account has no host \(name): add it with approov api -add \(name)")
             }
@@ -187,10 +207,14 @@ struct APICommand: AsyncParsableCommand {
         }
         let (newPins, enforces, expiry) = (try pinChange(), enforce.map { $0 == .on }, expiry)
         let (changesPins, changesExpiry) = (changesPins, pinsExpireAt != nil)
+        let route = oblivious ? true : noOblivious ? false : nil
+        let roots = try trustRoots.map { try Files.text(at: $0, what: "the roots") }
         try await store.updateHost(name) { settings in
             if changesPins { settings.pins = try newPins(settings.pins) }
             if let enforces { settings.enforce = enforces }
             if changesExpiry { settings.pinsExpireAt = expiry }
+            if let route { settings.oblivious = route }
+            if let roots { settings.trustRoots = roots }
         }
         try report("changed", host: name, in: store)
         if enforces == false {
@@ -209,15 +233,18 @@ struct APICommand: AsyncParsableCommand {
     private struct Change: Encodable {
         let host: String
         let change: String
+        var noLonger: [String]?
         let configurationVersion: Int64
     }
 
-    private func report(_ change: String, host: String, in store: AuthorityStore) throws {
+    private func report(_ change: String, host: String, noLonger: [String] = [], in store: AuthorityStore) throws {
         let version = store.configurationVersion
         if output.json {
-            try Console.json(Change(host: host, change: change, configurationVersion: version))
+            try Console.json(
+                Change(host: host, change: change, noLonger: noLonger.isEmpty ? nil : noLonger, configurationVersion: version))
         } else {
-            Console.line("\(change) \(host); the configuration is now version \(version)")
+            let lost = noLonger.isEmpty ? "" : "; no longer: \(noLonger.joined(separator: ", "))"
+            Console.line("\(change) \(host)\(lost); the configuration is now version \(version)")
         }
     }
 }
@@ -233,6 +260,7 @@ struct HostList {
         let includeSubdomains: Bool
         let pinsExpireAt: String?
         let kid: String?
+        let trustRoots: String?
     }
 
     private let hosts: [AccountHost]
@@ -248,7 +276,7 @@ struct HostList {
                     Host(
                         host: $0.name, pins: $0.settings.pins, enforce: $0.settings.enforce, attested: $0.settings.attested,
                         oblivious: $0.settings.oblivious, includeSubdomains: $0.settings.includeSubdomains,
-                        pinsExpireAt: Self.expiry(of: $0.settings), kid: $0.settings.kid)
+                        pinsExpireAt: Self.expiry(of: $0.settings), kid: $0.settings.kid, trustRoots: $0.settings.trustRoots)
                 })
         }
         for host in hosts {
@@ -256,6 +284,7 @@ struct HostList {
             if !host.settings.enforce { remarks.append("PINS NOT ENFORCED") }
             if host.settings.oblivious { remarks.append("oblivious") }
             if host.settings.includeSubdomains { remarks.append("with subdomains") }
+            if host.settings.trustRoots != nil { remarks.append("own trust roots") }
             if let expiry = Self.expiry(of: host.settings) { remarks.append("pins due \(expiry)") }
             if let kid = host.settings.kid { remarks.append("keyset \(kid)") }
             Console.line("\(host.name)  (\(remarks.joined(separator: ", ")))")
@@ -265,5 +294,20 @@ struct HostList {
 
     private static func expiry(of settings: HostSettings) -> String? {
         settings.pinsExpireAt.map { RFC3339.text(Date(timeIntervalSince1970: TimeInterval($0))) }
+    }
+}
+
+extension HostSettings {
+    /// What these settings say and those that replace them do not.
+    func lost(in new: HostSettings) -> [String] {
+        var lost = pins.filter { !new.pins.contains($0) }.map { "pin \($0)" }
+        if trustRoots != nil, new.trustRoots == nil { lost.append("trust roots") }
+        if let kid, new.kid != kid { lost.append("keyset \(kid)") }
+        if includeSubdomains, !new.includeSubdomains { lost.append("subdomains") }
+        if oblivious, !new.oblivious { lost.append("oblivious") }
+        if pinsExpireAt != nil, new.pinsExpireAt == nil { lost.append("a date for the pins") }
+        if !attested, new.attested { lost.append("without tokens (-noApproovToken)") }
+        if !enforce, new.enforce { lost.append("pins not enforced") }
+        return lost
     }
 }

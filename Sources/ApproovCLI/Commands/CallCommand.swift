@@ -111,7 +111,11 @@ struct CallCommand: AsyncParsableCommand {
         let call = Call(
             url: url, method: method, headers: headers.compactMap(Self.field), body: body, includeHead: includeHead, verbose: verbose)
         do {
-            let status = try await call.perform(with: try await session())
+            let service = try service()
+            let treatment = try HostTreatment(of: url, by: service?.configuration, evaluated: !pins.isEmpty, relay: relay)
+            try refuseUselessPins(treatment)
+            if verbose { Console.note("* \(treatment)") }
+            let status = try await call.perform(with: try await session(service))
             guard (200..<300).contains(status) else {
                 throw CommandFailure("the server answered \(status)", exitCode: CommandFailure.otherStatus)
             }
@@ -123,15 +127,23 @@ struct CallCommand: AsyncParsableCommand {
         }
     }
 
-    private func session() async throws -> ApproovSession {
-        let anchors = try caCert.map { try TrustAnchors(pem: Files.text(at: $0, what: "the roots"), validAt: Date()) }
+    /// Behind a relay the gateway meets the host, with pins of its own; those of --pin would never be looked at.
+    private func refuseUselessPins(_ treatment: HostTreatment) throws {
+        guard !pins.isEmpty, treatment.isObliviousByConfiguration else { return }
+        throw CommandFailure(
+            "--pin has no effect on \(treatment.host): the configuration calls it over a relay, and its gateway checks the host's pins "
+                + "(approov gateway --pin). Leave --pin away", exitCode: CommandFailure.usage)
+    }
+
+    private func session(_ service: ApproovService?) async throws -> ApproovSession {
+        let anchors = try Files.anchors(at: caCert)
         var evaluators: [String: any ServerTrustEvaluating] = [:]
         if !pins.isEmpty {
             evaluators[try TransportURL(relay ?? url).host.name] = try PublicKeysTrustEvaluator(withoutBackup: Pin.list(pins))
         }
         let trust = ApproovTrustManager(allHostsMustBeEvaluated: allHostsEvaluated, evaluators: evaluators, anchors: anchors)
         return try ApproovSession(
-            wrapping: URLSession(configuration: .ephemeral), service: service(), trustManager: trust, bindHeader: bind,
+            wrapping: URLSession(configuration: .ephemeral), service: service, trustManager: trust, bindHeader: bind,
             obliviousRoute: try await route(anchors), allRequestsMustBeOblivious: oblivious)
     }
 
@@ -144,7 +156,13 @@ struct CallCommand: AsyncParsableCommand {
 
     private func service() throws -> ApproovService? {
         guard !noAttest else { return nil }
-        let configuration = try ApproovConfiguration(contentsOf: URL(filePath: config ?? ApproovConfiguration.fileName))
+        let file = config ?? ApproovConfiguration.fileName
+        guard FileManager.default.fileExists(atPath: file) else {
+            throw CommandFailure(
+                "there is no \(file): write it with `approov sdk --data DIR -getConfig \(file)` on the authority's store, name another one "
+                    + "with --config, or call without a token, with --no-attest")
+        }
+        let configuration = try ApproovConfiguration(contentsOf: URL(filePath: file))
         // Of its own for each account, since a dynamic configuration belongs to one; its name may hold characters that paths give a meaning.
         let account = configuration.initial.account.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "account"
         let directory =

@@ -68,7 +68,9 @@ struct GatewayCommand: AsyncParsableCommand {
         }
     }
 
-    @Option(name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"))
+    @Option(
+        name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"),
+        transform: ListenAddress.init(argument:))
     var listen: ListenAddress?
 
     @Option(name: .long, help: ArgumentHelp("The file with the gateway's keys.", valueName: "file"))
@@ -170,6 +172,7 @@ struct GatewayCommand: AsyncParsableCommand {
         if let maxMessage { limits.messageBytes = maxMessage }
         let file = GatewayKeyFile(URL(filePath: keys))
         if !FileManager.default.fileExists(atPath: keys) {
+            try Files.makePrivateFolder(of: keys)
             _ = try file.load(makingKeyFor: kem?.kem ?? .x25519)
             Console.note("approov: made \(keys), whose key opens every request: keep it to this machine")
         } else if let kem, !(try file.load().published.configurations.contains { $0.kem == kem.kem }) {

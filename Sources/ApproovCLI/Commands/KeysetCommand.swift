@@ -50,14 +50,17 @@ struct KeysetCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let store = try store.open()
+        let options = store
+        let store = try add == nil ? options.open() : options.openOrMake()
         if let add, let kid {
             try await store.addKeyset(add == .rs256 ? .rs256 : .es256, kid: kid)
         } else if let remove {
             try await store.removeKeyset(kid: remove)
+            if !output.json { return Console.line("removed \(remove)") }
         }
         let entries = store.keysets.map { Entry(kid: $0.kid, algorithm: $0.algorithm, addedAt: $0.addedAt) }
         if output.json { return try Console.json(entries) }
+        if entries.isEmpty { Console.note("approov: no keysets in \(options.path)") }
         for entry in entries { Console.line("\(entry.kid)  \(entry.algorithm)") }
     }
 }

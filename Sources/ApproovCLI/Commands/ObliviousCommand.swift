@@ -15,7 +15,7 @@ struct ObliviousCommand: AsyncParsableCommand {
             approov oblivious -show [--json]
             approov oblivious -remove
 
-            Then: approov api -add HOST -oblivious …
+            Then: approov api -pins HOST -oblivious, or -add HOST -oblivious …
             Apps get relay and keys with the signed configuration and use no
             others. After the gateway's keys were rotated, -set them again: it
             accepts the old ones for as long as `approov gateway` says.
@@ -64,6 +64,11 @@ struct ObliviousCommand: AsyncParsableCommand {
     var keyConfig: String?
 
     @Option(
+        name: .customLong("cacert"),
+        help: ArgumentHelp("With -set: the roots to trust for the URL of -keyConfig, PEM. Default: the system's.", valueName: "file"))
+    var caCert: String?
+
+    @Option(
         name: .dash("chunked"),
         help: """
             With -set: whether messages travel in chunks, which lets them be of any size. on: all, for a gateway that is known to \
@@ -79,8 +84,8 @@ struct ObliviousCommand: AsyncParsableCommand {
         guard [set, show, remove].filter({ $0 }).count == 1 else { throw ValidationError("Give one of -set, -show and -remove.") }
         if set {
             guard relay != nil, keyConfig != nil else { throw ValidationError("-set needs -relay and -keyConfig.") }
-        } else if relay != nil || keyConfig != nil || chunked != nil {
-            throw ValidationError("-relay, -keyConfig and -chunked go with -set.")
+        } else if relay != nil || keyConfig != nil || chunked != nil || caCert != nil {
+            throw ValidationError("-relay, -keyConfig, -chunked and --cacert go with -set.")
         }
         if let relay, (try? TransportURL(relay))?.isSecure != true {
             throw ValidationError("-relay must be an https URL: every app gets it. A relay on this machine is for: approov call --relay.")
@@ -89,8 +94,8 @@ struct ObliviousCommand: AsyncParsableCommand {
 
     func run() async throws {
         if set, let relay, let keyConfig {
-            let keys = try await KeyConfigurationSource(keyConfig).read()
-            let store = try store.open()
+            let keys = try await KeyConfigurationSource(keyConfig).read(trusting: Files.anchors(at: caCert))
+            let store = try store.openOrMake()
             try await store.setOblivious(
                 ObliviousSettings(relay: relay, keyConfig: Base64.encode(keys), chunked: (chunked ?? .auto).setting))
             try report("set", in: store)

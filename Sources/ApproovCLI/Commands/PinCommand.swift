@@ -9,7 +9,7 @@ struct PinCommand: AsyncParsableCommand {
         commandName: "pin",
         abstract: "Show the pins of a server or a file, or judge a certificate chain.",
         discussion: """
-            approov pin -get api.example.com[:443]
+            approov pin -get api.example.com[:443], or a URL
                 of the chain that the server presents; no request is sent
             approov pin -get server.pem
                 of the certificates, certificate requests or keys in a file
@@ -127,9 +127,14 @@ struct PinsOfSource {
         }
         let url: TransportURL
         do {
-            url = try TransportURL("https://\(source)/")
+            url = try TransportURL(source.contains("://") ? source : "https://\(source)/")
         } catch {
             throw CommandFailure("\(source) is neither a file nor a host name: \(error)")
+        }
+        guard url.isSecure else { throw CommandFailure("\(source) is plain http: there are no certificates") }
+        let endings = ["pem", "crt", "cer", "der", "key", "csr"]
+        if !source.contains("://"), source.contains("/") || endings.contains(URL(filePath: source).pathExtension.lowercased()) {
+            throw CommandFailure("\(source): there is no such file")
         }
         let presented = try await PresentedChain.of(url)
         let report = PinReport(host: url.host.name, presented)

@@ -49,7 +49,7 @@ struct RegistrationCommand: AsyncParsableCommand {
         if let add {
             let measurement = try ExecutableMeasurement.sha256(ofFileAt: URL(filePath: add))
             let label = label ?? URL(filePath: add).lastPathComponent
-            try await store.open().addRegistration(measurement, label: label)
+            try await store.openOrMake().addRegistration(measurement, label: label)
             try show([Entry(measurement: measurement, label: label)])
         } else if let remove {
             let measurement =
@@ -58,7 +58,9 @@ struct RegistrationCommand: AsyncParsableCommand {
             try await store.open().removeRegistration(measurement)
             if !output.json { Console.line("removed \(measurement)") }
         } else {
-            try show(store.open().registrations.map { Entry(measurement: $0.measurement, label: $0.label, addedAt: $0.addedAt) })
+            let registrations = try store.open().registrations
+            if registrations.isEmpty { Console.note("approov: no registrations in \(store.path)") }
+            try show(registrations.map { Entry(measurement: $0.measurement, label: $0.label, addedAt: $0.addedAt) })
         }
     }
 

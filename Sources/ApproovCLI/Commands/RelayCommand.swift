@@ -27,7 +27,9 @@ struct RelayCommand: AsyncParsableCommand {
             What it counts (swift-metrics) is for programs that embed the library.
             """)
 
-    @Option(name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"))
+    @Option(
+        name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"),
+        transform: ListenAddress.init(argument:))
     var listen: ListenAddress
 
     @Option(

@@ -25,7 +25,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var store: StoreOptions
 
-    @Option(name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"))
+    @Option(
+        name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"),
+        transform: ListenAddress.init(argument:))
     var listen = ListenAddress(host: "127.0.0.1", port: DemoAccount.port)
 
     @Option(name: .long, help: ArgumentHelp("The URL under which apps reach the authority. Default: https, host, port.", valueName: "url"))
@@ -75,7 +77,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let store = try store.open(seed: demo ? DemoAccount.seed() : nil)
+        let store = try store.openOrMake(seed: demo ? DemoAccount.seed() : nil)
         if demo, try !DemoAccount.isDemo(store) {
             throw CommandFailure("\(self.store.directory.path) holds another account than the demo's: name another folder with --data")
         }
@@ -84,6 +86,11 @@ struct ServeCommand: AsyncParsableCommand {
             Console.note(
                 "approov: no --tls-cert: serving with a key, a backup key and a certificate of the store's own making; "
                     + "`approov sdk -getConfig` writes their pins")
+        }
+        if publicURL == nil, ["0.0.0.0", "::"].contains((try? CanonicalHost(listen.host))?.name) {
+            Console.note(
+                "approov: no --public-url: apps on other machines cannot reach https://localhost, which new configurations name; "
+                    + "serve with --public-url https://HOST:PORT")
         }
         let logger = Logger(label: "approov.authority")
         let authority = try Authority(
@@ -103,8 +110,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func tls() throws -> AuthorityConfiguration.TLS {
         guard let tlsCert, let tlsKey else { return .own }
+        let files = try ServerTLSOptions.files(certificate: tlsCert, key: tlsKey)
         return .certificate(
-            certificatePEM: try Files.text(at: tlsCert, what: "the certificate"), keyPEM: try Files.text(at: tlsKey, what: "the key"),
+            certificatePEM: files.certificate, keyPEM: files.key,
             backupPins: backupPin, trustRootsPEM: try caCert.map { try Files.text(at: $0, what: "the roots") })
     }
 }

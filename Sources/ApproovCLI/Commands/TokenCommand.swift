@@ -58,14 +58,26 @@ struct TokenCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let path = store.path
         let store = try store.open()
         if let genExample {
             Console.line(try store.exampleToken(forHost: genExample, isValid: type != .invalid, boundTo: data))
         } else if let check {
-            let token = try store.tokenVerifier(audience: host).verify(check, binding: data.map { .required([$0]) } ?? .ignored)
+            let token = try naming(path) {
+                try store.tokenVerifier(audience: host).verify(check, binding: data.map { .required([$0]) } ?? .ignored)
+            }
             Console.line(String(decoding: token.claims.json.serialized(), as: UTF8.self))
         } else if let arc {
-            explain(try store.decodeARC(arc))
+            explain(try naming(path) { try store.decodeARC(arc) })
+        }
+    }
+
+    /// Another account's keys are a frequent reason for what fails.
+    private func naming<Value>(_ path: String, _ check: () throws -> Value) throws -> Value {
+        do {
+            return try check()
+        } catch {
+            throw CommandFailure("\(error); checked with the account in \(path)")
         }
     }
 

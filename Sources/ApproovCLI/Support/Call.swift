@@ -19,7 +19,8 @@ struct Call {
         request.httpMethod = method ?? (body == nil ? "GET" : "POST")
         for header in headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
         if verbose {
-            Console.note("> \(request.httpMethod ?? "GET") \(url.scheme ?? "")://\(url.host() ?? "")\(url.path())")
+            let port = url.port.map { ":\($0)" } ?? ""
+            Console.note("> \(request.httpMethod ?? "GET") \(url.scheme ?? "")://\(url.host() ?? "")\(port)\(url.path())")
             for header in headers { Console.note("> \(header.name)") }
         }
         guard let body, body.hasPrefix("@") else {

@@ -1,7 +1,26 @@
 import CertificatePinning
+import Foundation
 
 /// Files that the user names on the command line.
 enum Files {
+    /// The roots of a `--cacert` option; nil without one.
+    static func anchors(at path: String?) throws -> TrustAnchors? {
+        try path.map { try TrustAnchors(pem: text(at: $0, what: "the roots"), validAt: Date()) }
+    }
+
+    /// Makes the folder that a file is to be in, which only its owner enters, when there is none.
+    /// - Throws: `CommandFailure` that says how to make it.
+    static func makePrivateFolder(of path: String) throws {
+        let folder = URL(filePath: path).absoluteURL.deletingLastPathComponent().path(percentEncoded: false)
+        guard !FileManager.default.fileExists(atPath: folder) else { return }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw CommandFailure("the folder \(folder) cannot be made: make it as root: install -d -m 700 -o USER \(folder)")
+        }
+    }
+
     /// Reads a text file that must be there.
     /// - Parameters:
     ///   - path: The file.

@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// `HOST:PORT` of an option that says where to listen; an IPv6 address stands in brackets.
-struct ListenAddress: ExpressibleByArgument {
+struct ListenAddress: CustomStringConvertible {
     let host: String
     let port: Int
 
@@ -10,17 +10,26 @@ struct ListenAddress: ExpressibleByArgument {
         self.port = port
     }
 
-    init?(argument: String) {
-        guard let colon = argument.lastIndex(of: ":"), let port = UInt16(argument[argument.index(after: colon)...]) else { return nil }
+    /// Reads the option's value.
+    /// - Throws: `ValidationError` that says which part is wrong.
+    init(argument: String) throws {
+        guard let colon = argument.lastIndex(of: ":"), !argument.hasSuffix("]") else {
+            throw ValidationError(
+                UInt16(argument) == nil
+                    ? "the port is missing: \(argument):8443, for example" : "the host is missing: 127.0.0.1:\(argument), for example")
+        }
+        guard let port = UInt16(argument[argument.index(after: colon)...]) else {
+            throw ValidationError("the port must be a number from 0 to 65535")
+        }
         var host = argument[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") {
             host = host.dropFirst().dropLast()
         } else if host.contains(":") {
-            return nil
+            throw ValidationError("an IPv6 address stands in brackets: [::1]:8443, for example")
         }
-        guard !host.isEmpty else { return nil }
+        guard !host.isEmpty else { throw ValidationError("the host is missing: 127.0.0.1\(argument), for example") }
         self.init(host: String(host), port: Int(port))
     }
 
-    var defaultValueDescription: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

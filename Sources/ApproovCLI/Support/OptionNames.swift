@@ -1,8 +1,8 @@
 import ArgumentParser
 
 extension NameSpecification {
-    /// An option as the original's command line spells it: `-name`.
-    static func dash(_ name: String) -> NameSpecification { .customLong(name, withSingleDash: true) }
+    /// An option as the original's command line spells it, `-name`; `--name` is understood as well.
+    static func dash(_ name: String) -> NameSpecification { [.customLong(name, withSingleDash: true), .customLong(name)] }
 }
 
 /// `--json`, for commands whose result a program may want to read.

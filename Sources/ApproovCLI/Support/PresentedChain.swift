@@ -40,7 +40,9 @@ struct PresentedChain: Sendable {
         do {
             _ = try await transport.send(TransportRequest(url: url, policy: policy))
         } catch let error as TransportError {
-            guard let violation = seen.violation, !violation.certificates.isEmpty else { throw error }
+            guard let violation = seen.violation, !violation.certificates.isEmpty else {
+                throw CommandFailure("\(url.host) port \(url.port): \(error)")
+            }
             return PresentedChain(
                 certificates: violation.certificates, refusal: violation.isPathValidated ? nil : violation.refusal)
         }

@@ -22,6 +22,17 @@ struct ServerTLSOptions: ParsableArguments {
     /// The files' content; nil when none were named.
     func files() throws -> (certificate: String, key: String)? {
         guard let tlsCert, let tlsKey else { return nil }
-        return (try Files.text(at: tlsCert, what: "the certificate"), try Files.text(at: tlsKey, what: "the key"))
+        return try Self.files(certificate: tlsCert, key: tlsKey)
+    }
+
+    /// Reads a server's certificate and the key that belongs to it.
+    static func files(certificate: String, key: String) throws -> (certificate: String, key: String) {
+        let files = (try Files.text(at: certificate, what: "the certificate"), try Files.text(at: key, what: "the key"))
+        // What cannot be read at all is left to the server, whose error says so.
+        if let its = try? PublicKeyFile.pins(inFile: certificate).first, let given = try? PublicKeyFile.pins(inFile: key).first, its != given {
+            throw CommandFailure(
+                "the key in \(key) does not belong to the certificate in \(certificate), whose server's certificate must come first")
+        }
+        return files
     }
 }

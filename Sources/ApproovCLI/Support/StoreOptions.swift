@@ -1,6 +1,7 @@
 import ApproovServer
 import ArgumentParser
 import Foundation
+import Glibc
 
 /// `--data DIR`: which authority's store an administrative command works on.
 struct StoreOptions: ParsableArguments {
@@ -12,8 +13,37 @@ struct StoreOptions: ParsableArguments {
         return URL(filePath: path, directoryHint: .isDirectory)
     }
 
-    /// Opens the store; the first command makes it.
-    func open(seed: AccountSeed? = nil) throws -> AuthorityStore {
-        try AuthorityStore(directory: directory, seed: seed)
+    /// The folder as messages name it: absolute, for the mistake is often in where one stands.
+    var path: String {
+        let path = directory.absoluteURL.path(percentEncoded: false)
+        return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+
+    /// Opens a store that is there: what only reads or removes makes none.
+    func open() throws -> AuthorityStore {
+        guard try isThere() else {
+            throw CommandFailure("no store at \(path): name the right one with --data or $APPROOV_DATA, or make it: approov serve --data DIR")
+        }
+        return try AuthorityStore(directory: directory)
+    }
+
+    /// Opens the store, and makes it when there is none: for `approov serve`, and for what a new account can begin with.
+    func openOrMake(seed: AccountSeed? = nil) throws -> AuthorityStore {
+        // Where it cannot be looked at, opening it says why.
+        let isNew = (try? isThere()) == false
+        let store = try AuthorityStore(directory: directory, seed: seed)
+        if isNew { Console.note("approov: made a new store, with keys of its own, at \(path)") }
+        return store
+    }
+
+    private func isThere() throws -> Bool {
+        guard access(path + "/authority.sqlite", F_OK) != 0 else { return true }
+        switch errno {
+        case ENOENT: return false
+        case EACCES:
+            throw CommandFailure("the store at \(path) is another user's: run this as its owner, with runuser -u OWNER -- approov …")
+        case ENOTDIR: throw CommandFailure("\(path) is no folder: name the store's folder with --data")
+        default: throw CommandFailure("the store at \(path) cannot be read: \(String(cString: strerror(errno)))")
+        }
     }
 }

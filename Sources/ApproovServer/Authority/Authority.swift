@@ -78,12 +78,24 @@ public struct Authority: Service {
         do {
             if !listener.pins.isEmpty {
                 try await warnOfUnknownKey(listener)
-                try await store.remember(Endpoint(url: url, pins: listener.pins, trustRoots: listener.trustRoots))
+                let kept = try await urlToRemember(url)
+                try await store.remember(Endpoint(url: kept, pins: listener.pins, trustRoots: listener.trustRoots))
             }
         } catch {
             logger.error("the authority's URL was not written to the store", metadata: ["error": "\(error)"])
         }
         await onReady(url)
+    }
+
+    /// The URL for initial configurations that are written later: an address of this machine that nobody asked for does not take the
+    /// place of the one that apps use.
+    private func urlToRemember(_ url: URL) async throws -> URL {
+        guard let known = try await store.endpoint()?.url, known != url, !ListenerAddress.isLoopback(known.host() ?? "") else { return url }
+        let isChosen = configuration.publicURL != nil
+        logger.warning(
+            "apps that are out there use another URL than the one served here, which refuses what they send: serve the known one (--public-url)",
+            metadata: ["known": "\(known)", "served": "\(url)", "newConfigurationsName": "\(isChosen ? url : known)"])
+        return isChosen ? url : known
     }
 
     /// Apps believe the pins that they have; a key that none of them names is one that they never fetch newer pins from.

@@ -33,20 +33,13 @@ extension AuthorityStore {
         try host.refuseWhatClientsCannotUse(at: time.date)
         try host.refuseUselessPins()
         try await change(issues: true) { database in
-            if settings.oblivious, try Self.obliviousSettings(in: database) == nil {
-                throw ServerError(
-                    code: .obliviousUnset,
-                    message:
-                        "\(host.name) cannot be oblivious without a relay; name it first: approov oblivious -set -relay URL -keyConfig FILE"
-                )
-            }
+            try Self.checkRelay(of: host, in: database)
             if settings.pins.isEmpty, settings.enforce {
                 guard try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM managedTrustRoot)") == true else {
-                    throw ServerError(
-                        code: .pinsRequired,
-                        message: "\(host.name) needs two pins, or managed trust roots for the account; see: approov pin -get \(host.name)")
+                    throw Self.tooFewPins(.pinsRequired, host.name)
                 }
             }
+            if settings.pins.count == 1, settings.enforce { throw Self.tooFewPins(.configurationRefused, host.name) }
             try Self.checkKeyset(of: settings, in: database)
             try host.save(in: database)
         }
@@ -81,8 +74,8 @@ extension AuthorityStore {
     /// - Parameters:
     ///   - name: the name or pattern as it was added
     ///   - edit: the change; called once, inside the store's transaction
-    /// - Throws: `ServerError.unknownHost`, `.malformedPin`, `.unknownKeyset`, `.configurationRefused` when clients would refuse the result,
-    ///   `.malformedHost` and `.malformedTrustRoots` as ``addHost(_:settings:)`` does for what the change makes of them, and what the
+    /// - Throws: `ServerError.unknownHost`, `.malformedPin`, `.unknownKeyset`, `.obliviousUnset`, `.configurationRefused` when clients would refuse the
+    ///   result, `.malformedHost` and `.malformedTrustRoots` as ``addHost(_:settings:)`` does for what the change makes of them, and what the
     ///   change throws; then nothing changed
     public func updateHost(_ name: String, _ edit: @escaping @Sendable (inout HostSettings) throws -> Void) async throws {
         let canonical = try AccountHost(name: name, settings: HostSettings()).name
@@ -95,11 +88,13 @@ extension AuthorityStore {
             try edit(&settings)
             try Self.checkKeyset(of: settings, in: database)
             let host = try AccountHost(name: canonical, settings: settings)
+            try Self.checkRelay(of: host, in: database)
             // Pins must be changeable also where roots ran out, or a name became a public suffix, after the host was added.
             if (settings.includeSubdomains, settings.trustRoots) != (before.includeSubdomains, before.trustRoots) {
                 try host.refuseWhatClientsCannotUse(at: now)
             }
             if settings.pins != before.pins { try host.refuseUselessPins() }
+            if settings.pins.count == 1, settings.enforce { throw Self.tooFewPins(.configurationRefused, canonical) }
             try host.save(in: database)
         }
     }
@@ -125,6 +120,20 @@ extension AuthorityStore {
     private static func checkKeyset(of settings: HostSettings, in database: Database) throws {
         guard let kid = settings.kid, try !Keyset.all(in: database).contains(where: { $0.kid == kid }) else { return }
         throw ServerError(code: .unknownKeyset, message: "there is no keyset \(kid); add it: approov keyset -add ES256 -kid \(kid)")
+    }
+
+    private static func checkRelay(of host: AccountHost, in database: Database) throws {
+        guard host.settings.oblivious, try Self.obliviousSettings(in: database) == nil else { return }
+        throw ServerError(
+            code: .obliviousUnset,
+            message: "\(host.name) cannot be oblivious without a relay; name it first: approov oblivious -set -relay URL -keyConfig FILE|URL")
+    }
+
+    private static func tooFewPins(_ code: ServerError.Code, _ host: String) -> ServerError {
+        ServerError(
+            code: code,
+            message: "\(host) needs two pins, its server's (approov pin -get \(host)) and that of a backup key kept elsewhere (make one: "
+                + "openssl ecparam -name prime256v1 -genkey -noout -out backup.key; then -pinFrom backup.key), or managed trust roots")
     }
 
     private static func unknownHost(_ name: String) -> ServerError {

@@ -26,12 +26,13 @@ enum StoreDirectory {
     }
 
     private static func makeFolder(_ path: String) throws {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
+        let parents = sequence(first: path) { $0.count > 1 ? ($0 as NSString).deletingLastPathComponent : nil }
+        // What is there already is judged as what it is; of parents that cannot be made, the last error tells.
+        for folder in parents.filter({ !$0.isEmpty }).reversed() where mkdir(folder, 0o700) != 0 && errno != EEXIST && folder == path {
+            let reason = String(cString: strerror(errno))
             throw ServerError(
-                code: .storeUnusable, message: "the data directory \(path) cannot be made; check its parent's permissions", cause: error)
+                code: .storeUnusable,
+                message: "the data directory \(path) cannot be made: \(reason); make it as root: install -d -m 700 -o USER \(path)")
         }
     }
 

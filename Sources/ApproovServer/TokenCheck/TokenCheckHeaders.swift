@@ -2,9 +2,9 @@ internal import HTTPTypes
 
 /// Which header fields a token check reads, and how.
 struct TokenCheckHeaders: Sendable {
-    private let tokenName: HTTPField.Name
+    let tokenName: HTTPField.Name
     private let prefix: String
-    private let bindingNames: [HTTPField.Name]
+    let bindingNames: [HTTPField.Name]
 
     init(token: String, prefix: String, binding: [String]) throws {
         func name(_ text: String) throws -> HTTPField.Name {
@@ -22,11 +22,18 @@ struct TokenCheckHeaders: Sendable {
         self.prefix = prefix
     }
 
+    /// Why a request has no token to check.
+    enum Flaw: String, Error {
+        case missingToken, repeatedToken, missingPrefix
+    }
+
     /// The token, when exactly one field line has it.
-    func token(in fields: HTTPFields) -> String? {
+    func token(in fields: HTTPFields) -> Result<String, Flaw> {
         let lines = fields[values: tokenName]
-        guard lines.count == 1, let value = lines.first, value.hasPrefix(prefix) else { return nil }
-        return String(value.dropFirst(prefix.count))
+        guard let value = lines.first else { return .failure(.missingToken) }
+        guard lines.count == 1 else { return .failure(.repeatedToken) }
+        guard value.hasPrefix(prefix) else { return .failure(.missingPrefix) }
+        return .success(String(value.dropFirst(prefix.count)))
     }
 
     /// What a token may be bound to: one value, or none when a binding header is missing.

@@ -110,13 +110,29 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     }
 
     private func verify(_ request: Request, context: Context) -> VerifiedToken? {
-        guard let token = headers.token(in: request.headers) else { return nil }
+        func refuse(_ code: String, _ more: Logger.Metadata = [:]) -> VerifiedToken? {
+            // The code says which check failed, for the operator; the caller is told nothing, and no log has the token or a value.
+            context.logger.debug("token refused", metadata: ["code": "\(code)"].merging(more) { $1 })
+            return nil
+        }
+        let token: String
+        switch headers.token(in: request.headers) {
+        case .success(let found): token = found
+        case .failure(let flaw): return refuse(flaw.rawValue, ["header": "\(headers.tokenName)"])
+        }
         let rule: PayRule
         if case .ignored = pay {
             rule = .ignored
         } else {
-            guard let values = headers.boundValues(in: request.headers) else { return nil }
-            if case .required = pay { rule = .required(values) } else { rule = .optional(values) }
+            guard let values = headers.boundValues(in: request.headers) else {
+                return refuse("malformedBindingHeader", ["headers": "\(headers.bindingNames)"])
+            }
+            if case .required = pay {
+                guard !values.isEmpty else { return refuse("missingBindingHeader", ["headers": "\(headers.bindingNames)"]) }
+                rule = .required(values)
+            } else {
+                rule = .optional(values)
+            }
         }
         let verifier = verifier()
         guard Self.isAllowed(verifier) else {
@@ -126,9 +142,7 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
         do {
             return try verifier.verify(token, binding: rule)
         } catch {
-            // The code says which check failed, for the operator; the caller is told nothing, and no log has the token.
-            context.logger.debug("token refused", metadata: ["code": "\(error.code)"])
-            return nil
+            return refuse("\(error.code)", verifier.audience.map { ["audienceExpected": "\($0)"] } ?? [:])
         }
     }
 

@@ -57,13 +57,15 @@ struct PathFailure {
         case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_CERT_UNTRUSTED, X509_V_ERR_CERT_REJECTED:
             (
                 .untrustedRoot,
-                "the path ends in a root that is not trusted: \(subject); if it is yours, configure it as a trust root of the host"
+                "the path ends in a root that is not trusted: \(subject); if it is yours, make it a trust root of the host: "
+                    + "approov api -pins HOST -trustRoots root.pem, or the option --cacert of a command that has it"
             )
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
             (
                 .incompletePath,
-                "no issuer of \(subject) was found: \"\(certificate?.issuer ?? "?")\" must be sent by the server or be a trusted root"
+                "no issuer of \(subject) was found: \"\(certificate?.issuer ?? "?")\" must be sent by the server or be a trusted root; if it is your own "
+                    + "CA: approov api -pins HOST -trustRoots root.pem, or the option --cacert of a command that has it"
             )
         default: rarer
         }

@@ -2,6 +2,7 @@ import ApproovTesting
 import CertificatePinning
 import Crypto
 import Foundation
+import OHTTP
 import Testing
 
 @Suite("Administration from the command line", .timeLimit(.minutes(1)))
@@ -56,7 +57,7 @@ struct AdministrationTests {
         #expect(run.exitCode == 1)
         #expect(run.errors.hasPrefix("approov: malformedPin: "))
         #expect(run.errors.split(separator: "\n").count == 1)
-        #expect(try await approov("api", "-list").output.isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: data), "nothing was made for it")
     }
 
     @Test("a host without pins is refused, and told what to do")
@@ -68,8 +69,10 @@ struct AdministrationTests {
 
     @Test("one pin is not enough: there must be a backup")
     func onePin() async throws {
-        #expect(try await approov("api", "-add", "api.example.com", "-pin", pins[0]).exitCode == 1)
-        #expect(try await approov("api", "-list").output.isEmpty)
+        let run = try await approov("api", "-add", "api.example.com", "-pin", pins[0])
+        #expect(run.exitCode == 1 && run.errors.contains("two pins") && run.errors.contains("openssl"))
+        let list = try await approov("api", "-list")
+        #expect(list.output.isEmpty && list.errors.contains("no hosts in \(data)"))
     }
 
     @Test("an executable that is registered is listed with its SHA-256, and can be removed")
@@ -117,7 +120,9 @@ struct AdministrationTests {
 
     @Test("a token that begins with a dash is a damaged token, not wrong usage")
     func dash() async throws {
-        #expect(try await approov("token", "-check", "-x.y.z").exitCode == 1)
+        #expect(try await approov("policy", "-setRejectionReasons", "off").exitCode == 0)
+        let run = try await approov("token", "-check", "-x.y.z")
+        #expect(run.exitCode == 1 && run.errors.contains(data), "\(run.errors)")
     }
 
     @Test("changing the secret makes old tokens fail")
@@ -142,7 +147,7 @@ struct AdministrationTests {
         #expect(try await approov("token", "-check", token).exitCode == 0)
         #expect(try await approov("keyset", "-remove", "k1").exitCode == 1)
         #expect(try await approov("api", "-remove", "api.example.com").exitCode == 0)
-        #expect(try await approov("keyset", "-remove", "k1").exitCode == 0)
+        #expect(try await approov("keyset", "-remove", "k1").output == "removed k1\n")
     }
 
     @Test("the policy says what was set")
@@ -161,6 +166,7 @@ struct AdministrationTests {
 
     @Test("a configuration cannot be written before the authority's URL is known")
     func configurationTooEarly() async throws {
+        #expect(try await approov("policy", "-setRejectionReasons", "off").exitCode == 0)
         let run = try await approov("sdk", "-getConfig", folder.path("config"))
         #expect(run.exitCode == 1)
         #expect(run.errors.contains("approov serve"))
@@ -217,6 +223,7 @@ struct AdministrationTests {
     @Test("managed trust roots are set, added to, shown, and not taken from under a host that needs them")
     func managedTrustRoots() async throws {
         func roots() async throws -> [String]? { try await approov("api", "-managedTrustRoots", "--json").json() as? [String] }
+        #expect(try await approov("policy", "-setRejectionReasons", "off").exitCode == 0)
         #expect(try await roots() == [])
         #expect(try await approov("api", "-managedTrustRoots", "-pin", pins[0]).exitCode == 0)
         #expect(try await approov("api", "-add", "api.example.com").exitCode == 0)
@@ -234,6 +241,7 @@ struct AdministrationTests {
             #expect(run.exitCode == 0, "\(run.errors)")
             return try run.json() as? [String: Int]
         }
+        #expect(try await approov("policy", "-setRejectionReasons", "off").exitCode == 0)
         let rotated = try #require(try await state("-rotateConfigKey"))
         #expect(rotated["epoch"] == 1 && rotated["configurationVersion"] ?? 0 > 2)
         let refused = try await approov("sdk", "-newEpoch")
@@ -246,11 +254,63 @@ struct AdministrationTests {
         #expect(try await approov("sdk", "-rotateConfigKey", "--yes").exitCode == 2)
     }
 
-    @Test("a store that cannot be made is an error that names the folder")
-    func noStore() async throws {
-        let file = try folder.write("", to: "file")
-        let run = try await Approov.run("api", "-list", "--data", file)
+    @Test("a host that is added once more is replaced, and what no longer holds is named; -pins changes one thing and keeps the rest")
+    func replaced() async throws {
+        let roots = try folder.write(TestPKI.root().pem, to: "roots.pem")
+        let host = ["api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1], "--data", data]
+        #expect(try await approov("keyset", "-add", "ES256", "-kid", "k1").exitCode == 0)
+        #expect(try await Approov.run(host + ["-trustRoots", roots, "-keySetKID", "k1", "-includeSubdomains"]).output.hasPrefix("added "))
+        #expect(try await approov("api", "-list").output.contains("(attested, with subdomains, own trust roots, keyset k1)"))
+        let listed = try #require(try await approov("api", "-list", "--json").json() as? [[String: Any]])
+        #expect(listed.first?["trustRoots"] as? String == (try folder.text("roots.pem")))
+        let keys = folder.url.appending(path: "keys")
+        try Data(GatewayKeyring([GatewayKey(id: 3)]).configurations.encoded()).write(to: keys)
+        let relay = ["oblivious", "-set", "-relay", "https://relay.example.com/", "-keyConfig", folder.path("keys"), "--data", data]
+        #expect(try await approov("api", "-pins", "api.example.com", "-oblivious").errors.contains("approov oblivious -set"))
+        #expect(try await Approov.run(relay).exitCode == 0)
+        #expect(try await approov("api", "-pins", "api.example.com", "-oblivious").exitCode == 0)
+        #expect(try await approov("api", "-list").output.contains("(attested, oblivious, with subdomains, own trust roots, keyset k1)"))
+        #expect(try await approov("api", "-pins", "api.example.com", "-noOblivious").exitCode == 0)
+        #expect(try await !approov("api", "-list").output.contains("oblivious"))
+        let again = try await Approov.run(host)
+        #expect(again.output.hasPrefix("replaced api.example.com; no longer: trust roots, keyset k1, subdomains; "), "\(again.output)")
+        let json = try #require(try await Approov.run(host + ["--json"]).json() as? [String: Any])
+        #expect(json["change"] as? String == "replaced" && json["noLonger"] == nil)
+        #expect(try await approov("api", "-pins", "api.example.com", "-trustRoots", roots).exitCode == 0)
+        #expect(try await approov("api", "-list").output.contains("own trust roots"))
+    }
+
+    @Test(
+        "what only reads, removes or changes makes no store, and names the one that it missed",
+        arguments: [
+            ["secret", "-get", "base64"], ["secret", "-change"], ["api", "-list"], ["api", "-remove", "a.test"], ["api", "-pins", "a.test"],
+            ["api", "-check", "a.test"], ["api", "-managedTrustRoots"], ["registration", "-list"], ["registration", "-remove", "x"],
+            ["token", "-check", "a.b.c"], ["token", "-arc", "x"], ["token", "-genExample", "a.test"], ["keyset", "-list"], ["policy"],
+            ["sdk", "-rotateConfigKey"], ["sdk", "-getConfig", "/nonexistent/f"], ["oblivious", "-show"], ["oblivious", "-remove"],
+        ])
+    func noStore(arguments: [String]) async throws {
+        let run = try await Approov.run(arguments + ["--data", data])
         #expect(run.exitCode == 1)
-        #expect(run.errors.contains(file))
+        #expect(run.errors.contains("no store at \(data): ") && run.errors.contains("--data"), "\(run.errors)")
+        #expect(!FileManager.default.fileExists(atPath: data))
+    }
+
+    @Test("the first addition makes the store, and says so and where")
+    func firstAddition() async throws {
+        let file = try folder.write("an executable", to: "app")
+        let first = try await approov("registration", "-add", file)
+        #expect(first.exitCode == 0 && first.errors.contains("made a new store, with keys of its own, at \(data)"))
+        #expect(try await approov("registration", "-add", file).errors.isEmpty)
+    }
+
+    @Test("a store that cannot be made is an error that names the folder and how to make it; a file is called a file")
+    func impossibleStore() async throws {
+        let file = try folder.write("", to: "file")
+        let listed = try await Approov.run("api", "-list", "--data", file)
+        #expect(listed.exitCode == 1 && listed.errors.contains("\(file) is no folder"), "\(listed.errors)")
+        let served = try await Approov.run("serve", "--data", file, "--listen", "127.0.0.1:0")
+        #expect(served.exitCode == 1 && served.errors.contains("\(file) is not a folder"), "\(served.errors)")
+        let below = try await Approov.run("serve", "--data", file + "/data", "--listen", "127.0.0.1:0")
+        #expect(below.exitCode == 1 && below.errors.contains("cannot be made: Not a directory; make it as root: install -d"), "\(below.errors)")
     }
 }

@@ -51,6 +51,15 @@ struct CallCommandTests {
         }
     }
 
+    @Test("without a configuration it says how to get one, and -v that a host is not protected")
+    func noConfiguration() async throws {
+        let missing = try await Approov.run("call", "https://api.localhost/", in: folder.url)
+        #expect(missing.exitCode == 1 && missing.errors.contains("approov sdk --data DIR -getConfig approov-initial.config"))
+        try await withServer({ _ in TestResponse() }) { server in
+            #expect(try await call(server, "/", host: "api.localhost", "-v").errors.contains("* api.localhost: not protected; no token\n"))
+        }
+    }
+
     @Test("another status exits 22, with the body on standard output and the status on standard error", arguments: [304, 401, 404, 500])
     func otherStatus(status: Int) async throws {
         try await withServer({ _ in TestResponse(HTTPResponse.Status(code: status), text: status == 304 ? "" : "why") }) { server in

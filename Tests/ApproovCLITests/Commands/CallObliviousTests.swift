@@ -78,4 +78,28 @@ struct CallObliviousTests {
         ])
         #expect(attested.exitCode == 1 && attested.errors.contains("not oblivious"), "\(attested.errors)")
     }
+
+    @Test("a pin for a host that the configuration calls over a relay is refused, for it would never be looked at")
+    func pinOfObliviousHost() async throws {
+        let folder = try TemporaryFolder()
+        let data = folder.path("data")
+        let config = folder.path("config")
+        let keys = folder.url.appending(path: "keys")
+        try Data(GatewayKeyring([GatewayKey(id: 3)]).configurations.encoded()).write(to: keys)
+        let pins = ["-pin", try TestKey().pin.description, "-pin", try TestKey().pin.description]
+        for command in [
+            ["oblivious", "-set", "-relay", "https://relay.localhost:1/", "-keyConfig", folder.path("keys")],
+            ["api", "-add", "api.localhost", "-oblivious"] + pins,
+        ] {
+            #expect(try await Approov.run(command + ["--data", data]).exitCode == 0)
+        }
+        _ = try await ServerProcess.run(["serve", "--listen", "127.0.0.1:0", "--data", data]) { _ in
+            #expect(try await Approov.run("sdk", "-getConfig", config, "--data", data).exitCode == 0)
+        }
+        let call = ["call", "https://api.localhost/", "--config", config, "--state", folder.path("state"), "-v"]
+        let pinned = try await Approov.run(call + ["--pin", try TestKey().pin.description])
+        #expect(pinned.exitCode == 2 && pinned.errors.contains("--pin has no effect on api.localhost"), "\(pinned.errors)")
+        let other = try await Approov.run(call)
+        #expect(other.errors.hasPrefix("* api.localhost: protected; a token, pins; over the relay https://relay.localhost:1/\n"))
+    }
 }

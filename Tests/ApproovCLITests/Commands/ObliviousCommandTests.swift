@@ -73,6 +73,21 @@ struct ObliviousCommandTests {
         await server.stop()
     }
 
+    @Test("keys are fetched from a gateway with a certificate of its own CA's, given its root")
+    func fetchedWithRoots() async throws {
+        let keys = try keys()
+        let root = try TestPKI.root()
+        let server = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root)) { _ in
+            TestResponse(headerFields: [.contentType: "application/ohttp-keys"], body: keys)
+        }
+        let url = "https://localhost:\(server.port)/ohttp-keys"
+        let unknown = try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", url)
+        #expect(unknown.exitCode == 1 && unknown.errors.contains("--cacert"), "\(unknown.errors)")
+        let roots = try folder.write(root.pem, to: "roots.pem")
+        #expect(try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", url, "--cacert", roots).exitCode == 0)
+        await server.stop()
+    }
+
     @Test("keys that are none, or could be changed on their way, are refused")
     func refusals() async throws {
         let file = try keyFile(Array(try keys().dropLast()))

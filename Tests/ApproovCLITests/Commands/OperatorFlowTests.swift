@@ -88,9 +88,11 @@ struct OperatorFlowTests {
         // A running authority takes up within a second what another process changed.
         try await Task.sleep(for: .milliseconds(1200))
 
-        let good = try await call(server, state: "state", "-H", "Authorization: Bearer alice")
+        let good = try await call(server, state: "state", "-v", "-H", "Authorization: Bearer alice")
         #expect(good.exitCode == 0, "\(good.errors)")
         #expect(good.output == "protected")
+        #expect(good.errors.contains("* api.localhost: protected; a token, pins\n> GET https://api.localhost:\(server.port)/\n"))
+        #expect(!good.errors.contains("alice"))
         #expect(try await approov("token", "-check", tokens.last, "-setDataHashInToken", "Bearer alice").exitCode == 0)
         #expect(try await approov("token", "-check", tokens.last, "-setDataHashInToken", "Bearer bob").exitCode == 1)
         #expect(try await explanation(of: tokens.last) == "passed")

@@ -96,6 +96,18 @@ struct PinCommandTests {
         await server.stop()
     }
 
+    @Test("a URL is a server too, and a missing file is called that")
+    func urlOrFile() async throws {
+        let url = try await Approov.run("pin", "-get", "https://localhost:1/path")
+        #expect(url.exitCode == 1 && url.errors.contains("localhost port 1: connectionFailed"), "\(url.errors)")
+        let plain = try await Approov.run("pin", "-get", "http://localhost:1/")
+        #expect(plain.exitCode == 1 && plain.errors.contains("plain http"))
+        for file in ["nope.pem", "folder/nope"] {
+            let run = try await Approov.run("pin", "-get", file)
+            #expect(run.exitCode == 1 && run.errors.contains("\(file): there is no such file"), "\(run.errors)")
+        }
+    }
+
     @Test("a server that does not answer is an error that names it")
     func noServer() async throws {
         let run = try await Approov.run("pin", "-get", "localhost:1")

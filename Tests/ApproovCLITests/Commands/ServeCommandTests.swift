@@ -61,7 +61,7 @@ struct ServeCommandTests {
     @Test("--demo does not take another account's store")
     func demoOnOtherStore() async throws {
         let data = folder.path("data")
-        #expect(try await Approov.run("secret", "-get", "base64", "--data", data).exitCode == 0)
+        #expect(try await Approov.run("policy", "-setRejectionReasons", "off", "--data", data).exitCode == 0)
         let run = try await Approov.run("serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
         #expect(run.exitCode == 1)
         #expect(run.errors.contains("--data"))
@@ -81,7 +81,8 @@ struct ServeCommandTests {
         let server = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
         let run = try await Approov.run("serve", "--data", folder.path("data"), "--listen", "127.0.0.1:\(server.port)")
         #expect(run.exitCode == 1)
-        #expect(run.errors.contains("\(server.port)"))
+        #expect(run.errors.contains("cannot listen on 127.0.0.1 port \(server.port), Address already in use: end what listens there"))
+        #expect(!run.errors.contains("bind("))
         await server.stop()
     }
 
@@ -131,6 +132,55 @@ struct ServeCommandTests {
         ]
         _ = try await serving(["--data", data] + own) { _ in }
         #expect(try folder.text("err").contains("do not know this server's key"))
+    }
+
+    @Test("the URL that apps use is not forgotten for one of this machine, and another one in its place is warned of")
+    func publicURL() async throws {
+        let data = folder.path("data")
+        func named() async throws -> String {
+            let config = folder.path("config")
+            #expect(try await Approov.run("sdk", "-getConfig", config, "--data", data).exitCode == 0)
+            let text = try String(contentsOf: URL(filePath: config), encoding: .utf8)
+            return try String(#require(text.firstMatch(of: /"authority" *: *"([^"]*)"/)).output.1).replacing("\\/", with: "/")
+        }
+        let known = ["--public-url", "https://authority.example.com:8443", "--data", data]
+        _ = try await serving(known) { _ in }
+        #expect(try !folder.text("err").contains("warning"))
+        _ = try await serving(["--data", data]) { _ in }
+        #expect(try folder.text("err").contains("--public-url") && folder.text("err").contains("https://authority.example.com:8443"))
+        #expect(try await named() == "https://authority.example.com:8443")
+        _ = try await serving(["--public-url", "https://other.example.com:8443", "--data", data]) { _ in }
+        #expect(try folder.text("err").contains("apps that are out there use another URL"))
+        #expect(try await named() == "https://other.example.com:8443")
+        _ = try await serving(known) { _ in }
+        #expect(try await named() == "https://authority.example.com:8443")
+    }
+
+    @Test("all addresses without a public URL: that apps cannot use https://localhost is said")
+    func allAddresses() async throws {
+        let data = folder.path("data")
+        _ = try await serving(["--listen", "0.0.0.0:0", "--data", data]) { _ in }
+        #expect(try folder.text("err").contains("no --public-url"))
+        _ = try await serving(["--listen", "0.0.0.0:0", "--data", data, "--public-url", "https://a.example.com"]) { _ in }
+        #expect(try !folder.text("err").contains("no --public-url"))
+    }
+
+    @Test("a key that does not belong to the certificate is an error that names both files")
+    func foreignKey() async throws {
+        let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: TestPKI.root())
+        let certificate = try folder.write(leaf.chainPEM, to: "cert.pem")
+        let key = try folder.write(TestKey().privateKeyPEM, to: "other.key")
+        let tls = ["--listen", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", key]
+        let servers = [
+            ["serve", "--data", folder.path("data"), "--backup-pin", leaf.pin.description],
+            ["relay", "--gateway", "https://gateway.example.com/"],
+            ["gateway", "--keys", folder.path("gateway/keys"), "--allow", "https://api.example.com"],
+        ]
+        for server in servers {
+            let run = try await Approov.run(server + tls)
+            #expect(run.exitCode == 1)
+            #expect(run.errors.contains("the key in \(key) does not belong to the certificate in \(certificate)"), "\(run.errors)")
+        }
     }
 
     @Test("a certificate that cannot be read is an error that names the file")

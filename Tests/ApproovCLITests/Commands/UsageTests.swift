@@ -26,7 +26,9 @@ struct UsageTests {
             ["api", "-add", "a.test", "-removePin", "x"],
             ["api", "-pins", "a.test", "-pin", "x", "-removePin", "y"], ["api", "-pins", "a.test", "-pinsExpireAt", "tomorrow"],
             ["api", "-check", "a.test", "--days", "-1"], ["api", "-list", "--days", "3"], ["api", "-check", "a.test", "-pin", "x"],
-            ["api", "-check", "a.test", "-list"], ["sdk", "-rotateConfigKey", "-newEpoch", "--yes"],
+            ["api", "-check", "a.test", "-list"], ["api", "-pins", "a.test", "-pinsExpireAt", "2020-01-01T00:00:00Z"],
+            ["api", "-pins", "a.test", "-oblivious", "-noOblivious"], ["api", "-add", "a.test", "-noOblivious"],
+            ["oblivious", "-show", "--cacert", "f"], ["sdk", "-rotateConfigKey", "-newEpoch", "--yes"],
             ["sdk", "-getConfig", "f", "--epoch", "2"],
         ])
     func wrongUsage(arguments: [String]) async throws {
@@ -35,6 +37,36 @@ struct UsageTests {
         #expect(run.errors.hasPrefix("Error: "))
         #expect(run.errors.contains("Usage: approov"))
         #expect(run.output.isEmpty)
+    }
+
+    @Test(
+        "a misspelt option is named, whatever else is missing",
+        arguments: [["api", "-lst"], ["keyset", "--lst"], ["registration", "-ad", "f"], ["sdk", "--getconfig", "f"], ["call", "--pn=x"]])
+    func misspelt(arguments: [String]) async throws {
+        let run = try await Approov.run(arguments)
+        #expect(run.exitCode == 2)
+        let name = arguments[1].prefix { $0 != "=" }
+        #expect(run.errors.hasPrefix("Error: there is no option '\(name)'\nUsage: approov \(arguments[0])"), "\(run.errors)")
+    }
+
+    @Test("options with one dash are understood with two")
+    func twoDashes() async throws {
+        let folder = try TemporaryFolder()
+        let data = ["--data", folder.path("data")]
+        #expect(try await Approov.run(["keyset", "--add", "ES256", "--kid", "k1"] + data).exitCode == 0)
+        #expect(try await Approov.run(["keyset", "--list"] + data).output == "k1  ES256\n")
+        #expect(try await Approov.run(["api", "--list"] + data).exitCode == 0)
+    }
+
+    @Test(
+        "a --listen that is wrong is told what is wrong with it",
+        arguments: [
+            ("8443", "the host is missing"), ("localhost", "the port is missing"), ("127.0.0.1:80000", "0 to 65535"),
+            ("::1:8443", "in brackets"), (":8443", "the host is missing"),
+        ])
+    func listen(address: String, reason: String) async throws {
+        let run = try await Approov.run("serve", "--listen", address)
+        #expect(run.exitCode == 2 && run.errors.contains(reason), "\(run.errors)")
     }
 
     @Test(
@@ -63,10 +95,11 @@ struct UsageTests {
         let folder = try TemporaryFolder()
         func run(to output: FileHandle) async throws -> (code: Int32, reason: Process.TerminationReason, errors: String) {
             let errors = try folder.file("err")
-            let process = try Approov.start(["secret", "-get", "base64", "--data", folder.path("data")], output: output, errors: errors)
+            let process = try Approov.start(["policy", "--data", folder.path("data")], output: output, errors: errors)
             while process.isRunning { try await Task.sleep(for: .milliseconds(2)) }
             return (process.terminationStatus, process.terminationReason, try folder.text("err"))
         }
+        #expect(try await Approov.run("policy", "-setRejectionReasons", "off", "--data", folder.path("data")).exitCode == 0)
         let full = try await run(to: try #require(FileHandle(forWritingAtPath: "/dev/full")))
         #expect(full.code == 1 && full.reason == .exit)
         #expect(full.errors.hasPrefix("approov: standard output cannot be written"))
