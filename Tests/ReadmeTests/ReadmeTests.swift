@@ -18,10 +18,15 @@ import Testing
     private func approovCommands() throws -> [[String]] {
         var commands: [[String]] = []
         for line in try blocks("console").joined().split(separator: "\n") {
-            let words = line.split(separator: " ").map { String($0) }
+            let words = Self.words(line)
             if words.starts(with: ["$", "approov"]) { commands.append(Array(words.dropFirst(2))) }
         }
         return commands
+    }
+
+    /// The words of a command line, as a shell parts them.
+    private static func words(_ line: Substring) -> [String] {
+        line.matches(of: /(?:'[^']*'|"[^"]*"|[^ '"])+/).map { String($0.output.replacing(/['"]/, with: "")) }
     }
 
     @Test("every Swift snippet is a file that this target compiles, word for word, and none is missing")

@@ -121,7 +121,9 @@ public struct GatewayKeyFile: Sendable {
         } catch {
             throw ServerError(
                 code: .gatewayKeysUnusable,
-                message: "the gateway's keys, \(path), cannot be used; restore the file, or remove it for new keys",
+                message: stamp == nil
+                    ? "the gateway's keys, \(path), cannot be made; make their folder: install -d -m 700 -o USER FOLDER"
+                    : "the gateway's keys, \(path), cannot be used; restore the file, or remove it for new keys",
                 cause: error)
         }
     }

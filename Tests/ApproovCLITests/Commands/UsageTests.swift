@@ -41,7 +41,7 @@ struct UsageTests {
 
     @Test(
         "a misspelt option is named, whatever else is missing",
-        arguments: [["api", "-lst"], ["keyset", "--lst"], ["registration", "-ad", "f"], ["sdk", "--getconfig", "f"], ["call", "--pn=x"]])
+        arguments: [["api", "-lst"], ["keyset", "--lst"], ["registration", "-ad", "f"], ["sdk", "--getconfig", "f"]])
     func misspelt(arguments: [String]) async throws {
         let run = try await Approov.run(arguments)
         #expect(run.exitCode == 2)

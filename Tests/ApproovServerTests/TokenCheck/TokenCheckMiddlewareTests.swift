@@ -12,6 +12,7 @@ import Testing
 @Suite struct TokenCheckMiddlewareTests {
     private let clock = ManualClock()
     private let secret = AccountSecret.generate()
+    private let logs = LogRecord()
 
     private func token(pay: String? = nil, _ change: (inout TokenClaims) -> Void = { _ in }) throws -> String {
         let now = Int64(clock.date.timeIntervalSince1970)
@@ -43,7 +44,7 @@ import Testing
             fields.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value))
         }
         let headers = fields
-        let application = Application(router: router, logger: .silent)
+        let application = Application(router: router, logger: logs.logger)
         return try await application.test(.router) { client in
             try await client.execute(uri: "/shapes", method: .get, headers: headers) { response in
                 if response.status == .ok {
@@ -61,6 +62,24 @@ import Testing
     func passes() async throws {
         #expect(try await status([("Approov-Token", try token())]) == 200)
         #expect(try await status([("approov-token", try token())]) == 200)
+    }
+
+    @Test("why a request was refused is logged as a code, with the names and no value that matter")
+    func refusalsAreLogged() async throws {
+        let token = try token(pay: Binding.payHash(of: "Bearer alice"))
+        let binding = ["Authorization"]
+        _ = try await status([], binding: binding)
+        _ = try await status([("Approov-Token", token), ("Approov-Token", token)], binding: binding)
+        _ = try await status([("Approov-Token", token)], prefix: "Bearer ", binding: binding)
+        _ = try await status([("Approov-Token", token)], binding: binding)
+        _ = try await status([("Approov-Token", token), ("Authorization", "a"), ("Authorization", "b")], binding: binding)
+        _ = try await status([("Approov-Token", token), ("Authorization", "Bearer mallory")], binding: binding)
+        let text = logs.lines.joined(separator: "\n")
+        for code in ["missingToken", "repeatedToken", "missingPrefix", "missingBindingHeader", "malformedBindingHeader"] {
+            #expect(text.contains(code), "\(code) in \(text)")
+        }
+        #expect(text.contains("audienceExpected") && text.contains("api.example.com"))
+        #expect(!text.contains(token) && !text.contains("mallory"))
     }
 
     @Test("no token, an empty one, one after another prefix, or two lines of it are answered 401 with an empty body")

@@ -7,8 +7,14 @@ struct ShapesClient {
 
     init(wrapping existing: URLSession) throws {
         let service = try ApproovService(configuration: .bundled(), stateDirectory: ApproovService.defaultStateDirectory())
-        session = try ApproovSession(wrapping: existing, service: service)
+        session = try ApproovSession(wrapping: existing, service: service, bindHeader: "Authorization")
     }
 
-    func shape(at url: URL) async throws -> Data { try await session.data(from: url).0 }
+    func shapes(at url: URL, accessToken: String) async throws -> Data {
+        var request = URLRequest(url: url)
+        request.setValue("Bearer \(accessToken)", forHTTPHeaderField: "Authorization")
+        let (data, response) = try await session.data(for: request)
+        guard response.statusCode == 200 else { throw URLError(.badServerResponse) }
+        return data
+    }
 }
