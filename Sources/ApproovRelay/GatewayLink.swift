@@ -115,7 +115,9 @@ struct GatewayLink: Sendable {
         switch response.status {
         case 200 where type == message.responseType:
             let length = response.headerFields[.contentLength].flatMap { Int($0) } ?? 0
-            guard length <= message.bytes(in: limits) else { throw Failure.unusable(TransportError(.bodyTooLarge, "the answer is larger than a message may be")) }
+            guard length <= message.bytes(in: limits) else {
+                throw Failure.unusable(TransportError(.bodyTooLarge, "the answer is larger than a message may be"))
+            }
             return .encapsulated(response, message)
         case 400...599:
             let isProblem = type == "application/problem+json"

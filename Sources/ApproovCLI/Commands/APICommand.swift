@@ -115,7 +115,9 @@ struct APICommand: AsyncParsableCommand {
         if add == nil, keySetKID != nil || noApproovToken || includeSubdomains {
             throw ValidationError("-keySetKID, -noApproovToken and -includeSubdomains go with -add.")
         }
-        if oblivious || trustRoots != nil, add == nil, pins == nil { throw ValidationError("-oblivious and -trustRoots go with -add and -pins.") }
+        if oblivious || trustRoots != nil, add == nil, pins == nil {
+            throw ValidationError("-oblivious and -trustRoots go with -add and -pins.")
+        }
         if noOblivious, pins == nil || oblivious { throw ValidationError("-noOblivious goes with -pins, and not with -oblivious.") }
         let changesPins = pins != nil || managedTrustRoots
         if add == nil, !changesPins, !pin.isEmpty || !pinFrom.isEmpty {

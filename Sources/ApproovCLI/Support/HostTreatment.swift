@@ -29,8 +29,7 @@ struct HostTreatment: CustomStringConvertible {
     var description: String {
         let way = relay.map { "; over the relay \($0)" } ?? ""
         guard let settings else {
-            return (isEvaluated ? "\(host): not protected by the configuration, pins of --pin; no token" : "\(host): not protected; no token")
-                + way
+            return "\(host): not protected; no token\(isEvaluated ? ", pins of --pin" : "")\(way)"
         }
         let trust = settings.enforce ? "pins" : "pins not enforced"
         return "\(host): protected; \(settings.attested ? "a token" : "no token"), \(trust)\(way)"

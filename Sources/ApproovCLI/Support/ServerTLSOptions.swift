@@ -29,7 +29,8 @@ struct ServerTLSOptions: ParsableArguments {
     static func files(certificate: String, key: String) throws -> (certificate: String, key: String) {
         let files = (try Files.text(at: certificate, what: "the certificate"), try Files.text(at: key, what: "the key"))
         // What cannot be read at all is left to the server, whose error says so.
-        if let its = try? PublicKeyFile.pins(inFile: certificate).first, let given = try? PublicKeyFile.pins(inFile: key).first, its != given {
+        let its = try? PublicKeyFile.pins(inFile: certificate).first
+        if let its, let given = try? PublicKeyFile.pins(inFile: key).first, its != given {
             throw CommandFailure(
                 "the key in \(key) does not belong to the certificate in \(certificate), whose server's certificate must come first")
         }

@@ -22,7 +22,8 @@ struct StoreOptions: ParsableArguments {
     /// Opens a store that is there: what only reads or removes makes none.
     func open() throws -> AuthorityStore {
         guard try isThere() else {
-            throw CommandFailure("no store at \(path): name the right one with --data or $APPROOV_DATA, or make it: approov serve --data DIR")
+            throw CommandFailure(
+                "no store at \(path): name the right one with --data or $APPROOV_DATA, or make it: approov serve --data DIR")
         }
         return try AuthorityStore(directory: directory)
     }

@@ -126,7 +126,8 @@ extension AuthorityStore {
         guard host.settings.oblivious, try Self.obliviousSettings(in: database) == nil else { return }
         throw ServerError(
             code: .obliviousUnset,
-            message: "\(host.name) cannot be oblivious without a relay; name it first: approov oblivious -set -relay URL -keyConfig FILE|URL")
+            message: "\(host.name) cannot be oblivious without a relay; name it first: "
+                + "approov oblivious -set -relay URL -keyConfig FILE|URL")
     }
 
     private static func tooFewPins(_ code: ServerError.Code, _ host: String) -> ServerError {

@@ -283,7 +283,8 @@ struct AdministrationTests {
     @Test(
         "what only reads, removes or changes makes no store, and names the one that it missed",
         arguments: [
-            ["secret", "-get", "base64"], ["secret", "-change"], ["api", "-list"], ["api", "-remove", "a.test"], ["api", "-pins", "a.test"],
+            ["secret", "-get", "base64"], ["secret", "-change"], ["api", "-list"], ["api", "-remove", "a.test"],
+            ["api", "-pins", "a.test"],
             ["api", "-check", "a.test"], ["api", "-managedTrustRoots"], ["registration", "-list"], ["registration", "-remove", "x"],
             ["token", "-check", "a.b.c"], ["token", "-arc", "x"], ["token", "-genExample", "a.test"], ["keyset", "-list"], ["policy"],
             ["sdk", "-rotateConfigKey"], ["sdk", "-getConfig", "/nonexistent/f"], ["oblivious", "-show"], ["oblivious", "-remove"],
@@ -311,6 +312,7 @@ struct AdministrationTests {
         let served = try await Approov.run("serve", "--data", file, "--listen", "127.0.0.1:0")
         #expect(served.exitCode == 1 && served.errors.contains("\(file) is not a folder"), "\(served.errors)")
         let below = try await Approov.run("serve", "--data", file + "/data", "--listen", "127.0.0.1:0")
-        #expect(below.exitCode == 1 && below.errors.contains("cannot be made: Not a directory; make it as root: install -d"), "\(below.errors)")
+        #expect(
+            below.exitCode == 1 && below.errors.contains("cannot be made: Not a directory; make it as root: install -d"), "\(below.errors)")
     }
 }
