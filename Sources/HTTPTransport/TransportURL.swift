@@ -68,6 +68,11 @@ public struct TransportURL: Hashable, Sendable, CustomStringConvertible {
         try self.init(url.absoluteString)
     }
 
+    /// Host and port as the `Host` field spells them.
+    package var authority: String {
+        port == (isSecure ? 443 : 80) ? host.urlText : "\(host.urlText):\(port)"
+    }
+
     private static func hostAndPort(_ authority: Substring, isSecure: Bool) throws -> (CanonicalHost, Int) {
         guard !authority.utf8.contains(UInt8(ascii: "@")) else {
             throw TransportError.url("user information is not allowed in it; send an Authorization header instead")

@@ -17,9 +17,8 @@ extension HTTPRequest {
         if let contentLength { fields[.contentLength] = String(contentLength) }
         if !fields.contains(.date) { fields.append(HTTPField(name: .date, value: HTTPDate.format(date))) }
         let url = request.url
-        let port = url.port == (url.isSecure ? 443 : 80) ? "" : ":\(url.port)"
         self.init(
-            method: request.method, scheme: url.isSecure ? "https" : "http", authority: url.host.urlText + port, path: url.target,
+            method: request.method, scheme: url.isSecure ? "https" : "http", authority: url.authority, path: url.target,
             headerFields: fields)
     }
 }

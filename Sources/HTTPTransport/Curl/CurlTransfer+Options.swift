@@ -87,10 +87,3 @@ extension CurlTransfer {
         (upload.sent == 0 || isIdempotent) && upload.rewind()
     }
 }
-
-extension TransportURL {
-    /// Host and port as the `Host` field spells them.
-    var authority: String {
-        port == (isSecure ? 443 : 80) ? host.urlText : "\(host.urlText):\(port)"
-    }
-}
