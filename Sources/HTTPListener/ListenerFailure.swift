@@ -33,7 +33,7 @@ package struct ListenerFailure: Error {
         let reason = (cause as? IOError).map { String(cString: strerror($0.errnoCode)) }
         return ListenerFailure(
             kind: .cannotListen,
-            message: "cannot listen on \(host) port \(port)\(reason.map { ", \($0)" } ?? ""): end what listens there, or choose an address "
-                + "of this machine and a free port; port 0 lets the system choose", cause: reason == nil ? cause : nil)
+            message: "cannot listen on \(host) port \(port): end what listens there, or choose an address of this machine and a free port; "
+                + "port 0 lets the system choose\(reason.map { " (\($0))" } ?? "")", cause: reason == nil ? cause : nil)
     }
 }
