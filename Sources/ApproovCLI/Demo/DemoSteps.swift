@@ -49,10 +49,9 @@ struct DemoSteps {
 
     /// An executable that nobody registered is refused by the API, and learns nothing from its token.
     func unregisteredExecutable() async throws -> String {
-        let own = OtherProcess.ownExecutable
         let variant = world.folder.appending(path: "unregistered-app")
-        try OtherProcess.makeVariant(of: own, at: variant)
-        async let registered = call(with: own, state: "registered-state")
+        try OwnExecutable.makeVariant(at: variant)
+        async let registered = call(with: OwnExecutable.url, state: "registered-state")
         async let unregistered = call(with: variant, state: "unregistered-state")
         let (good, bad) = try await (registered, unregistered)
         try expect(good.exitCode == 0, "the registered executable failed with exit code \(good.exitCode): \(good.errors)")
@@ -97,7 +96,7 @@ struct DemoSteps {
     func restartOffline(api: TestHTTPServer) async throws -> String {
         await world.authority.stop(removingStore: false)
         let seen = (api.counters.requests, world.impostor.receivedCount)
-        let own = OtherProcess.ownExecutable
+        let own = OwnExecutable.url
         async let pinned = restarted(own, world.url(ShapesAPI.hello, port: api.port, host: DemoWorld.staticHost))
         async let impostor = restarted(own, world.url(ShapesAPI.hello, port: world.impostor.port, host: DemoWorld.staticHost))
         async let protected = restarted(own, world.url(ShapesAPI.shapes, port: api.port))
@@ -133,22 +132,22 @@ struct DemoSteps {
         return "200 \"\(answer.text)\"; the relay saw \(address) and no plaintext, the gateway \(ObliviousWorld.apiHost) and no address"
     }
 
-    private func restarted(_ executable: URL, _ url: String) async throws -> OtherProcess {
+    private func restarted(_ executable: URL, _ url: String) async throws -> ChildProcess.Run {
         try await call(with: executable, url: url, state: world.appState)
     }
 
-    private func call(with executable: URL, state: String) async throws -> OtherProcess {
+    private func call(with executable: URL, state: String) async throws -> ChildProcess.Run {
         try await call(
             with: executable, url: world.url(ShapesAPI.shapes, port: world.api.port), state: world.folder.appending(path: state))
     }
 
-    private func call(with executable: URL, url: String, state: URL) async throws -> OtherProcess {
+    private func call(with executable: URL, url: String, state: URL) async throws -> ChildProcess.Run {
         let arguments = [
             "call", url, "-H", "Authorization: \(Self.alice)", "--bind", ShapesAPI.bindingHeader,
             "--config", world.configurationFile.path(percentEncoded: false), "--state", state.path(percentEncoded: false),
             "--cacert", world.rootsFile.path(percentEncoded: false),
         ]
-        return try await OtherProcess.run(executable, arguments, folder: world.folder)
+        return try await ChildProcess.run(executable, arguments, environment: ProcessInfo.processInfo.environment)
     }
 
     /// The status that a client without the SDK gets: path validation only, headers as it likes.

@@ -35,7 +35,7 @@ struct DemoWorld {
         let authority = try await TestAuthority.start(
             directory: folder.appending(path: "authority"), seed: DemoAccount.seed(), host: DemoAccount.authorityHost)
         try await authority.store.addRegistration(
-            ExecutableMeasurement.sha256(ofFileAt: OtherProcess.ownExecutable), label: "the demo's own executable")
+            ExecutableMeasurement.sha256(ofFileAt: OwnExecutable.url), label: "the demo's own executable")
         try await authority.store.addHost(
             apiHost, settings: HostSettings(pins: keys.prefix(2).map(\.pin.description), trustRoots: root.pem))
         let api = try await ShapesAPI.start(

@@ -22,7 +22,7 @@ struct CallCommandTests {
     private func call(
         _ server: TestHTTPServer, _ path: String = "/", host: String = "api.localhost", _ arguments: String...
     ) async throws
-        -> Approov.Run
+        -> ChildProcess.Run
     {
         try await Approov.run(
             ["call", "https://\(host):\(server.port)\(path)", "--no-attest", "--cacert", roots] + arguments, in: folder.url)

@@ -39,7 +39,7 @@ struct HostCheckRunTests {
             validity: Date().addingTimeInterval(-86_400)...Date().addingTimeInterval(days * 86_400))
     }
 
-    private func approov(_ arguments: [String]) async throws -> Approov.Run {
+    private func approov(_ arguments: [String]) async throws -> ChildProcess.Run {
         try await Approov.run(arguments + ["--data", folder.path("data")])
     }
 

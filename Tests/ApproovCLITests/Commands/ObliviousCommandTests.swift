@@ -18,7 +18,7 @@ struct ObliviousCommandTests {
         pins = [try TestKey().pin.description, try TestKey().pin.description]
     }
 
-    private func approov(_ arguments: String...) async throws -> Approov.Run {
+    private func approov(_ arguments: String...) async throws -> ChildProcess.Run {
         try await Approov.run(arguments + ["--data", data])
     }
 

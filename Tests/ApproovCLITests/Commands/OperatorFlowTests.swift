@@ -24,11 +24,11 @@ struct OperatorFlowTests {
         var count: Int { received.withLock { $0.count } }
     }
 
-    private func approov(_ arguments: String...) async throws -> Approov.Run { try await Approov.run(arguments + ["--data", data]) }
+    private func approov(_ arguments: String...) async throws -> ChildProcess.Run { try await Approov.run(arguments + ["--data", data]) }
 
     private func call(
         _ server: TestHTTPServer, state: String, environment: [String: String] = [:], _ arguments: String...
-    ) async throws -> Approov.Run {
+    ) async throws -> ChildProcess.Run {
         try await Approov.run(
             [
                 "call", "https://api.localhost:\(server.port)/", "--bind", "Authorization", "--config", folder.path("config"),
@@ -72,15 +72,13 @@ struct OperatorFlowTests {
             return TestResponse(text: "protected")
         }
         let authority = try Approov.start(
-            ["serve", "--listen", "127.0.0.1:0", "--data", data] + (bringsCertificate ? ownCertificate(root) : []),
-            output: try folder.file("out"), errors: try folder.file("err"))
-        defer { authority.terminate() }
-        while authority.isRunning, try !folder.text("out").contains("\n") { try await Task.sleep(for: .milliseconds(5)) }
+            ["serve", "--listen", "127.0.0.1:0", "--data", data] + (bringsCertificate ? ownCertificate(root) : []))
+        _ = try await authority.waitForOutput()
 
         let certificate = try folder.write(leaf.pem, to: "leaf.pem")
         let roots = try folder.write(root.pem, to: "root.pem")
         let backup = try TestKey().pin.description
-        let executable = Approov.executable.path(percentEncoded: false)
+        let executable = ChildProcess.approov.path(percentEncoded: false)
         #expect(
             try await approov("api", "-add", "api.localhost", "-pinFrom", certificate, "-pin", backup, "-trustRoots", roots).exitCode == 0)
         #expect(try await approov("registration", "-add", executable).exitCode == 0)
@@ -126,5 +124,6 @@ struct OperatorFlowTests {
         #expect(rotated.exitCode == 60, "the rotated pins are taken up with the attestation: \(rotated.errors)")
         #expect(tokens.count == 4)
         await server.stop()
+        authority.signal(SIGTERM)
     }
 }

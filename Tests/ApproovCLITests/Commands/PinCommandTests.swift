@@ -17,7 +17,7 @@ struct PinCommandTests {
         roots = try folder.write(root.pem, to: "roots.pem")
     }
 
-    private func check(_ certificate: TestCertificate, _ arguments: String...) async throws -> Approov.Run {
+    private func check(_ certificate: TestCertificate, _ arguments: String...) async throws -> ChildProcess.Run {
         let chain = try folder.write(certificate.chainPEM, to: "chain.pem")
         return try await Approov.run(["pin", "-check", "api.test", "--chain", chain, "--roots", roots] + arguments)
     }

@@ -20,7 +20,7 @@ struct RelayCommandTests {
             return TestResponse(headerFields: [.contentType: "message/ohttp-res"], body: try await message.body.collect())
         }
         let roots = try folder.write(root.pem, to: "roots.pem")
-        let code = try await ServerProcess.run(
+        let run = try await ServerProcess.run(
             ["relay", "--listen", "127.0.0.1:0", "--gateway", gateway.url, "--cacert", roots, "--pin", leaf.pin.description]
         ) { (relay) async throws in
             #expect(relay.url.hasPrefix("http://127.0.0.1:"))
@@ -30,7 +30,7 @@ struct RelayCommandTests {
             #expect(answer.status == 200)
             #expect(try await answer.body.collect(upTo: 100) == [1, 2, 3])
         }
-        #expect(code == 0)
+        #expect(run.exitCode == 0)
         await gateway.stop()
     }
 

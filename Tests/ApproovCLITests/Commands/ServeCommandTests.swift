@@ -10,25 +10,14 @@ struct ServeCommandTests {
     init() throws { folder = try TemporaryFolder() }
 
     /// Starts an authority, waits for its URL, hands it over, and stops it with SIGTERM.
-    private func serving(_ arguments: [String], _ body: (URL) async throws -> Void) async throws -> Int32 {
-        let process = try Approov.start(
-            ["serve", "--listen", "127.0.0.1:0"] + arguments, output: try folder.file("out"), errors: try folder.file("err"))
-        do {
-            while process.isRunning, try !folder.text("out").contains("\n") { try await Task.sleep(for: .milliseconds(5)) }
-            try await body(try #require(URL(string: try folder.text("out").trimmingCharacters(in: .newlines))))
-        } catch {
-            process.terminate()
-            throw error
-        }
-        process.terminate()
-        while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
-        return process.terminationStatus
+    private func serving(_ arguments: [String], _ body: (URL) async throws -> Void) async throws -> ChildProcess.Run {
+        try await ServerProcess.run(["serve", "--listen", "127.0.0.1:0"] + arguments) { try await body(try #require(URL(string: $0.url))) }
     }
 
     @Test("it says its URL when it is ready, serves under pins of its own, and ends on SIGTERM with 0")
     func ready() async throws {
         let data = folder.path("data")
-        let code = try await serving(["--data", data]) { url in
+        let run = try await serving(["--data", data]) { url in
             #expect(url.scheme == "https")
             #expect(url.host() == "127.0.0.1")
             let config = folder.path("config")
@@ -39,13 +28,13 @@ struct ServeCommandTests {
             #expect(pin.hasPrefix("sha256/"))
             #expect(text.contains(pin))
         }
-        #expect(code == 0)
+        #expect(run.exitCode == 0)
     }
 
     @Test("--demo serves the account of approov-initial.config")
     func demo() async throws {
         let data = folder.path("data")
-        let code = try await serving(["--demo", "--data", data]) { url in
+        let run = try await serving(["--demo", "--data", data]) { url in
             #expect(url.host() == "authority.demo.localhost")
             let config = folder.path("config")
             #expect(try await Approov.run("sdk", "-getConfig", config, "--data", data).exitCode == 0)
@@ -55,7 +44,7 @@ struct ServeCommandTests {
                 String(contentsOf: Repository.root.appending(path: "approov-initial.config"), encoding: .utf8))
             #expect(written == shipped)
         }
-        #expect(code == 0)
+        #expect(run.exitCode == 0)
     }
 
     @Test("--demo does not take another account's store")
@@ -104,12 +93,12 @@ struct ServeCommandTests {
         #expect(try await Approov.run("sdk", "-rotateServerKey", "--data", data).exitCode == 1, "there is no key yet")
         func presentedPin() async throws -> String {
             var pin = ""
-            let code = try await serving(["--data", data]) { url in
+            let run = try await serving(["--data", data]) { url in
                 let shown = try await Approov.run("pin", "-get", "127.0.0.1:\(url.port ?? 0)")
                 pin = String(shown.lines.first?.prefix { $0 != " " } ?? "")
             }
-            #expect(code == 0)
-            #expect(try !folder.text("err").contains("warning"))
+            #expect(run.exitCode == 0)
+            #expect(!run.errors.contains("warning"))
             return pin
         }
         let first = try await presentedPin()
@@ -130,8 +119,8 @@ struct ServeCommandTests {
             "--tls-cert", try folder.write(leaf.chainPEM, to: "cert.pem"),
             "--tls-key", try folder.write(leaf.key.privateKeyPEM, to: "key.pem"), "--backup-pin", try TestKey().pin.description,
         ]
-        _ = try await serving(["--data", data] + own) { _ in }
-        #expect(try folder.text("err").contains("do not know this server's key"))
+        let run = try await serving(["--data", data] + own) { _ in }
+        #expect(run.errors.contains("do not know this server's key"))
     }
 
     @Test("the URL that apps use is not forgotten for one of this machine, and another one in its place is warned of")
@@ -144,13 +133,13 @@ struct ServeCommandTests {
             return try String(#require(text.firstMatch(of: /"authority" *: *"([^"]*)"/)).output.1).replacing("\\/", with: "/")
         }
         let known = ["--public-url", "https://authority.example.com:8443", "--data", data]
-        _ = try await serving(known) { _ in }
-        #expect(try !folder.text("err").contains("warning"))
-        _ = try await serving(["--data", data]) { _ in }
-        #expect(try folder.text("err").contains("--public-url") && folder.text("err").contains("https://authority.example.com:8443"))
+        let given = try await serving(known) { _ in }
+        #expect(!given.errors.contains("warning"))
+        let local = try await serving(["--data", data]) { _ in }
+        #expect(local.errors.contains("--public-url") && local.errors.contains("https://authority.example.com:8443"))
         #expect(try await named() == "https://authority.example.com:8443")
-        _ = try await serving(["--public-url", "https://other.example.com:8443", "--data", data]) { _ in }
-        #expect(try folder.text("err").contains("apps that are out there use another URL"))
+        let other = try await serving(["--public-url", "https://other.example.com:8443", "--data", data]) { _ in }
+        #expect(other.errors.contains("apps that are out there use another URL"))
         #expect(try await named() == "https://other.example.com:8443")
         _ = try await serving(known) { _ in }
         #expect(try await named() == "https://authority.example.com:8443")
@@ -159,10 +148,10 @@ struct ServeCommandTests {
     @Test("all addresses without a public URL: that apps cannot use https://localhost is said")
     func allAddresses() async throws {
         let data = folder.path("data")
-        _ = try await serving(["--listen", "0.0.0.0:0", "--data", data]) { _ in }
-        #expect(try folder.text("err").contains("no --public-url"))
-        _ = try await serving(["--listen", "0.0.0.0:0", "--data", data, "--public-url", "https://a.example.com"]) { _ in }
-        #expect(try !folder.text("err").contains("no --public-url"))
+        let unnamed = try await serving(["--listen", "0.0.0.0:0", "--data", data]) { _ in }
+        #expect(unnamed.errors.contains("no --public-url"))
+        let named = try await serving(["--listen", "0.0.0.0:0", "--data", data, "--public-url", "https://a.example.com"]) { _ in }
+        #expect(!named.errors.contains("no --public-url"))
     }
 
     @Test("a key that does not belong to the certificate is an error that names both files")

@@ -1,3 +1,4 @@
+import ApproovTesting
 import Foundation
 import Testing
 
@@ -93,20 +94,17 @@ struct UsageTests {
     @Test("output that cannot be written is an error, and one that nobody reads to its end is silent; neither is a crash")
     func outputIsGone() async throws {
         let folder = try TemporaryFolder()
-        func run(to output: FileHandle) async throws -> (code: Int32, reason: Process.TerminationReason, errors: String) {
-            let errors = try folder.file("err")
-            let process = try Approov.start(["policy", "--data", folder.path("data")], output: output, errors: errors)
-            while process.isRunning { try await Task.sleep(for: .milliseconds(2)) }
-            return (process.terminationStatus, process.terminationReason, try folder.text("err"))
+        func run(to output: FileHandle) async throws -> ChildProcess.Run {
+            try await Approov.start(["policy", "--data", folder.path("data")], output: output).wait()
         }
         #expect(try await Approov.run("policy", "-setRejectionReasons", "off", "--data", folder.path("data")).exitCode == 0)
         let full = try await run(to: try #require(FileHandle(forWritingAtPath: "/dev/full")))
-        #expect(full.code == 1 && full.reason == .exit)
+        #expect(full.end == .exit(1))
         #expect(full.errors.hasPrefix("approov: standard output cannot be written"))
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
         let closed = try await run(to: pipe.fileHandleForWriting)
-        #expect(closed.code == 1 && closed.reason == .exit)
+        #expect(closed.end == .exit(1))
         #expect(closed.errors.isEmpty, "\(closed.errors)")
     }
 }

@@ -1,3 +1,4 @@
+import ApproovTesting
 import CertificatePinning
 import Foundation
 import HTTPTransport
@@ -8,39 +9,27 @@ import Testing
 struct ServerProcess {
     /// What it printed when it was ready.
     let url: String
-    private let id: Int32
-    private let scratch: TemporaryFolder
+    private let process: ChildProcess
 
     /// Starts a server, waits for its URL, hands it over, and stops the server with SIGTERM.
-    /// - Returns: the exit code
+    /// - Returns: how it ended, and all that it printed
     static func run(
         _ arguments: [String], environment: [String: String] = [:], _ body: (ServerProcess) async throws -> Void
-    ) async throws -> Int32 {
-        let scratch = try TemporaryFolder()
-        let process = try Approov.start(
-            arguments, environment: environment, output: try scratch.file("out"), errors: try scratch.file("err"))
-        do {
-            while process.isRunning, try !scratch.text("out").contains("\n") { try await Task.sleep(for: .milliseconds(5)) }
-            let url = try scratch.text("out").trimmingCharacters(in: .newlines)
-            if url.isEmpty { Issue.record("no URL, but: \(try scratch.text("err"))") }
-            try await body(ServerProcess(url: url, id: process.processIdentifier, scratch: scratch))
-        } catch {
-            process.terminate()
-            throw error
-        }
-        process.terminate()
-        while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
-        if process.terminationReason == .uncaughtSignal { Issue.record("it crashed: \(try scratch.text("err").suffix(20_000))") }
-        return process.terminationStatus
+    ) async throws -> ChildProcess.Run {
+        let process = try Approov.start(arguments, environment: environment)
+        let url = try await process.waitForOutput().trimmingCharacters(in: .newlines)
+        try await body(ServerProcess(url: url, process: process))
+        process.signal(SIGTERM)
+        return Approov.recordingCrash(await process.wait())
     }
 
     /// What it has written to standard error.
-    var errors: String { (try? scratch.text("err")) ?? "" }
+    var errors: String { process.errors }
 
     /// The most memory that it has had so far, in bytes (proc(5), VmHWM).
     var peakMemory: Int {
         get throws {
-            let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
+            let status = try String(contentsOfFile: "/proc/\(process.id)/status", encoding: .utf8)
             let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
             return try #require(Int(line.filter(\.isNumber))) * 1024
         }

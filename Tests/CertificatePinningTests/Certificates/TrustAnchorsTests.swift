@@ -54,15 +54,12 @@ struct TrustAnchorsTests {
         await #expect(processExitsWith: .success) {
             let evil = try TestPKI.root("Evil")
             let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: evil)
-            try withTemporaryFolder { folder in
-                let file = folder + "/evil.pem"
-                try evil.pem.write(toFile: file, atomically: true, encoding: .utf8)
-                setenv("SSL_CERT_FILE", file, 1)
-                setenv("SSL_CERT_DIR", folder, 1)
-                let anchors = try TrustAnchors.system()
-                try #require(judge([leaf], anchors: anchors).reason == .incompletePath)
-                try #require(judge([leaf, evil], anchors: anchors).reason == .untrustedRoot)
-            }
+            let folder = try TemporaryFolder()
+            setenv("SSL_CERT_FILE", try folder.write(evil.pem, to: "evil.pem"), 1)
+            setenv("SSL_CERT_DIR", folder.path, 1)
+            let anchors = try TrustAnchors.system()
+            try #require(judge([leaf], anchors: anchors).reason == .incompletePath)
+            try #require(judge([leaf, evil], anchors: anchors).reason == .untrustedRoot)
         }
     }
 

@@ -25,13 +25,12 @@ struct ClientIdentityTests {
             #expect(try ClientIdentity(certificates: [own], privateKey: .bytes(form)).certificates.count == 1)
             _ = try ClientIdentity(certificates: [own], privateKey: .callback { form })
         }
-        try withTemporaryFolder { folder in
-            try certificate.chainPEM.write(toFile: folder + "/client.pem", atomically: true, encoding: .utf8)
-            try certificate.privateKeyPEM.write(toFile: folder + "/client.key", atomically: true, encoding: .utf8)
-            _ = try ClientIdentity(certificateFile: folder + "/client.pem", privateKeyFile: folder + "/client.key")
-            expectPinningError(.unreadableFile) {
-                try ClientIdentity(certificateFile: folder + "/client.pem", privateKeyFile: folder + "/missing.key")
-            }
+        let folder = try TemporaryFolder()
+        try folder.write(certificate.chainPEM, to: "client.pem")
+        try folder.write(certificate.privateKeyPEM, to: "client.key")
+        _ = try ClientIdentity(certificateFile: folder.path("client.pem"), privateKeyFile: folder.path("client.key"))
+        expectPinningError(.unreadableFile) {
+            try ClientIdentity(certificateFile: folder.path("client.pem"), privateKeyFile: folder.path("missing.key"))
         }
     }
 
@@ -94,24 +93,22 @@ struct ClientIdentityTests {
     }
 
     @Test("PKCS #12 opens with its password and no other, with the chain in it")
-    func pkcs12() throws {
-        try withTemporaryFolder { folder in
-            let (pemFile, store) = (folder + "/all.pem", folder + "/client.p12")
-            try (certificate.privateKeyPEM + "\n" + certificate.chainPEM(includingRoot: true))
-                .write(toFile: pemFile, atomically: true, encoding: .utf8)
-            try openssl("pkcs12", "-export", "-in", pemFile, "-out", store, "-passout", "pass:secret")
-            let identity = try ClientIdentity(pkcs12File: store) { "secret" }
-            #expect(identity.certificates.map(\.der) == certificate.chain(includingRoot: true).map(\.der))
-            expectPinningError(.wrongPassword) { try ClientIdentity(pkcs12File: store) { "Secret" } }
-            expectPinningError(.wrongPassword) { try ClientIdentity(pkcs12File: store) }
-            let bytes = [UInt8](try Data(contentsOf: URL(filePath: store)))
-            for count in stride(from: 0, to: bytes.count, by: 7) {
-                #expect(throws: PinningError.self) { try ClientIdentity(pkcs12: Array(bytes[..<count])) { "secret" } }
-            }
-            expectPinningError(.malformedKey) { try ClientIdentity(pkcs12: bytes + [0]) { "secret" } }
-            try openssl("pkcs12", "-export", "-in", pemFile, "-out", store, "-passout", "pass:")
-            _ = try ClientIdentity(pkcs12File: store)
-            _ = try ClientIdentity(pkcs12File: store) { "" }
+    func pkcs12() async throws {
+        let folder = try TemporaryFolder()
+        let pemFile = try folder.write(certificate.privateKeyPEM + "\n" + certificate.chainPEM(includingRoot: true), to: "all.pem")
+        let store = folder.path("client.p12")
+        try await openssl("pkcs12", "-export", "-in", pemFile, "-out", store, "-passout", "pass:secret")
+        let identity = try ClientIdentity(pkcs12File: store) { "secret" }
+        #expect(identity.certificates.map(\.der) == certificate.chain(includingRoot: true).map(\.der))
+        expectPinningError(.wrongPassword) { try ClientIdentity(pkcs12File: store) { "Secret" } }
+        expectPinningError(.wrongPassword) { try ClientIdentity(pkcs12File: store) }
+        let bytes = [UInt8](try Data(contentsOf: URL(filePath: store)))
+        for count in stride(from: 0, to: bytes.count, by: 7) {
+            #expect(throws: PinningError.self) { try ClientIdentity(pkcs12: Array(bytes[..<count])) { "secret" } }
         }
+        expectPinningError(.malformedKey) { try ClientIdentity(pkcs12: bytes + [0]) { "secret" } }
+        try await openssl("pkcs12", "-export", "-in", pemFile, "-out", store, "-passout", "pass:")
+        _ = try ClientIdentity(pkcs12File: store)
+        _ = try ClientIdentity(pkcs12File: store) { "" }
     }
 }

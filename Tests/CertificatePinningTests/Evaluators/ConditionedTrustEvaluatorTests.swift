@@ -50,22 +50,20 @@ struct ConditionedTrustEvaluatorTests {
         let old = try TestPKI.root("Old Root", flaws: [.expired])
         expectPinningError(.expiredAnchors) { try DefaultTrustEvaluator().anchored(by: TrustAnchors(old)) }
         _ = try DefaultTrustEvaluator().anchored(by: TrustAnchors(old, own))
-        try withTemporaryFolder { folder in
-            try old.pem.write(toFile: folder + "/old.pem", atomically: true, encoding: .utf8)
-            expectPinningError(.expiredAnchors) { try TrustAnchors(contentsOf: folder) }
-            try own.pem.write(toFile: folder + "/own.crt", atomically: true, encoding: .utf8)
-            #expect(try TrustAnchors(contentsOf: folder).count == 2)
-        }
+        let folder = try TemporaryFolder()
+        try folder.write(old.pem, to: "old.pem")
+        expectPinningError(.expiredAnchors) { try TrustAnchors(contentsOf: folder.path) }
+        try folder.write(own.pem, to: "own.crt")
+        #expect(try TrustAnchors(contentsOf: folder.path).count == 2)
     }
 
     @Test("an empty folder, one without roots, and what is not there are errors")
     func folders() throws {
-        try withTemporaryFolder { folder in
-            expectPinningError(.noCertificates) { try TrustAnchors(contentsOf: folder) }
-            expectPinningError(.unreadableFile) { try TrustAnchors(contentsOf: folder + "/missing") }
-            try leaf.pem.write(toFile: folder + "/leaf.pem", atomically: true, encoding: .utf8)
-            expectPinningError(.noAnchors) { try TrustAnchors(contentsOf: folder) }
-        }
+        let folder = try TemporaryFolder()
+        expectPinningError(.noCertificates) { try TrustAnchors(contentsOf: folder.path) }
+        expectPinningError(.unreadableFile) { try TrustAnchors(contentsOf: folder.path("missing")) }
+        try folder.write(leaf.pem, to: "leaf.pem")
+        expectPinningError(.noAnchors) { try TrustAnchors(contentsOf: folder.path) }
     }
 
     @Test("a disabled evaluator with roots validates paths again")

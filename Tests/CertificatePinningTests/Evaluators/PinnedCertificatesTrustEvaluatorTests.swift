@@ -52,60 +52,50 @@ struct PinnedCertificatesTrustEvaluatorTests {
 
     @Test("certificates come from bytes, PEM or DER, from files and from folders")
     func sources() throws {
-        try withTemporaryFolder { folder in
-            let (pem, der) = (folder + "/one.pem", folder + "/two.cer")
-            try (leaf.pem + root.pem).write(toFile: pem, atomically: true, encoding: .utf8)
-            try Data(intermediate.der).write(to: URL(filePath: der))
-            try "no certificate".write(toFile: folder + "/README", atomically: true, encoding: .utf8)
-            for evaluator in [
-                try PinnedCertificatesTrustEvaluator(bytes: leaf.der), try PinnedCertificatesTrustEvaluator(bytes: Array(leaf.pem.utf8)),
-                try PinnedCertificatesTrustEvaluator(contentsOf: pem), try PinnedCertificatesTrustEvaluator(contentsOf: der),
-                try PinnedCertificatesTrustEvaluator(contentsOf: folder),
-            ] { #expect(try refusal(evaluator) == nil) }
-            #expect(try Certificate.all(at: folder).map(\.der) == [leaf.der, root.der, intermediate.der])
-        }
+        let folder = try TemporaryFolder()
+        let pem = try folder.write(leaf.pem + root.pem, to: "one.pem")
+        let der = try folder.write(intermediate.der, to: "two.cer")
+        try folder.write("no certificate", to: "README")
+        for evaluator in [
+            try PinnedCertificatesTrustEvaluator(bytes: leaf.der), try PinnedCertificatesTrustEvaluator(bytes: Array(leaf.pem.utf8)),
+            try PinnedCertificatesTrustEvaluator(contentsOf: pem), try PinnedCertificatesTrustEvaluator(contentsOf: der),
+            try PinnedCertificatesTrustEvaluator(contentsOf: folder.path),
+        ] { #expect(try refusal(evaluator) == nil) }
+        #expect(try Certificate.all(at: folder.path).map(\.der) == [leaf.der, root.der, intermediate.der])
     }
 
     @Test("an empty folder, an empty list, what is no certificate and what is not there are errors that name the place")
     func badSources() throws {
-        try withTemporaryFolder { folder in
-            expectPinningError(.noCertificates) { try PinnedCertificatesTrustEvaluator(contentsOf: folder) }
-            expectPinningError(.noCertificates) { try PinnedCertificatesTrustEvaluator(certificates: []) }
-            expectPinningError(.unreadableFile) { try PinnedCertificatesTrustEvaluator(contentsOf: folder + "/missing.pem") }
-            expectPinningError(.malformedCertificate) { try PinnedCertificatesTrustEvaluator(bytes: []) }
-            for junk in ["", "junk", leaf.pem + "junk", leaf.pem + leaf.privateKeyPEM, String(leaf.pem.dropLast(40))] {
-                try junk.write(toFile: folder + "/bad.pem", atomically: true, encoding: .utf8)
-                expectPinningError(.malformedCertificate) { try PinnedCertificatesTrustEvaluator(contentsOf: folder) }
-            }
+        let folder = try TemporaryFolder()
+        expectPinningError(.noCertificates) { try PinnedCertificatesTrustEvaluator(contentsOf: folder.path) }
+        expectPinningError(.noCertificates) { try PinnedCertificatesTrustEvaluator(certificates: []) }
+        expectPinningError(.unreadableFile) { try PinnedCertificatesTrustEvaluator(contentsOf: folder.path("missing.pem")) }
+        expectPinningError(.malformedCertificate) { try PinnedCertificatesTrustEvaluator(bytes: []) }
+        for junk in ["", "junk", leaf.pem + "junk", leaf.pem + leaf.privateKeyPEM, String(leaf.pem.dropLast(40))] {
+            try folder.write(junk, to: "bad.pem")
+            expectPinningError(.malformedCertificate) { try PinnedCertificatesTrustEvaluator(contentsOf: folder.path) }
         }
     }
 
     @Test("the error of a file names the file")
     func named() throws {
-        let message = try withTemporaryFolder { folder in
-            try leaf.privateKeyPEM.write(toFile: folder + "/bad.pem", atomically: true, encoding: .utf8)
-            do {
-                _ = try Certificate.all(at: folder)
-                return ""
-            } catch let error as PinningError {
-                return error.message
-            }
-        }
+        let folder = try TemporaryFolder()
+        try folder.write(leaf.privateKeyPEM, to: "bad.pem")
+        let message = try #require(#expect(throws: PinningError.self) { try Certificate.all(at: folder.path) }).message
         #expect(message.contains("/bad.pem") && message.contains("PRIVATE KEY"))
     }
 
     @Test("without arguments it reads the folder pinned-certificates, and refuses everything where there is none")
     func withoutArguments() throws {
-        try withTemporaryFolder { folder in
-            let missing = PinnedCertificatesTrustEvaluator(lookingIn: [folder])
-            #expect(missing.conditions.flaw?.code == .noCertificates)
-            #expect(try refusal(missing)?.reason == .evaluatorFailed)
-            let pins = folder + "/" + PinnedCertificatesTrustEvaluator.folderName
-            try FileManager.default.createDirectory(atPath: pins, withIntermediateDirectories: true)
-            #expect(try refusal(PinnedCertificatesTrustEvaluator(lookingIn: ["/nowhere", folder]))?.reason == .evaluatorFailed)
-            try leaf.pem.write(toFile: pins + "/leaf.pem", atomically: true, encoding: .utf8)
-            #expect(try refusal(PinnedCertificatesTrustEvaluator(lookingIn: ["/nowhere", folder])) == nil)
-        }
+        let folder = try TemporaryFolder()
+        let missing = PinnedCertificatesTrustEvaluator(lookingIn: [folder.path])
+        #expect(missing.conditions.flaw?.code == .noCertificates)
+        #expect(try refusal(missing)?.reason == .evaluatorFailed)
+        let pins = folder.path(PinnedCertificatesTrustEvaluator.folderName)
+        try FileManager.default.createDirectory(atPath: pins, withIntermediateDirectories: true)
+        #expect(try refusal(PinnedCertificatesTrustEvaluator(lookingIn: ["/nowhere", folder.path]))?.reason == .evaluatorFailed)
+        try folder.write(leaf.pem, to: "\(PinnedCertificatesTrustEvaluator.folderName)/leaf.pem")
+        #expect(try refusal(PinnedCertificatesTrustEvaluator(lookingIn: ["/nowhere", folder.path])) == nil)
         #expect(PinnedCertificatesTrustEvaluator().conditions.flaw?.code == .noCertificates)
     }
 

@@ -148,19 +148,18 @@ struct RevocationTrustEvaluatorTests {
     }
 
     @Test("openssl asks as we do, and understands our responder (a second opinion)")
-    func secondOpinion() throws {
-        try withTemporaryFolder { folder in
-            try root.pem.write(toFile: folder + "/root.pem", atomically: true, encoding: .utf8)
-            try leaf.pem.write(toFile: folder + "/leaf.pem", atomically: true, encoding: .utf8)
-            try openssl(
-                "ocsp", "-issuer", folder + "/root.pem", "-cert", folder + "/leaf.pem", "-no_nonce", "-reqout", folder + "/request")
-            let issued = IssuedCertificate(certificate: try Certificate(leaf), issuer: try Certificate(root))
-            #expect(try Data(contentsOf: URL(filePath: folder + "/request")) == Data(try #require(OCSPResponse.request(for: issued))))
-            try Data(TestPKI.ocspResponse(for: leaf)).write(to: URL(filePath: folder + "/response"))
-            try openssl(
-                "ocsp", "-issuer", folder + "/root.pem", "-cert", folder + "/leaf.pem", "-respin", folder + "/response", "-CAfile",
-                folder + "/root.pem")
-        }
+    func secondOpinion() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(root.pem, to: "root.pem")
+        try folder.write(leaf.pem, to: "leaf.pem")
+        try await openssl(
+            "ocsp", "-issuer", folder.path("root.pem"), "-cert", folder.path("leaf.pem"), "-no_nonce", "-reqout", folder.path("request"))
+        let issued = IssuedCertificate(certificate: try Certificate(leaf), issuer: try Certificate(root))
+        #expect(try Data(contentsOf: folder.file("request")) == Data(try #require(OCSPResponse.request(for: issued))))
+        try folder.write(TestPKI.ocspResponse(for: leaf), to: "response")
+        try await openssl(
+            "ocsp", "-issuer", folder.path("root.pem"), "-cert", folder.path("leaf.pem"), "-respin", folder.path("response"), "-CAfile",
+            folder.path("root.pem"))
     }
 
     // MARK: Who may answer

@@ -23,14 +23,12 @@ struct PublicKeyFileTests {
     @Test(
         "the pin is what `openssl pkey -pubin -outform der | sha256` says",
         .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")), arguments: TestKeyType.allCases)
-    func agreesWithCommand(type: TestKeyType) throws {
+    func agreesWithCommand(type: TestKeyType) async throws {
         let key = try TestKey(type)
-        try withTemporaryFolder { folder in
-            let file = folder + "/key.pem"
-            try key.publicKeyPEM.write(toFile: file, atomically: true, encoding: .utf8)
-            let der = try openssl("pkey", "-pubin", "-in", file, "-outform", "der")
-            #expect(try PublicKeyFile.pins(inFile: file) == [Pin(spki: [UInt8](der))])
-        }
+        let folder = try TemporaryFolder()
+        let file = try folder.write(key.publicKeyPEM, to: "key.pem")
+        let der = try await openssl("pkey", "-pubin", "-in", file, "-outform", "der")
+        #expect(try PublicKeyFile.pins(inFile: file) == [Pin(spki: [UInt8](der))])
     }
 
     @Test("an RSA key in PKCS#1 has the pin of its SubjectPublicKeyInfo")
@@ -94,29 +92,25 @@ struct PublicKeyFileTests {
 
     @Test("a folder, a FIFO, a device, a missing, an unreadable or an endless file is an error at once")
     func files() throws {
-        try withTemporaryFolder { folder in
-            let fifo = folder + "/fifo"
-            #expect(mkfifo(fifo, 0o600) == 0)
-            let large = folder + "/large"
-            try Data().write(to: URL(fileURLWithPath: large))
-            #expect(truncate(large, 1 << 40) == 0)
-            for path in [folder, fifo, large, folder + "/missing", "/dev/zero", "/dev/null", "/dev/tty", ""] {
-                expectPinningError(.unreadableFile) { try PublicKeyFile.pins(inFile: path) }
-            }
+        let folder = try TemporaryFolder()
+        let fifo = folder.path("fifo")
+        #expect(mkfifo(fifo, 0o600) == 0)
+        let large = try folder.write("", to: "large")
+        #expect(truncate(large, 1 << 40) == 0)
+        for path in [folder.path, fifo, large, folder.path("missing"), "/dev/zero", "/dev/null", "/dev/tty", ""] {
+            expectPinningError(.unreadableFile) { try PublicKeyFile.pins(inFile: path) }
         }
     }
 
     @Test("a file of exactly the size allowed is read, one of a byte more is not")
     func size() throws {
         let pem = try TestKey().publicKeyPEM
-        try withTemporaryFolder { folder in
-            let file = folder + "/key.pem"
-            for (size, isRead) in [(PublicKeyFile.maximumSize, true), (PublicKeyFile.maximumSize + 1, false)] {
-                var bytes = [UInt8](pem.utf8) + [UInt8](repeating: UInt8(ascii: "\n"), count: size)
-                bytes.removeLast(bytes.count - size)
-                try Data(bytes).write(to: URL(fileURLWithPath: file))
-                #expect(((try? PublicKeyFile.pins(inFile: file)) != nil) == isRead)
-            }
+        let folder = try TemporaryFolder()
+        for (size, isRead) in [(PublicKeyFile.maximumSize, true), (PublicKeyFile.maximumSize + 1, false)] {
+            var bytes = [UInt8](pem.utf8) + [UInt8](repeating: UInt8(ascii: "\n"), count: size)
+            bytes.removeLast(bytes.count - size)
+            let file = try folder.write(bytes, to: "key.pem")
+            #expect(((try? PublicKeyFile.pins(inFile: file)) != nil) == isRead)
         }
     }
 }

@@ -69,31 +69,14 @@ func expectPinningError(
     #expect(error?.code == code, sourceLocation: sourceLocation)
 }
 
-/// Makes a folder for a test and removes it with all that is in it.
-func withTemporaryFolder<Value>(_ body: (String) throws -> Value) throws -> Value {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pinning-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return try body(folder.path)
-}
-
 /// Runs the openssl command: a second opinion on what OpenSSL's library told us.
 @discardableResult
-func openssl(_ arguments: String...) throws -> Data { try openssl(arguments) }
+func openssl(_ arguments: String...) async throws -> Data { try await openssl(arguments) }
 
 /// Runs the openssl command with arguments from elsewhere.
 @discardableResult
-func openssl(_ arguments: [String]) throws -> Data {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-    process.arguments = arguments
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "openssl \(arguments.joined(separator: " "))")
-    return data
+func openssl(_ arguments: [String]) async throws -> Data {
+    let run = try await ChildProcess.run(URL(filePath: "/usr/bin/openssl"), arguments)
+    try #require(run.exitCode == 0, "openssl \(arguments.joined(separator: " ")): \(run.errors)")
+    return run.data
 }

@@ -47,7 +47,7 @@ struct AuthorityCrashTests {
             #expect(try await transport.post("/v1/attestations", evidence).status == 409)
         }
         transport.shutDown()
-        #expect(await authority.terminate() == 0)
+        #expect(await authority.terminate() == .exit(0))
     }
 
     @Test("on SIGTERM at work every request is answered or refused, the process ends with 0 within the drain, and a restart goes on")
@@ -65,7 +65,7 @@ struct AuthorityCrashTests {
             }
             while count.value < 20 { try await Task.sleep(for: .milliseconds(2)) }
             let start = ContinuousClock.now
-            #expect(await authority.terminate() == 0)
+            #expect(await authority.terminate() == .exit(0))
             #expect(ContinuousClock.now - start < .seconds(10))
             return try await group.reduce(into: [String]()) { $0 += $1 }
         }
@@ -80,7 +80,7 @@ struct AuthorityCrashTests {
             #expect(try await second.post("/v1/attestations", evidence).status == 409)
         }
         second.shutDown()
-        #expect(await restarted.terminate() == 0)
+        #expect(await restarted.terminate() == .exit(0))
     }
 
     /// Attests over and over.

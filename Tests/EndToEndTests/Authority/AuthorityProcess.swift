@@ -1,4 +1,5 @@
 import ApproovServer
+import ApproovTesting
 import CertificatePinning
 import Foundation
 import HTTPTransport
@@ -8,7 +9,7 @@ import Testing
 /// `approov serve` on a data folder and a port of the system's choosing.
 struct AuthorityProcess {
     let url: String
-    private let process: Process
+    private let process: ChildProcess
 
     /// Starts it and waits for its URL.
     /// - Parameters:
@@ -17,38 +18,21 @@ struct AuthorityProcess {
     /// - Returns: the process, which is ready
     /// - Throws: when it ends before it is ready
     static func start(_ folder: TemporaryFolder, port: Int = 0) async throws -> AuthorityProcess {
-        let output = folder.url.appending(path: "output-\(UUID().uuidString)")
-        try Data().write(to: output)
-        let process = Process()
-        process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(
-            path: "approov")
-        process.arguments = ["serve", "--data", folder.url.path, "--listen", "127.0.0.1:\(port)", "--attestations-per-minute", "0"]
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        while process.isRunning {
-            let text = try String(contentsOf: output, encoding: .utf8)
-            if let line = text.split(separator: "\n", omittingEmptySubsequences: false).first, text.contains("\n") {
-                return AuthorityProcess(url: String(line), process: process)
-            }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        throw ServerError(code: .invalidConfiguration, message: "approov serve ended with \(process.terminationStatus)")
+        let process = try ChildProcess(
+            ChildProcess.approov,
+            ["serve", "--data", folder.url.path, "--listen", "127.0.0.1:\(port)", "--attestations-per-minute", "0"])
+        let url = try await process.waitForOutput().split(separator: "\n").first
+        return AuthorityProcess(url: String(url ?? ""), process: process)
     }
 
     var port: Int { URL(string: url)?.port ?? 0 }
 
-    func kill() {
-        Foundation.kill(process.processIdentifier, SIGKILL)
-    }
+    func kill() { process.signal(SIGKILL) }
 
     /// Asks it to stop and waits for its end.
-    /// - Returns: its exit code
-    func terminate() async -> Int32 {
-        process.terminate()
-        while process.isRunning { try? await Task.sleep(for: .milliseconds(10)) }
-        return process.terminationStatus
+    func terminate() async -> ChildProcess.End {
+        process.signal(SIGTERM)
+        return await process.wait().end
     }
 }
 

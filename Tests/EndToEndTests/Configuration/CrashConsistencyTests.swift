@@ -9,15 +9,9 @@ private enum Strace {
     static let path = "/usr/bin/strace"
 
     /// Whether it is installed and may trace: containers often forbid it.
-    static let works: Bool = {
-        let process = Process()
-        process.executableURL = URL(filePath: path)
-        process.arguments = ["-o", "/dev/null", "/bin/true"]
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }()
+    static func works() async -> Bool {
+        (try? await ChildProcess.run(URL(filePath: path), ["-o", "/dev/null", "/bin/true"]).exitCode) == 0
+    }
 
     /// A system call of the writer after it said that it is ready.
     struct Call {
@@ -47,7 +41,7 @@ private enum Strace {
         return found
     }
 
-    static func inject(_ what: String, at call: Call, _ command: [String]) async throws -> ProgramRun {
+    static func inject(_ what: String, at call: Call, _ command: [String]) async throws -> ChildProcess.Run {
         try await ProgramRun.run(
             [path, "-o", "/dev/null", "-e", "trace=\(calls)", "-e", "inject=\(call.name):\(what):when=\(call.number)"] + command)
     }
@@ -80,7 +74,7 @@ struct CrashConsistencyTests {
 
     @Test(
         "killed at every open, write, fsync, rename and close it is wholly the old or wholly the new one, and the next update goes through",
-        .enabled(if: Strace.works, "strace is not installed or may not trace here: nothing was killed"))
+        .enabled("strace is not installed or may not trace here: nothing was killed", Strace.works))
     func killed() async throws {
         let (files, command) = try await prepared()
         let old = try #require(try PrivateFile(path: files.dynamic).read(upTo: 1 << 20))
@@ -93,7 +87,7 @@ struct CrashConsistencyTests {
         for call in calls {
             try putBack(old, in: files)
             let run = try await Strace.inject("signal=SIGKILL", at: call, command)
-            #expect(run.isKilled || run.exitCode == 128 + SIGKILL, "not killed at \(call.line): \(run.exitCode)")
+            #expect(run.exitCode == 128 + SIGKILL, "not killed at \(call.line): \(run.exitCode)")
             #expect(run.output.hasPrefix("ready"))
             let stored = try PrivateFile(path: files.dynamic).read(upTo: 1 << 20)
             #expect(stored == old || stored == new, "neither old nor new after \(call.line)")
@@ -107,7 +101,7 @@ struct CrashConsistencyTests {
 
     @Test(
         "when any of these calls fails, the file is wholly the old or wholly the new one, and the next update goes through",
-        .enabled(if: Strace.works, "strace is not installed or may not trace here: nothing was made to fail"),
+        .enabled("strace is not installed or may not trace here: nothing was made to fail", Strace.works),
         arguments: ["ENOSPC", "EIO", "EACCES"])
     func failing(error: String) async throws {
         let (files, command) = try await prepared()
@@ -118,7 +112,7 @@ struct CrashConsistencyTests {
         for call in calls {
             try putBack(old, in: files)
             let run = try await Strace.inject("error=\(error)", at: call, command)
-            #expect(!run.isKilled, "\(call.line)")
+            #expect(run.end == .exit(run.exitCode), "\(call.line)")
             let stored = try PrivateFile(path: files.dynamic).read(upTo: 1 << 20)
             #expect(stored == old || stored == new, "neither old nor new after \(call.line)")
             // What was said to be stored is; what is not stored was said not to be.
@@ -135,7 +129,7 @@ struct CrashConsistencyTests {
 
     @Test(
         "the bytes are on the disk before the name is, and the name before it is said to be stored",
-        .enabled(if: Strace.works, "strace is not installed or may not trace here: the order was not seen"))
+        .enabled("strace is not installed or may not trace here: the order was not seen", Strace.works))
     func order() async throws {
         let (files, command) = try await prepared()
         let lines = try await Strace.record(files, command).map(\.line)

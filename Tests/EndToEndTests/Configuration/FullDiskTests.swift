@@ -1,4 +1,5 @@
 import ApproovServer
+import ApproovTesting
 import Attestation
 import Foundation
 import Testing
@@ -6,21 +7,18 @@ import Testing
 /// A file system of a megabyte in a mount namespace of its own, which goes with the command that runs in it.
 private enum SmallDisk {
     /// Whether this user may mount one.
-    static let isAvailable: Bool = {
+    static func isAvailable() async -> Bool {
         guard geteuid() == 0 else { return false }
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/unshare")
-        process.arguments = ["-m", "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "/mnt"]
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }()
+        let mount = ["-m", "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "/mnt"]
+        return (try? await ChildProcess.run(unshare, mount).exitCode) == 0
+    }
+
+    private static let unshare = URL(filePath: "/usr/bin/unshare")
 
     /// Runs a shell script with the disk mounted at `folder`.
     ///
     /// In it, `fill` takes what is free, and `free` gives it back.
-    static func run(_ script: String, at folder: URL, size: String, arguments: [String]) async throws -> ProgramRun {
+    static func run(_ script: String, at folder: URL, size: String, arguments: [String]) async throws -> ChildProcess.Run {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let path = folder.path(percentEncoded: false)
         let prelude = """
@@ -29,7 +27,7 @@ private enum SmallDisk {
             free() { rm -f "$D/filler"; }
 
             """
-        return try await ProgramRun.run(["/usr/bin/unshare", "-m", "/bin/sh", "-c", prelude + script, "sh"] + arguments)
+        return try await ChildProcess.run(unshare, ["-m", "/bin/sh", "-c", prelude + script, "sh"] + arguments)
     }
 }
 
@@ -37,7 +35,7 @@ private enum SmallDisk {
 struct FullDiskTests {
     @Test(
         "keeps the old configuration as it was, says so, and takes the new one once there is room",
-        .enabled(if: SmallDisk.isAvailable, "only root may mount a small disk: no disk was filled"))
+        .enabled("only root may mount a small disk: no disk was filled", SmallDisk.isAvailable))
     func configuration() async throws {
         let files = try WriterFiles()
         let run = try await SmallDisk.run(
@@ -64,7 +62,7 @@ struct FullDiskTests {
 
     @Test(
         "keeps the authority's store as it was, says so, and takes the change once there is room",
-        .enabled(if: SmallDisk.isAvailable, "only root may mount a small disk: no disk was filled"))
+        .enabled("only root may mount a small disk: no disk was filled", SmallDisk.isAvailable))
     func authorityStore() async throws {
         let folder = try TemporaryFolder()
         let pins = [1, 2].map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }
@@ -81,7 +79,7 @@ struct FullDiskTests {
             "$1" api -list --data "$D/data" | grep -q two.test || exit 7
             exit 0
             """, at: folder.file("disk"), size: "1m",
-            arguments: [ApproovProcess.executable.path(percentEncoded: false), pins[0], pins[1], folder.url.path(percentEncoded: false)])
+            arguments: [ChildProcess.approov.path(percentEncoded: false), pins[0], pins[1], folder.url.path(percentEncoded: false)])
         #expect(run.exitCode == 0, "step \(run.exitCode): \(run.errors)")
         let lines = run.errors.split(separator: "\n")
         #expect(lines.count == 3 && lines.allSatisfy { $0.contains("check the disk") }, "\(lines)")

@@ -1,3 +1,4 @@
+import ApproovTesting
 import Attestation
 import Crypto
 import Foundation
@@ -58,43 +59,27 @@ struct WriterFiles {
     }
 }
 
-/// A run of a program with its output in files, ended or killed.
-struct ProgramRun {
-    let isKilled: Bool
-    let exitCode: Int32
-    let output: String
-    let errors: String
+/// Runs of `configuration-writer`, by itself or below a program that disturbs it.
+enum ProgramRun {
+    static let writer = ChildProcess.beside("configuration-writer").path(percentEncoded: false)
 
-    static var writer: String {
-        ApproovProcess.executable.deletingLastPathComponent().appending(path: "configuration-writer").path(percentEncoded: false)
+    /// Runs a program to its end, or kills it a while after its first output.
+    static func run(_ arguments: [String], killedAfter delay: Duration? = nil) async throws -> ChildProcess.Run {
+        // Most of these are killed or made to fail on purpose.
+        let environment = ["SWIFT_BACKTRACE": "enable=no"]
+        let (program, arguments) = (URL(filePath: arguments[0]), Array(arguments.dropFirst()))
+        guard let delay else { return try await ChildProcess.run(program, arguments, environment: environment) }
+        let process = try ChildProcess(program, arguments, environment: environment)
+        _ = try await process.waitForOutput { !$0.isEmpty }
+        try await Task.sleep(for: delay)
+        process.signal(SIGKILL)
+        return await process.wait()
     }
+}
 
+extension ChildProcess.Run {
     /// The versions that the writer says it stored.
     var stored: [Int64] {
         output.split(separator: "\n").compactMap { $0.hasPrefix("stored ") ? Int64($0.dropFirst(7)) : nil }
-    }
-
-    /// Runs a program to its end, or kills it a while after its first output.
-    static func run(_ arguments: [String], killedAfter delay: Duration? = nil) async throws -> ProgramRun {
-        let scratch = try TemporaryFolder()
-        let process = Process()
-        process.executableURL = URL(filePath: arguments[0])
-        process.arguments = Array(arguments.dropFirst())
-        process.environment = ["PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "SWIFT_BACKTRACE": "enable=no"]
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try FileHandle(forWritingTo: URL(filePath: scratch.write("", to: "out")))
-        process.standardError = try FileHandle(forWritingTo: URL(filePath: scratch.write("", to: "err")))
-        let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
-        process.terminationHandler = { _ in continuation.finish() }
-        try process.run()
-        if let delay {
-            while try process.isRunning && scratch.text("out").isEmpty { try await Task.sleep(for: .milliseconds(1)) }
-            try await Task.sleep(for: delay)
-            kill(process.processIdentifier, SIGKILL)
-        }
-        for await _ in ended {}
-        return ProgramRun(
-            isKilled: process.terminationReason == .uncaughtSignal, exitCode: process.terminationStatus, output: try scratch.text("out"),
-            errors: try scratch.text("err"))
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import ApproovTesting
 import Testing
 
 @Suite struct ExitTests {
@@ -8,15 +8,8 @@ import Testing
         .timeLimit(.minutes(3)), arguments: ["handshakes", "tokens"])
     func exitUnderLoad(work: String) async throws {
         for _ in 0..<20 {
-            let process = Process()
-            process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-                .appending(path: "exit-storm")
-            process.arguments = [work]
-            let (ended, continuation) = AsyncStream.makeStream(of: (Process.TerminationReason, Int32).self)
-            process.terminationHandler = { continuation.yield(($0.terminationReason, $0.terminationStatus)) }
-            try process.run()
-            let end = try #require(await ended.first { _ in true })
-            #expect(end == (.exit, 0))
+            let run = try await ChildProcess.run(ChildProcess.beside("exit-storm"), [work])
+            #expect(run.end == .exit(0), "\(run.errors)")
         }
     }
 }

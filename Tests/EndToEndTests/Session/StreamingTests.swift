@@ -28,21 +28,22 @@ struct StreamingTests {
     /// Makes an attested call in a process of its own, and looks at its memory while bytes move.
     private func checkMemory(_ world: World, _ server: TestHTTPServer, moved: Shared<Int>, _ arguments: [String]) async throws {
         try await world.authority.store.addRegistration(
-            ExecutableMeasurement.sha256(ofFileAt: ApproovProcess.executable), label: "approov")
+            ExecutableMeasurement.sha256(ofFileAt: ChildProcess.approov), label: "approov")
         let configuration = try await String(decoding: world.authority.initialConfiguration().serialized, as: UTF8.self)
-        let process = try ApproovProcess(
+        let process = try ChildProcess(
+            ChildProcess.approov,
             [
                 "call", try world.url("/", port: server.port).absoluteString, "-H", "Authorization: Bearer alice", "--bind",
                 "Authorization", "--config", world.folder.write(configuration, to: "initial.config"), "--state",
                 world.folder.path("call-state"),
             ] + arguments, output: FileHandle.nullDevice)
-        async let code = process.wait()
+        async let run = process.wait()
         var (before, after) = (0, 0)
         while let memory = Self.memory(of: process.id) {
             if moved.value < Self.settled { before = max(before, memory) } else { after = max(after, memory) }
             try await Task.sleep(for: .milliseconds(5))
         }
-        #expect(await code == 0, "\(process.errors)")
+        #expect(await run.exitCode == 0, "\(process.errors)")
         #expect(moved.value == Self.size)
         #expect(before > 0 && after > 0)
         #expect(max(before, after) < Self.bound, "\(before >> 10) KiB, then \(after >> 10) KiB")

@@ -11,11 +11,12 @@ struct EnvironmentTests {
     /// Makes an attested call of the built `approov` with variables in its environment.
     private func call(
         _ world: World, port: Int? = nil, environment: [String: String]
-    ) async throws -> ApproovProcess.Result {
+    ) async throws -> ChildProcess.Run {
         try await world.authority.store.addRegistration(
-            ExecutableMeasurement.sha256(ofFileAt: ApproovProcess.executable), label: "approov")
+            ExecutableMeasurement.sha256(ofFileAt: ChildProcess.approov), label: "approov")
         let configuration = try await String(decoding: world.authority.initialConfiguration().serialized, as: UTF8.self)
-        return try await ApproovProcess.run(
+        return try await ChildProcess.run(
+            ChildProcess.approov,
             [
                 "call", try world.url("/shapes", port: port).absoluteString, "-H", "Authorization: Bearer alice", "--bind", "Authorization",
                 "--config", world.folder.write(configuration, to: "initial.config"), "--state", world.folder.path("call-state"),
@@ -57,11 +58,11 @@ struct EnvironmentTests {
             "SSL_CERT_FILE": file, "SSL_CERT_DIR": folder.url.path(percentEncoded: false), "CURL_CA_BUNDLE": file,
             "REQUESTS_CA_BUNDLE": file,
         ]
-        let refused = try await ApproovProcess.run(arguments, environment: environment)
+        let refused = try await ChildProcess.run(ChildProcess.approov, arguments, environment: environment)
         #expect(refused.exitCode == 60)
         #expect(server.counters.requests == 0)
         // The control: named by the caller, the same root is trusted.
-        #expect(try await ApproovProcess.run(arguments + ["--cacert", file]).exitCode == 0)
+        #expect(try await ChildProcess.run(ChildProcess.approov, arguments + ["--cacert", file]).exitCode == 0)
         await server.stop()
     }
 
@@ -88,21 +89,20 @@ struct EnvironmentTests {
         let leaf = try TestPKI.leaf(hosts: ["api.localhost"], issuer: root)
         let server = try await TestHTTPServer.start(certificate: leaf) { _ in TestResponse(text: "hello") }
         let library = folder.path("without-hook.so")
-        let compiler = Process()
-        compiler.executableURL = URL(filePath: "/usr/bin/env")
-        compiler.arguments = ["clang", "-shared", "-fPIC", "-o", library, try folder.write(Self.withoutTrustHook, to: "hook.c"), "-ldl"]
-        try compiler.run()
-        compiler.waitUntilExit()
-        try #require(compiler.terminationStatus == 0)
+        let compiler = try await ChildProcess.run(
+            URL(filePath: "/usr/bin/env"),
+            ["clang", "-shared", "-fPIC", "-o", library, folder.write(Self.withoutTrustHook, to: "hook.c"), "-ldl"],
+            environment: ProcessInfo.processInfo.environment)
+        try #require(compiler.exitCode == 0, "\(compiler.errors)")
         let arguments = [
             "call", "https://api.localhost:\(server.port)/", "--no-attest", "--cacert", try folder.write(root.pem, to: "root.pem"), "--pin",
             leaf.pin.description,
         ]
-        let run = try await ApproovProcess.run(arguments, environment: ["LD_PRELOAD": library])
+        let run = try await ChildProcess.run(ChildProcess.approov, arguments, environment: ["LD_PRELOAD": library])
         #expect(run.exitCode == 1 && run.errors.contains("refused option 20108"), "\(run.errors)")
         #expect(server.counters.connections == 0)
         // The control: without that answer the same call succeeds.
-        #expect(try await ApproovProcess.run(arguments).exitCode == 0)
+        #expect(try await ChildProcess.run(ChildProcess.approov, arguments).exitCode == 0)
         await server.stop()
     }
 
@@ -122,7 +122,8 @@ struct EnvironmentTests {
             MinProtocol = None
             CipherString = ALL:@SECLEVEL=0
             """
-        let run = try await ApproovProcess.run(
+        let run = try await ChildProcess.run(
+            ChildProcess.approov,
             [
                 "call", "https://weak.localhost:\(server.port)/", "--no-attest", "--cacert", folder.write(root.pem, to: "root.pem"),
                 "--pin",

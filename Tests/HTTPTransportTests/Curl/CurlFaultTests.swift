@@ -311,20 +311,10 @@ import Testing
         arguments: ["1", "2"])
     func cancellationStorm(version: String) async throws {
         // In a process of its own, where nobody else opens or closes anything.
-        let process = Process()
-        process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .appending(path: "cancellation-storm")
-        process.arguments = [version]
-        let output = Pipe()
-        process.standardOutput = output
-        let (ended, continuation) = AsyncStream.makeStream(of: Int32.self)
-        process.terminationHandler = { continuation.yield($0.terminationStatus) }
-        try process.run()
-        let code = await ended.first { _ in true }
-        #expect(code == 0)
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let counts = text.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
-        try #require(counts.count == 2, "\(text)")
+        let run = try await ChildProcess.run(ChildProcess.beside("cancellation-storm"), [version])
+        #expect(run.exitCode == 0, "\(run.errors)")
+        let counts = run.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+        try #require(counts.count == 2, "\(run.output)")
         #expect(counts[1] <= counts[0] + 2, "\(counts[0]) descriptors before, \(counts[1]) after")
     }
 }

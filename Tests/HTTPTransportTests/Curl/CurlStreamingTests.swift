@@ -42,10 +42,9 @@ import Testing
             for try await piece in request.body { count += piece.count }
             return TestResponse(text: "\(count)")
         }
-        let path = NSTemporaryDirectory() + "upload-\(UUID().uuidString)"
         let size = 3_000_000
-        try Data(repeating: 1, count: size).write(to: URL(fileURLWithPath: path))
-        defer { try? FileManager.default.removeItem(atPath: path) }
+        let folder = try TemporaryFolder()
+        let path = try folder.write([UInt8](repeating: 1, count: size), to: "upload")
         let last = Mutex(TransferProgress(completed: 0, total: nil))
         var request = TransportRequest(url: try site.url(), method: .put, body: .file(path: path), policy: try site.policy())
         request.options.onUpload = { progress in last.withLock { $0 = progress } }
@@ -58,10 +57,10 @@ import Testing
     @Test("a folder, a FIFO and a missing file are not uploaded")
     func badFiles() async throws {
         let site = try await Site.start()
-        let fifo = NSTemporaryDirectory() + "fifo-\(UUID().uuidString)"
+        let folder = try TemporaryFolder()
+        let fifo = folder.path("fifo")
         #expect(mkfifo(fifo, 0o600) == 0)
-        defer { unlink(fifo) }
-        for path in [NSTemporaryDirectory(), fifo, "/nonexistent/file"] {
+        for path in [folder.path, fifo, "/nonexistent/file"] {
             let request = TransportRequest(url: try site.url(), method: .put, body: .file(path: path), policy: try site.policy())
             #expect(await transportError { try await site.transport.send(request) }?.code == .requestBodyFailed)
         }
@@ -164,7 +163,7 @@ import Testing
     @Test("gzip is undone, its description taken off, and the cap holds for what comes out (C21)")
     func compression() async throws {
         // 1 MiB of zeros as gzip makes it: about a kilobyte.
-        let bomb = try gzip([UInt8](repeating: 0, count: 1 << 20))
+        let bomb = try await gzip([UInt8](repeating: 0, count: 1 << 20))
         let site = try await Site.start { request in
             let offered = request.headerFields[.acceptEncoding] ?? ""
             guard offered.contains("gzip") else { return TestResponse(text: "not offered") }
@@ -226,7 +225,7 @@ import Testing
     @Test("the cap also holds for what was decoded while the reader was behind")
     func capAfterPause() async throws {
         // Decoded in one go, so that libcurl holds most of it while receiving is paused.
-        let bomb = try gzip([UInt8](repeating: 0, count: 8 << 20))
+        let bomb = try await gzip([UInt8](repeating: 0, count: 8 << 20))
         let site = try await Site.start { _ in TestResponse(.ok, headerFields: [.contentEncoding: "gzip"], body: bomb) }
         var request = TransportRequest(url: try site.url(), policy: try site.policy())
         request.options.maximumBodyBytes = 2 << 20
@@ -238,7 +237,7 @@ import Testing
 
     @Test("nothing that a refused request asked for lingers in the next one")
     func nothingLingers() async throws {
-        let packed = try gzip(Array("hello".utf8))
+        let packed = try await gzip(Array("hello".utf8))
         let site = try await Site.start { _ in TestResponse(.ok, headerFields: [.contentEncoding: "gzip"], body: packed) }
         var request = TransportRequest(url: try site.url(), policy: try site.policy())
         request.options.proxy = ProxyConfiguration(kind: .http, host: try CanonicalHost("127.0.0.1"), port: 0)
@@ -290,18 +289,9 @@ private func isBuilt(with feature: Int32) -> Bool {
     clibcurl_version_info().map { $0.pointee.features & feature != 0 } ?? false
 }
 
-private func gzip(_ bytes: [UInt8]) throws -> [UInt8] {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/gzip")
-    process.arguments = ["-c"]
-    let (input, output) = (Pipe(), Pipe())
-    (process.standardInput, process.standardOutput) = (input, output)
-    try process.run()
-    DispatchQueue.global().async {
-        input.fileHandleForWriting.write(Data(bytes))
-        try? input.fileHandleForWriting.close()
-    }
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return Array(data)
+private func gzip(_ bytes: [UInt8]) async throws -> [UInt8] {
+    let folder = try TemporaryFolder()
+    let run = try await ChildProcess.run(URL(filePath: "/bin/gzip"), ["-c", folder.write(bytes, to: "plain")])
+    try #require(run.exitCode == 0, "\(run.errors)")
+    return Array(run.data)
 }

@@ -5,53 +5,27 @@ import HTTPTransport
 import Testing
 
 /// `openssl s_server`, which can staple: one response for all of its connections.
-final class StaplingServer {
+struct StaplingServer {
     let port: Int
-    private let process: Process
-    private let folder: URL
-
-    private init(port: Int, process: Process, folder: URL) {
-        self.port = port
-        self.process = process
-        self.folder = folder
-    }
+    private let process: ChildProcess
+    /// Where the response is: it is read for every connection.
+    private let folder: TemporaryFolder
 
     static func start(_ certificate: TestCertificate, staple: [UInt8]?, version: String) async throws -> StaplingServer {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "stapling-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        func write(_ bytes: [UInt8], _ name: String) throws -> String {
-            let file = folder.appending(path: name)
-            try Data(bytes).write(to: file)
-            return file.path(percentEncoded: false)
-        }
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
+        let folder = try TemporaryFolder()
         var arguments = ["s_server", "-accept", "127.0.0.1:0", "-www", version]
-        arguments += ["-cert", try write(Array(certificate.chainPEM.utf8), "cert.pem")]
-        arguments += ["-key", try write(Array(certificate.privateKeyPEM.utf8), "key.pem")]
-        if let staple { arguments += ["-status_file", try write(staple, "staple")] }
-        process.arguments = arguments
-        let log = try write([], "log")
-        process.standardOutput = FileHandle(forWritingAtPath: log)
-        process.standardError = FileHandle.nullDevice
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        var text = ""
+        arguments += ["-cert", try folder.write(certificate.chainPEM, to: "cert.pem")]
+        arguments += ["-key", try folder.write(certificate.privateKeyPEM, to: "key.pem")]
+        if let staple { arguments += ["-status_file", try folder.write(staple, to: "staple")] }
+        let process = try ChildProcess(URL(filePath: "/usr/bin/openssl"), arguments)
         // "ACCEPT 127.0.0.1:12345"
-        while !text.contains("ACCEPT") || !text.hasSuffix("\n") {
-            guard process.isRunning else { throw TestServerError("openssl s_server ended: \(text)") }
-            try await Task.sleep(for: .milliseconds(20))
-            text = try String(contentsOfFile: log, encoding: .utf8)
-        }
+        let text = try await process.waitForOutput { $0.contains("ACCEPT") && $0.hasSuffix("\n") }
         let number = text.split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
         guard let port = number.flatMap({ Int($0) }) else { throw TestServerError("no port in: \(text)") }
         return StaplingServer(port: port, process: process, folder: folder)
     }
 
-    deinit {
-        process.terminate()
-        try? FileManager.default.removeItem(at: folder)
-    }
+    func stop() { process.signal(SIGTERM) }
 }
 
 @Suite("Stapled OCSP responses through libcurl", .timeLimit(.minutes(2)))
@@ -76,6 +50,7 @@ struct StapledResponseTests {
             } else {
                 #expect(try await transport.send(request).status == 200)
             }
+            server.stop()
         }
         transport.shutdown()
     }
