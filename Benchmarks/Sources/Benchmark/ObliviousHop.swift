@@ -53,7 +53,7 @@ struct ObliviousHop: AsyncParsableCommand {
         let service = try await RunningService.start(make)
         say(service.url.absoluteString)
         await ChildProcess.untilInputEnds()
-        await service.stop()
+        try await service.stop()
     }
 
     private func say(_ url: String) {

@@ -1,11 +1,11 @@
 public import ApproovServer
 public import Attestation
 public import Foundation
-import Logging
-import ServiceLifecycle
 import Synchronization
 
 /// A real authority on loopback, over a store in a temporary folder, with TLS of its own making.
+///
+/// It runs until it is stopped, or until nobody holds it any more.
 ///
 ///     let authority = try await TestAuthority.start()
 ///     try await authority.store.addHost("api.test", settings: HostSettings(pins: […]))
@@ -20,15 +20,21 @@ public final class TestAuthority: Sendable {
     /// The folder of the store; ``stop(removingStore:)`` removes it.
     public let directory: URL
 
-    private let group: ServiceGroup
-    private let running: Task<Void, any Error>
+    private let service: RunningService
+    /// A temporary folder goes with its authority, so that a test that failed leaves none behind.
+    private let isTemporary: Mutex<Bool>
 
-    private init(store: AuthorityStore, url: URL, directory: URL, group: ServiceGroup, running: Task<Void, any Error>) {
+    private init(store: AuthorityStore, directory: URL, isTemporary: Bool, service: RunningService) {
         self.store = store
-        self.url = url
+        url = service.url
         self.directory = directory
-        self.group = group
-        self.running = running
+        self.isTemporary = Mutex(isTemporary)
+        self.service = service
+    }
+
+    deinit {
+        service.cancel()
+        if isTemporary.withLock({ $0 }) { try? FileManager.default.removeItem(at: directory) }
     }
 
     /// Starts an authority and waits until it listens.
@@ -47,29 +53,15 @@ public final class TestAuthority: Sendable {
         directory: URL? = nil, seed: AccountSeed? = nil, host: String = "localhost", port: Int = 0, tokenLifetime: Int = 300,
         attestationsPerMinute: Int? = nil, time: any TimeSource = SystemTimeSource()
     ) async throws -> TestAuthority {
-        let directory = directory ?? FileManager.default.temporaryDirectory.appending(path: "approov-authority-\(UUID().uuidString)")
-        let store = try AuthorityStore(directory: directory, seed: seed, time: time)
-        let logger = Logger(label: "approov.testing") { _ in SwiftLogNoOpLogHandler() }
-        let ready = StartSignal<URL>()
-        let authority = try Authority(
-            store: store,
-            configuration: AuthorityConfiguration(
-                port: port, publicURL: URL(string: "https://\(host):\(port)"), tokenLifetime: tokenLifetime,
-                attestationsPerMinute: attestationsPerMinute),
-            time: time, logger: logger, onReady: { ready.succeed($0) })
-        let group = ServiceGroup(configuration: .init(services: [.init(service: authority)], logger: logger))
-        let running = Task {
-            defer { ready.fail() }
-            try await group.run()
+        let folder = directory ?? FileManager.default.temporaryDirectory.appending(path: "approov-authority-\(UUID().uuidString)")
+        let store = try AuthorityStore(directory: folder, seed: seed, time: time)
+        let configuration = AuthorityConfiguration(
+            port: port, publicURL: URL(string: "https://\(host):\(port)"), tokenLifetime: tokenLifetime,
+            attestationsPerMinute: attestationsPerMinute)
+        let service = try await RunningService.start { onReady in
+            try Authority(store: store, configuration: configuration, time: time, logger: .nobody, onReady: onReady)
         }
-        guard let url = await ready.value() else {
-            // Either it ended by itself, and its error says why, or nobody waits for it any more.
-            running.cancel()
-            try await running.value
-            try Task.checkCancellation()
-            throw TestServerError("the authority ended before it listened")
-        }
-        return TestAuthority(store: store, url: url, directory: directory, group: group, running: running)
+        return TestAuthority(store: store, directory: folder, isTemporary: directory == nil, service: service)
     }
 
     /// What an app of this authority ships with, as of now.
@@ -84,13 +76,8 @@ public final class TestAuthority: Sendable {
     ///   - removingStore: Whether the store's folder is removed; keep it to start the authority again.
     ///   - grace: How long requests in flight may take.
     public func stop(removingStore: Bool = true, grace: Duration = .milliseconds(500)) async {
-        await group.triggerGracefulShutdown()
-        let deadline = Task { [running] in
-            try await Task.sleep(for: grace)
-            running.cancel()
-        }
-        _ = await running.result
-        deadline.cancel()
+        isTemporary.withLock { $0 = $0 && removingStore }
+        try? await service.stop(grace: grace)
         if removingStore { try? FileManager.default.removeItem(at: directory) }
     }
 }

@@ -1,4 +1,5 @@
 import ApproovServer
+import Foundation
 public import Hummingbird
 import HummingbirdCore
 import HummingbirdHTTP2
@@ -6,8 +7,6 @@ import HummingbirdTLS
 import Logging
 import NIOCore
 import NIOSSL
-import ServiceLifecycle
-import Synchronization
 
 /// An HTTP server on loopback for tests: real sockets, TLS with a ``TestCertificate``, HTTP/1.1 and HTTP/2, and counters.
 ///
@@ -32,15 +31,13 @@ public final class TestHTTPServer: Sendable {
     public let url: String
 
     private let ledger: ConnectionLedger
-    private let group: ServiceGroup
-    private let running: Task<Void, any Error>
+    private let service: RunningService
 
-    private init(port: Int, isSecure: Bool, ledger: ConnectionLedger, group: ServiceGroup, running: Task<Void, any Error>) {
-        self.port = port
-        url = "\(isSecure ? "https" : "http")://localhost:\(port)"
+    private init(service: RunningService, ledger: ConnectionLedger) {
+        port = service.port
+        url = service.url.absoluteString
         self.ledger = ledger
-        self.group = group
-        self.running = running
+        self.service = service
     }
 
     /// Starts a server and waits until it listens.
@@ -82,27 +79,19 @@ public final class TestHTTPServer: Sendable {
         versions: Versions = .http1AndHTTP2, responder: Responder
     ) async throws -> TestHTTPServer where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         let ledger = ConnectionLedger()
-        let logger = Logger(label: "approov.testing") { _ in SwiftLogNoOpLogHandler() }
-        let ready = StartSignal<Int>()
-        let application = Application(
-            responder: CountingResponder(base: responder, ledger: ledger),
-            server: try builder(
-                certificate: certificate, chainPEM: chainPEM, clientRoot: clientRoot, versions: versions, ledger: ledger),
-            configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { ready.succeed($0.localAddress?.port ?? 0) }, logger: logger)
-        let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
-        let running = Task {
-            defer { ready.fail() }
-            try await group.run()
+        let builder = try builder(
+            certificate: certificate, chainPEM: chainPEM, clientRoot: clientRoot, versions: versions, ledger: ledger)
+        let scheme = certificate == nil ? "http" : "https"
+        let service = try await RunningService.start { onReady in
+            Application(
+                responder: CountingResponder(base: responder, ledger: ledger), server: builder,
+                configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+                onServerRunning: { channel in
+                    guard let url = URL(string: "\(scheme)://localhost:\(channel.localAddress?.port ?? 0)") else { return }
+                    await onReady(url)
+                }, logger: .nobody)
         }
-        guard let port = await ready.value() else {
-            // Either it ended by itself, and its error says why, or nobody waits for it any more.
-            running.cancel()
-            try await running.value
-            try Task.checkCancellation()
-            throw TestServerError("the server ended before it listened")
-        }
-        return TestHTTPServer(port: port, isSecure: certificate != nil, ledger: ledger, group: group, running: running)
+        return TestHTTPServer(service: service, ledger: ledger)
     }
 
     /// What the server has seen so far.
@@ -114,14 +103,7 @@ public final class TestHTTPServer: Sendable {
     /// Stops listening, lets requests in flight end, and closes what is left.
     /// - Parameter grace: How long requests in flight may take.
     public func stop(grace: Duration = .milliseconds(500)) async {
-        await group.triggerGracefulShutdown()
-        let deadline = Task { [ledger, running] in
-            try await Task.sleep(for: grace)
-            ledger.closeAll()
-            running.cancel()
-        }
-        _ = await running.result
-        deadline.cancel()
+        try? await service.stop(grace: grace) { [ledger] in ledger.closeAll() }
         ledger.closeAll()
     }
 

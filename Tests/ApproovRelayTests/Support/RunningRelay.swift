@@ -5,7 +5,6 @@ import HTTPTransport
 import HTTPTypes
 import Logging
 import MetricsTestKit
-import ServiceLifecycle
 import Synchronization
 import Testing
 
@@ -23,32 +22,17 @@ struct RunningRelay {
         gateway: String, pins: [String] = [], roots: String? = nil, limits: RelayConfiguration.Limits = .quick(),
         _ body: (RunningRelay) async throws -> Void
     ) async throws {
-        let (urls, ready) = AsyncStream.makeStream(of: URL.self)
         let logs = LogRecord()
         let metrics = TestMetrics()
-        let relay = try Relay(
-            configuration: RelayConfiguration(
-                port: 0, gateway: gateway, gatewayPins: pins, gatewayTrustRootsPEM: roots, limits: limits),
-            transport: nil, metrics: RelayMetrics(metrics), logger: logs.logger, onReady: { ready.yield($0) })
-        let group = ServiceGroup(configuration: .init(services: [relay], logger: logs.logger))
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask {
-                defer { ready.finish() }
-                try await group.run()
-            }
-            var iterator = urls.makeAsyncIterator()
-            let url = try #require(await iterator.next())
+        let configuration = RelayConfiguration(
+            port: 0, gateway: gateway, gatewayPins: pins, gatewayTrustRootsPEM: roots, limits: limits)
+        try await RunningService.with(logger: logs.logger) { onReady in
+            try Relay(
+                configuration: configuration, transport: nil, metrics: RelayMetrics(metrics), logger: logs.logger, onReady: onReady)
+        } body: { service in
             let transport = try CurlTransport()
-            do {
-                try await body(RunningRelay(url: url.absoluteString, transport: transport, logs: logs, metrics: metrics))
-            } catch {
-                transport.shutdown()
-                await group.triggerGracefulShutdown()
-                throw error
-            }
-            transport.shutdown()
-            await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
+            defer { transport.shutdown() }
+            try await body(RunningRelay(url: service.url.absoluteString, transport: transport, logs: logs, metrics: metrics))
         }
     }
 

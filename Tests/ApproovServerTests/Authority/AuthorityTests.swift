@@ -219,7 +219,7 @@ import Testing
             open.write("POST /v1/challenges HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
             try await Task.sleep(for: .milliseconds(300))
             stop = .now
-            await authority.shutDown()
+            await authority.beginStop()
             try await Task.sleep(for: .milliseconds(300))
             open.write("}")
             #expect(await open.readToEnd().text.hasPrefix("HTTP/1.1 200"))
@@ -240,7 +240,7 @@ import Testing
             open.write("POST /v1/challenges HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
             try await Task.sleep(for: .milliseconds(300))
             stop = .now
-            await authority.shutDown()
+            await authority.beginStop()
             #expect(await open.readToEnd().isClosed)
         }
         #expect(ContinuousClock.now - stop < .seconds(9))

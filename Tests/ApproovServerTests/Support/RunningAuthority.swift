@@ -5,51 +5,32 @@ import Foundation
 import HTTPTransport
 import HTTPTypes
 import Logging
-import ServiceLifecycle
-import Synchronization
 import Testing
 
 @testable import ApproovServer
 
 /// An authority that listens on loopback for the length of a test.
 struct RunningAuthority {
-    let url: URL
     let store: AuthorityStore
-    let port: Int
-    private let group: ServiceGroup
+    private let service: RunningService
+
+    var url: URL { service.url }
+    var port: Int { service.port }
 
     /// Runs an authority around a body, then shuts it down gracefully and waits for its end.
     static func with(
         store: AuthorityStore, configuration: AuthorityConfiguration, time: any TimeSource = SystemTimeSource(),
         _ body: (RunningAuthority) async throws -> Void
     ) async throws {
-        let (urls, ready) = AsyncStream.makeStream(of: URL.self)
-        let authority = try Authority(store: store, configuration: configuration, time: time, logger: .silent) { ready.yield($0) }
-        let group = ServiceGroup(configuration: .init(services: [authority], logger: .silent))
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask {
-                defer { ready.finish() }
-                try await group.run()
-            }
-            var iterator = urls.makeAsyncIterator()
-            guard let url = await iterator.next() else {
-                try await tasks.next()
-                throw ServerError(code: .invalidConfiguration, message: "the authority ended before it was ready")
-            }
-            do {
-                try await body(RunningAuthority(url: url, store: store, port: try #require(url.port), group: group))
-            } catch {
-                await group.triggerGracefulShutdown()
-                throw error
-            }
-            await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
+        try await RunningService.with { onReady in
+            try Authority(store: store, configuration: configuration, time: time, logger: .silent, onReady: onReady)
+        } body: {
+            try await body(RunningAuthority(store: store, service: $0))
         }
     }
 
-    func shutDown() async {
-        await group.triggerGracefulShutdown()
-    }
+    /// Asks it to end, without waiting until it has.
+    func beginStop() async { await service.beginStop() }
 
     /// Sends a request over TLS that is pinned to the authority's keys, as the SDK does.
     func send(

@@ -7,7 +7,6 @@ import HTTPTypes
 import Logging
 import MetricsTestKit
 import OHTTP
-import ServiceLifecycle
 import Testing
 
 @testable import ApproovServer
@@ -38,39 +37,24 @@ struct RunningGateway {
         _ body: (RunningGateway) async throws -> Void
     ) async throws {
         let directory = try TemporaryDirectory()
-        let (urls, ready) = AsyncStream.makeStream(of: URL.self)
         let logs = LogRecord()
         let metrics = TestMetrics()
         let file = GatewayKeyFile(directory.url.appending(path: "keys"), time: time)
         var bounds = GatewayConfiguration.Limits()
         bounds.drain = .milliseconds(500)
         limits(&bounds)
-        let gateway = try Gateway(
-            keys: file,
-            configuration: GatewayConfiguration(
-                port: 0, allowedOrigins: allow, pins: pins, trustRootsPEM: roots, replay: replay, limits: bounds),
-            transport: nil, time: time, metrics: GatewayMetrics(metrics), logger: logs.logger, onReady: { ready.yield($0) })
-        let group = ServiceGroup(configuration: .init(services: [gateway], logger: logs.logger))
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask {
-                defer { ready.finish() }
-                try await group.run()
-            }
-            var iterator = urls.makeAsyncIterator()
-            let url = try #require(await iterator.next())
+        let configuration = GatewayConfiguration(
+            port: 0, allowedOrigins: allow, pins: pins, trustRootsPEM: roots, replay: replay, limits: bounds)
+        try await RunningService.with(logger: logs.logger) { onReady in
+            try Gateway(
+                keys: file, configuration: configuration, transport: nil, time: time, metrics: GatewayMetrics(metrics),
+                logger: logs.logger, onReady: onReady)
+        } body: { service in
             let transport = try CurlTransport()
-            do {
-                try await body(
-                    RunningGateway(
-                        url: url.absoluteString, directory: directory, file: file, transport: transport, logs: logs, metrics: metrics))
-            } catch {
-                transport.shutdown()
-                await group.triggerGracefulShutdown()
-                throw error
-            }
-            transport.shutdown()
-            await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
+            defer { transport.shutdown() }
+            try await body(
+                RunningGateway(
+                    url: service.url.absoluteString, directory: directory, file: file, transport: transport, logs: logs, metrics: metrics))
         }
     }
 

@@ -20,10 +20,10 @@ struct ObliviousCallTests {
             do {
                 try await body(world, path)
             } catch {
-                await path.stop()
+                try? await path.stop()
                 throw error
             }
-            await path.stop()
+            try await path.stop()
         }
     }
 
@@ -115,7 +115,7 @@ struct ObliviousCallTests {
     func noRelay() async throws {
         try await withPath { world, path in
             let app = try await world.app()
-            await path.relay.stop()
+            try await path.relay.stop()
             let error = try await app.failure(of: world.url("/shapes"))
             #expect(error.code == .networkingError)
             #expect(world.api.counters.requests == 0)
@@ -126,7 +126,7 @@ struct ObliviousCallTests {
     func noGateway() async throws {
         try await withPath { world, path in
             let app = try await world.app()
-            await path.gateway.stop()
+            try await path.gateway.stop()
             let error = try await app.failure(of: world.url("/shapes"))
             #expect(error.code == .obliviousError && error.description.contains("502"))
         }

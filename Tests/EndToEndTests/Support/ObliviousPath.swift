@@ -56,8 +56,8 @@ struct ObliviousPath {
                 chunked: chunked))
     }
 
-    func stop() async {
-        await relay.stop()
-        await gateway.stop()
+    func stop() async throws {
+        try await relay.stop()
+        try await gateway.stop()
     }
 }
