@@ -158,7 +158,7 @@ let package = Package(
                 "cancellation-storm", "ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPTransport", httpTypes, nioCore, nioSSL,
             ],
             swiftSettings: settings),
-        .testTarget(name: "OHTTPTests", dependencies: ["OHTTP", crypto, httpTypes], swiftSettings: settings),
+        .testTarget(name: "OHTTPTests", dependencies: ["ApproovTesting", "OHTTP", crypto, httpTypes], swiftSettings: settings),
         .testTarget(
             name: "HTTPListenerTests",
             dependencies: ["HTTPListener", httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTP1, nioHTTP2],

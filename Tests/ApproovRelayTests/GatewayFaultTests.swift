@@ -138,12 +138,16 @@ import Testing
 
     @Test("a request on a kept connection that turns out dead is sent once and answered 502 (HTTP/1.1)")
     func singleUse() async throws {
-        let requests = Count()
+        let requests = Shared(0)
         let gateway = try await RawServer.start { connection in
             while true {
                 let head = try await connection.receiveHead()
                 guard head.contains("POST") else { return }
-                guard requests.raise() == 1 else { return try await connection.reset() }
+                let number = requests.change {
+                    $0 += 1
+                    return $0
+                }
+                guard number == 1 else { return try await connection.reset() }
                 try await connection.send(Self.head + "Content-Length: 2\r\n\r\nok")
             }
         }
@@ -158,23 +162,27 @@ import Testing
     @Test("a request whose connection dies under it is sent once and answered 502 (HTTP/2)")
     func singleUseHTTP2() async throws {
         let certificate = try GatewayCertificate()
-        let requests = Count()
-        let servers = Mutex<TestHTTPServer?>(nil)
+        let requests = Shared(0)
+        let servers = Shared<TestHTTPServer?>(nil)
         let gateway = try await TestHTTPServer.start(certificate: certificate.leaf) { message in
             _ = try await message.body.collect()
-            if requests.raise() > 1 {
-                servers.withLock { $0?.closeConnections() }
+            let number = requests.change {
+                $0 += 1
+                return $0
+            }
+            if number > 1 {
+                servers.value?.closeConnections()
                 try await Task.sleep(for: .milliseconds(50))
             }
             return TestResponse(headerFields: [.contentType: "message/ohttp-res"])
         }
-        servers.withLock { $0 = gateway }
+        servers.value = gateway
         try await RunningRelay.with(gateway: gateway.url, roots: certificate.root.pem) { (relay) async throws in
             let answers = [try await relay.post().status, try await relay.post().status]
             #expect(answers == [200, 502])
         }
         #expect(requests.value == 2)
-        servers.withLock { $0 = nil }
+        servers.value = nil
         await gateway.stop()
     }
 

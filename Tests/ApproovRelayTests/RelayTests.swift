@@ -128,14 +128,14 @@ import Testing
 
     @Test("an answer that nobody reads is not taken from the gateway")
     func backPressure() async throws {
-        let sent = Count()
+        let sent = Shared(0)
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
             _ = try await message.body.collect()
             return TestResponse(headerFields: [.contentType: "message/ohttp-chunked-res"], length: nil) { index in
                 guard index < 1_024 else { return nil }
                 // No faster than its event loop writes, or it would count what waits before its own socket.
                 try await Task.sleep(for: .milliseconds(1))
-                sent.raise()
+                sent.change { $0 += 1 }
                 return [UInt8](repeating: 7, count: 65_536)
             }
         }

@@ -1,20 +1,17 @@
+import ApproovTesting
 import ApproovTokens
 import Attestation
 import Crypto
 import CryptoExtras
 import Foundation
-import Synchronization
 import Testing
 
-/// A clock that stands still.
-struct FixedTime: TimeSource {
+extension ManualClock {
+    /// When the tests of tokens take place, in seconds since 1970.
     static let start: Int64 = 1_700_000_000
 
-    var seconds: TimeInterval = TimeInterval(start)
-
-    var date: Date { Date(timeIntervalSince1970: seconds) }
-    var uptime: Duration { .seconds(seconds) }
-    func sleep(for duration: Duration) async throws {}
+    /// A clock that stands still.
+    static func at(_ seconds: TimeInterval = TimeInterval(start)) -> ManualClock { ManualClock(date: Date(timeIntervalSince1970: seconds)) }
 }
 
 /// Tokens made without the module under test and without libjwt.
@@ -49,15 +46,15 @@ enum Forge {
 /// An HS256 verifier with a fixed clock, and what it says of payloads.
 struct Bench {
     let secret = AccountSecret.generate()
-    let exp = FixedTime.start + 300
+    let exp = ManualClock.start + 300
 
     func verifier(
         audience: String? = nil, issuer: String? = nil, maximumLifetime: Int = 86_400, clockSkew: Int = 30,
-        at seconds: TimeInterval = TimeInterval(FixedTime.start)
+        at seconds: TimeInterval = TimeInterval(ManualClock.start)
     ) throws -> TokenVerifier {
         try TokenVerifier(
             keys: [.hs256(secret)], audience: audience, issuer: issuer, maximumLifetime: maximumLifetime, clockSkew: clockSkew,
-            time: FixedTime(seconds: seconds))
+            time: ManualClock.at(seconds))
     }
 
     /// The code with which a correctly signed payload is refused; nil when it is accepted.
@@ -83,28 +80,4 @@ func refusal(of token: String, by verifier: TokenVerifier, binding: PayRule = .i
 /// The code of the error that `body` throws; a test fails when it throws none.
 func code(_ body: () throws -> some Any) -> TokenError.Code? {
     (#expect(throws: TokenError.self) { _ = try body() })?.code
-}
-
-/// Carries a value from one thread to another.
-final class ResultBox<Value: Sendable>: Sendable {
-    private let stored = Mutex<Value?>(nil)
-
-    var value: Value? { stored.withLock { $0 } }
-
-    func set(_ value: Value) {
-        stored.withLock { $0 = value }
-    }
-}
-
-/// A clock that a test sets.
-final class SettableTime: TimeSource {
-    private let seconds = Mutex(FixedTime.start)
-
-    var date: Date { Date(timeIntervalSince1970: TimeInterval(seconds.withLock { $0 })) }
-    var uptime: Duration { .seconds(seconds.withLock { $0 }) }
-    func sleep(for duration: Duration) async throws {}
-
-    func set(_ value: Int64) {
-        seconds.withLock { $0 = value }
-    }
 }

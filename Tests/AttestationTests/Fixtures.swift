@@ -74,25 +74,3 @@ extension JSONValue {
 func code(_ body: () throws -> some Any) -> AttestationError.Code? {
     (#expect(throws: AttestationError.self) { _ = try body() })?.code
 }
-
-/// A folder of its own for one test, removed afterwards.
-final class TemporaryFolder {
-    let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appending(path: "attestation-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(at: url)
-    }
-
-    func path(_ name: String) -> String {
-        url.appending(path: name).path(percentEncoded: false)
-    }
-
-    var names: [String] {
-        get throws { try FileManager.default.contentsOfDirectory(atPath: url.path(percentEncoded: false)).sorted() }
-    }
-}

@@ -1,3 +1,4 @@
+import ApproovTesting
 import Attestation
 import Crypto
 import Foundation
@@ -7,20 +8,7 @@ import Testing
 @Suite struct FuzzTests {
     private let account = Account()
 
-    /// Numbers that can be had again from their seed.
-    private struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
-    private func mutated(_ bytes: [UInt8], by generator: inout SplitMix) -> [UInt8] {
+    private func mutated(_ bytes: [UInt8], by generator: inout SeededGenerator) -> [UInt8] {
         let telling = Array(#"{}[]",:\0123456789.-+eE \#t\#n\#0é"#.utf8)
         var bytes = bytes
         for _ in 0...Int.random(in: 0...2, using: &generator) where !bytes.isEmpty {
@@ -38,7 +26,7 @@ import Testing
 
     @Test("a changed JSON text is refused, or is a value that survives writing and reading", arguments: [1, 2, 3] as [UInt64])
     func json(seed: UInt64) throws {
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let text = Array(#"{"a":[1,-2.5e3,true,null,"x\u00e9\n\"é"],"b":{"c":{}},"d":9223372036854775807}"#.utf8)
         var accepted = 0
         for _ in 0..<3_000 {
@@ -54,7 +42,7 @@ import Testing
 
     @Test("a changed configuration, rightly signed, is refused or keeps every rule", arguments: [4, 5] as [UInt64])
     func configurations(seed: UInt64) throws {
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let state = try account.state()
         let payload = account.configuration(version: 2) {
             $0.configKeys = [account.jwk]
@@ -81,7 +69,7 @@ import Testing
 
     @Test("changed initial configurations and evidence are refused, or say what they said", arguments: [6, 7] as [UInt64])
     func files(seed: UInt64) throws {
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let initial = try account.initial().serialized
         let key = P256.Signing.PrivateKey()
         let request = EvidenceRequest(

@@ -5,7 +5,6 @@ import HTTPTransport
 import HTTPTypes
 import Logging
 import MetricsTestKit
-import Synchronization
 import Testing
 
 @testable import ApproovRelay
@@ -83,21 +82,4 @@ struct GatewayCertificate {
     }
 
     var pin: String { leaf.key.pin.description }
-}
-
-/// A number that several tasks raise.
-final class Count: Sendable {
-    private let number = Mutex(0)
-
-    var value: Int { number.withLock { $0 } }
-
-    /// Adds one.
-    /// - Returns: the number from then on
-    @discardableResult
-    func raise() -> Int {
-        number.withLock {
-            $0 += 1
-            return $0
-        }
-    }
 }

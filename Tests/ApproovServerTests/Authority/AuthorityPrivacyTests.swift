@@ -61,7 +61,7 @@ import Testing
         let pem = try text("demo-only-config-key.pem")
         let key = AccountSeed(configurationKey: try P256.Signing.PrivateKey(pemRepresentation: pem.fromPEMHeader))
         for seed in [secret, key] {
-            let directory = try TemporaryDirectory()
+            let directory = try TemporaryFolder()
             let store = try AuthorityStore(directory: directory.url, seed: seed)
             _ = try Authority(store: store, configuration: AuthorityConfiguration(host: "127.0.0.1"), logger: .silent)
             await refuses(.demoKeysExposed) {

@@ -7,12 +7,12 @@ import Testing
 @testable import ApproovServer
 
 @Suite struct GatewayKeyFileTests {
-    private let directory: TemporaryDirectory
+    private let directory: TemporaryFolder
     private let clock = ManualClock()
     private let url: URL
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = try TemporaryFolder()
         url = directory.url.appending(path: "gateway.keys")
     }
 

@@ -79,7 +79,7 @@ import Testing
 
     @Test("a seed gives a new store its account")
     func seed() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let seed = AccountSeed(account: "demo")
         let store = try AuthorityStore(directory: directory.url, seed: seed)
         #expect(store.account == "demo")
@@ -89,13 +89,13 @@ import Testing
 
     @Test("an account's name is visible ASCII of 1 to 128 characters", arguments: ["", "a b", "ä", String(repeating: "a", count: 129)])
     func malformedAccount(name: String) async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         await refuses(.malformedAccount) { _ = try AuthorityStore(directory: directory.url, seed: AccountSeed(account: name)) }
     }
 
     @Test("a database that is not one is an error that names the folder, and is left as it was")
     func garbage() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let path = directory.url.appending(path: StoreDirectory.databaseName).path
         let bytes = Data(repeating: 0x5A, count: 8_192)
         #expect(FileManager.default.createFile(atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600]))

@@ -1,3 +1,4 @@
+import ApproovTesting
 import Foundation
 import Testing
 
@@ -15,7 +16,7 @@ import Testing
 
     @Test("a folder is made with mode 0700 and every file in it with mode 0600")
     func modes() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let data = directory.url.appending(path: "a/data")
         let store = try AuthorityStore(directory: data)
         try await store.addRegistration(TestAccount.measurement, label: "test")
@@ -29,14 +30,14 @@ import Testing
 
     @Test("a folder that others can write is refused", arguments: [0o770, 0o702, 0o777])
     func openFolder(mode: Int) async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: directory.url.path)
         await refusesStore(.storeInsecure, directory.url)
     }
 
     @Test("a database that others can read is refused", arguments: ["authority.sqlite", "authority.sqlite-wal"])
     func openFile(name: String) async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let path = directory.url.appending(path: name).path
         #expect(FileManager.default.createFile(atPath: path, contents: Data(), attributes: [.posixPermissions: 0o640]))
         await refusesStore(.storeInsecure, directory.url)
@@ -44,7 +45,7 @@ import Testing
 
     @Test("a file where the folder should be is refused")
     func file() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let path = directory.url.appending(path: "file")
         #expect(FileManager.default.createFile(atPath: path.path, contents: Data()))
         await refusesStore(.storeUnusable, path)
@@ -52,15 +53,15 @@ import Testing
 
     @Test("a symbolic link, a folder or a FIFO where the database should be is refused without a hang")
     func oddities() async throws {
-        let link = try TemporaryDirectory()
+        let link = try TemporaryFolder()
         try FileManager.default.createSymbolicLink(
             atPath: link.url.appending(path: StoreDirectory.databaseName).path, withDestinationPath: "/tmp/elsewhere")
         await refusesStore(.storeUnusable, link.url)
-        let folder = try TemporaryDirectory()
+        let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(
             at: folder.url.appending(path: StoreDirectory.databaseName), withIntermediateDirectories: false)
         await refusesStore(.storeUnusable, folder.url)
-        let fifo = try TemporaryDirectory()
+        let fifo = try TemporaryFolder()
         #expect(mkfifo(fifo.url.appending(path: StoreDirectory.databaseName).path, 0o600) == 0)
         await refusesStore(.storeUnusable, fifo.url)
     }

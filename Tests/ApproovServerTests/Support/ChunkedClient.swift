@@ -2,7 +2,6 @@ import Foundation
 import HTTPTransport
 import HTTPTypes
 import OHTTP
-import Synchronization
 import Testing
 
 /// A chunked message and what opens its answer.

@@ -21,7 +21,7 @@ struct RunningGateway {
     }
 
     let url: String
-    let directory: TemporaryDirectory
+    let directory: TemporaryFolder
     let file: GatewayKeyFile
     let transport: CurlTransport
     let logs: LogRecord
@@ -36,7 +36,7 @@ struct RunningGateway {
         replay: GatewayConfiguration.Replay = .init(), limits: (inout GatewayConfiguration.Limits) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Void
     ) async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let logs = LogRecord()
         let metrics = TestMetrics()
         let file = GatewayKeyFile(directory.url.appending(path: "keys"), time: time)

@@ -7,20 +7,6 @@ import Logging
 
 @testable import ApproovServer
 
-/// A data directory that goes away with its last owner.
-final class TemporaryDirectory: Sendable {
-    let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appending(path: "approov-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(at: url)
-    }
-}
-
 /// An account on a temporary store with one protected host, one registered executable, and a verifier that judges evidence.
 struct TestAccount {
     static let host = "api.example.com"
@@ -28,14 +14,14 @@ struct TestAccount {
     static let measurement = Base64.encode([UInt8](repeating: 7, count: 32))
     static let pins = [1, 2].map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }
 
-    let directory: TemporaryDirectory
+    let directory: TemporaryFolder
     let clock: ManualClock
     let store: AuthorityStore
     let verifier: AttestationVerifier
     let key = P256.Signing.PrivateKey()
 
-    init(directory: TemporaryDirectory? = nil, clock: ManualClock = ManualClock(), tokenLifetime: Int64 = 300) async throws {
-        self.directory = try directory ?? TemporaryDirectory()
+    init(directory: TemporaryFolder? = nil, clock: ManualClock = ManualClock(), tokenLifetime: Int64 = 300) async throws {
+        self.directory = try directory ?? TemporaryFolder()
         self.clock = clock
         store = try AuthorityStore(directory: self.directory.url, time: clock)
         if store.hosts.isEmpty {

@@ -179,7 +179,7 @@ import Testing
     @Test("a verifier may be changed while the check runs: a key is accepted in its overlap, then not")
     func rotation() async throws {
         let next = AccountSecret.generate()
-        let current = MutableVerifier(try TokenVerifier(keys: [.hs256(secret)], time: clock))
+        let current = Shared(try TokenVerifier(keys: [.hs256(secret)], time: clock))
         let check = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifierProvider: { current.value })
         let line = ("Approov-Token", try token())
         #expect(try await status([line], check: check) == 200)

@@ -242,7 +242,7 @@ import Testing
         func settings(_ seconds: TimeInterval) -> [String: HostSettings] {
             ["api.test": .pinned.with { $0.pinsExpireAt = Int64(date.timeIntervalSince1970 + seconds) }]
         }
-        let events = MutexBox<[[String]]>([])
+        let events = Shared<[[String]]>([])
         let stream = keeper.events.stream()
         _ = await keeper.offer([try version(7, hosts: settings(60))])
         clock.setDate(date.addingTimeInterval(59))
@@ -411,7 +411,7 @@ import Testing
         let keepers = [try keeper(store), try keeper(FileConfigurationStore(directory: folder.url))]
         let versions = try (2...101).map { try version($0) }
         let initial = try account.initial()
-        let finished = MutexBox(false)
+        let finished = Shared(false)
         let reads = Task {
             var count = 0
             while !finished.value {

@@ -83,8 +83,8 @@ import Testing
     @Test("one process at a time has the lock")
     func lock() async throws {
         let store = store
-        let inside = MutexBox(0)
-        let seen = MutexBox(0)
+        let inside = Shared(0)
+        let seen = Shared(0)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {

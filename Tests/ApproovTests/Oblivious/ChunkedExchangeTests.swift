@@ -40,11 +40,11 @@ struct ChunkedExchangeTests {
     func early() async throws {
         let world = try world()
         let gate = AsyncStream<Void>.makeStream()
-        let iterator = MutexBox(gate.stream)
+        let iterator = Shared(gate.stream)
         world.gateway.script.change { script in
             script.host = { _ in BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data(count: 25_000)) }
             // One step for the head, one for the first part; the rest waits for the test.
-            let passed = MutexBox(0)
+            let passed = Shared(0)
             script.pause = {
                 let count = passed.change {
                     $0 += 1
@@ -77,7 +77,7 @@ struct ChunkedExchangeTests {
         let session = try world.session()
         let data: Data
         if isFile {
-            let progress = MutexBox<[TransferProgress]>([])
+            let progress = Shared<[TransferProgress]>([])
             data = try await session.upload(for: URLRequest("https://api.test/", method: "PUT"), fromFile: URL(filePath: path)) { value in
                 progress.change { $0.append(value) }
             }.0
@@ -124,7 +124,7 @@ struct ChunkedExchangeTests {
         }
         let session = try world.session()
         if isChunked { _ = try await session.bytes(for: URLRequest("https://api.test/")) }
-        let progress = MutexBox<[TransferProgress]>([])
+        let progress = Shared<[TransferProgress]>([])
         _ = try await session.upload(for: URLRequest("https://api.test/", method: "POST"), from: Data(count: 200_001)) { value in
             progress.change { $0.append(value) }
         }
@@ -141,7 +141,7 @@ struct ChunkedExchangeTests {
                     head: HTTPResponse(status: .ok, headerFields: isKnown ? [.contentLength: "25000"] : [:]), body: Data(count: 25_000))
             }
         }
-        let progress = MutexBox<[TransferProgress]>([])
+        let progress = Shared<[TransferProgress]>([])
         let (file, _) = try await world.session().download(for: URLRequest("https://api.test/")) { value in
             progress.change { $0.append(value) }
         }
@@ -351,7 +351,7 @@ struct ChunkedExchangeTests {
         }
         let (bytes, _) = try await world.session().bytes(for: URLRequest("https://api.test/"))
         let first = Task { for try await _ in bytes.chunks {} }
-        let errors = MutexBox<[any Error]>([])
+        let errors = Shared<[any Error]>([])
         let second = Task {
             // Until the first one waits, either may be the one that reads.
             for try await _ in bytes.chunks {}

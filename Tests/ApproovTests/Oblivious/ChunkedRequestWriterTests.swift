@@ -70,7 +70,7 @@ struct ChunkedRequestWriterTests {
     func pause() async throws {
         let (stream, source) = AsyncStream.makeStream(of: [UInt8].self)
         let body = try sealed(.stream(length: nil, RequestBodyStream(stream)))
-        let sent = MutexBox<[[UInt8]]>([])
+        let sent = Shared<[[UInt8]]>([])
         async let sending: Void = body.forEachPart { part in sent.change { $0.append(part) } }
         source.yield([1, 2, 3])
         await clock.sleepers(atLeast: 1)

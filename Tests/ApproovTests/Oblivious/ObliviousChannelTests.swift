@@ -211,7 +211,7 @@ struct ObliviousChannelTests {
     func tampering() async throws {
         let world = try world()
         let gateway = world.gateway
-        let earlier = MutexBox<[UInt8]?>(nil)
+        let earlier = Shared<[UInt8]?>(nil)
         for step in 0..<4 {
             gateway.script.change { script in
                 script.fault = { request in

@@ -75,7 +75,7 @@ import Testing
     func staleChallenge(_ name: Problem.Name) async throws {
         let world = try World()
         _ = await world.service.fetchToken(for: url, binding: "first")
-        let refusals = MutexBox(1)
+        let refusals = Shared(1)
         world.authority.script.value.fault = { request in
             guard request.url.target == "/v1/attestations",
                 refusals.change({

@@ -132,7 +132,7 @@ import Testing
     func backoff(_ fault: Fault) async throws {
         guard fault.status == .noApproovService else { return }
         let world = try World()
-        let asked = MutexBox(0)
+        let asked = Shared(0)
         world.authority.script.value.fault = { request in
             guard request.url.target == "/v1/attestations" else { return nil }
             asked.change { $0 += 1 }

@@ -8,7 +8,7 @@ import Testing
     func shared() async {
         let clock = ManualClock()
         let refresh = SharedRefresh(interval: .seconds(5), time: clock)
-        let runs = MutexBox(0)
+        let runs = Shared(0)
         let work: @Sendable () async -> Void = {
             runs.change { $0 += 1 }
             await Task.yield()
@@ -29,7 +29,7 @@ import Testing
     func cancellation() async {
         let refresh = SharedRefresh(interval: .seconds(5), time: ManualClock())
         let (gate, open) = AsyncStream.makeStream(of: Never.self)
-        let ended = MutexBox(false)
+        let ended = Shared(false)
         let work: @Sendable () async -> Void = {
             for await _ in gate {}
             ended.value = true

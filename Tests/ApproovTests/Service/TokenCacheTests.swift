@@ -8,9 +8,9 @@ import Testing
     /// A cache whose fetches a test counts, fails and holds up.
     final class Source: Sendable {
         let clock = ManualClock()
-        let fetches = MutexBox<[TokenKey]>([])
-        let fails = MutexBox(false)
-        let gate = MutexBox<(@Sendable () async -> Void)?>(nil)
+        let fetches = Shared<[TokenKey]>([])
+        let fails = Shared(false)
+        let gate = Shared<(@Sendable () async -> Void)?>(nil)
 
         func cache(capacity: Int = 100) -> TokenCache {
             TokenCache(capacity: capacity, fetchTimeout: .seconds(30), time: clock) { [self] key in

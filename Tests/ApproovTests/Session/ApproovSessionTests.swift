@@ -367,8 +367,8 @@ import Testing
     @Test("cancellation reaches the transport and stays a CancellationError")
     func cancellation() async throws {
         let world = try World()
-        let started = MutexBox(false)
-        let ended = MutexBox(false)
+        let started = Shared(false)
+        let ended = Shared(false)
         world.api.value = { request in
             started.value = true
             defer { ended.value = true }

@@ -4,7 +4,6 @@ import Foundation
 import FoundationNetworking
 import HTTPTransport
 import HTTPTypes
-import Synchronization
 import Testing
 
 @Suite struct ApproovSessionTransferTests {
@@ -148,7 +147,7 @@ import Testing
         }
         let session = try world.session()
         for isResumed in [false, true] {
-            let endings = MutexBox(0)
+            let endings = Shared(0)
             let error = await withCheckedContinuation { (continuation: CheckedContinuation<(any Error)?, Never>) in
                 let task = session.dataTask(with: URLRequest("https://else.test/")) { _, _, error in
                     endings.change { $0 += 1 }
@@ -170,7 +169,7 @@ import Testing
     @Test("a body stream is read part by part, away from the tasks' threads")
     func bodyStream() async throws {
         let world = try World()
-        let streams = MutexBox(0)
+        let streams = Shared(0)
         world.api.value = { request in
             if case .stream = request.body { streams.change { $0 += 1 } }
             return TransportResponse(status: 200, url: request.url)

@@ -10,7 +10,7 @@ import Testing
 @Suite struct RetryTests {
     struct Retrying: RequestInterceptor {
         var decision = RetryDecision.retry
-        var attempts = MutexBox<[Int]>([])
+        var attempts = Shared<[Int]>([])
         var limit = Int.max
         func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
             attempts.change { $0.append(attempt) }
@@ -35,7 +35,7 @@ import Testing
     @Test("errors are retried too, and the first success ends it")
     func errors() async throws {
         let world = try World()
-        let count = MutexBox(0)
+        let count = Shared(0)
         world.api.value = { request in
             guard
                 count.change({

@@ -25,7 +25,7 @@ import Testing
     @Test("interceptors see the additional headers, and tokens can be bound to them")
     func boundToAdditional() async throws {
         struct Looking: RequestInterceptor {
-            let seen: MutexBox<String?>
+            let seen: Shared<String?>
             func adapt(_ request: URLRequest) async throws -> URLRequest {
                 seen.value = request.value(forHTTPHeaderField: "Authorization")
                 return request
@@ -34,7 +34,7 @@ import Testing
         let world = try World()
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpAdditionalHeaders = ["Authorization": "Bearer abc"]
-        let seen = MutexBox<String?>(nil)
+        let seen = Shared<String?>(nil)
         let session = try world.session(configuration: configuration, interceptors: [Looking(seen: seen)], bindHeader: "Authorization")
         _ = try await session.data(for: URLRequest("https://api.test/"))
         #expect(seen.value == "Bearer abc")

@@ -22,9 +22,9 @@ final class SmallAuthority: Sendable {
         var configurationRequests = 0
     }
 
-    let script = MutexBox(Script())
-    let seen = MutexBox(Seen())
-    private let number = MutexBox(0)
+    let script = Shared(Script())
+    let seen = Shared(Seen())
+    private let number = Shared(0)
 
     func respond(to request: TransportRequest) async throws -> TransportResponse {
         if let response = try await script.value.fault?(request) { return response }

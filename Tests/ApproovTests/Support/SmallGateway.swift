@@ -1,3 +1,4 @@
+import ApproovTesting
 import Attestation
 import Foundation
 import HTTPTransport
@@ -29,15 +30,15 @@ final class SmallGateway: Sendable {
         var pause: @Sendable () async -> Void = {}
     }
 
-    let keyring: MutexBox<GatewayKeyring>
-    let script = MutexBox(Script())
+    let keyring: Shared<GatewayKeyring>
+    let script = Shared(Script())
     /// The messages inside, in order.
-    let opened = MutexBox<[BinaryHTTPRequest]>([])
+    let opened = Shared<[BinaryHTTPRequest]>([])
     /// The encapsulated messages, in order.
-    let received = MutexBox<[[UInt8]]>([])
+    let received = Shared<[[UInt8]]>([])
 
     init(keyID: UInt8 = 1, kem: KeyConfiguration.KEM = .x25519) throws {
-        keyring = MutexBox(try GatewayKeyring([GatewayKey(id: keyID, kem: kem)]))
+        keyring = Shared(try GatewayKeyring([GatewayKey(id: keyID, kem: kem)]))
     }
 
     var settings: ObliviousSettings {

@@ -54,27 +54,13 @@ extension HostSettings {
     }
 }
 
-/// A folder that goes with the test.
-final class TemporaryFolder: Sendable {
-    let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appending(path: "approov-tests-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    func path(_ name: String) -> String { url.appending(path: name).path(percentEncoded: false) }
-}
-
 /// A configuration store in memory whose every operation can be made to fail.
 final class MemoryStore: ConfigurationStore {
-    private let state: MutexBox<(bytes: [UInt8]?, stored: Int, setAside: Int)>
-    let failure = MutexBox<(any Error)?>(nil)
-    let readFailure = MutexBox<(any Error)?>(nil)
+    private let state: Shared<(bytes: [UInt8]?, stored: Int, setAside: Int)>
+    let failure = Shared<(any Error)?>(nil)
+    let readFailure = Shared<(any Error)?>(nil)
 
-    init(_ bytes: [UInt8]? = nil) { state = MutexBox((bytes, 0, 0)) }
+    init(_ bytes: [UInt8]? = nil) { state = Shared((bytes, 0, 0)) }
 
     var bytes: [UInt8]? {
         get { state.value.bytes }

@@ -17,7 +17,7 @@ final class World: Sendable {
     let attester: ScriptedAttester
     let store: MemoryStore
     /// What APIs answer; by default 200 with the path as body.
-    let api = MutexBox<@Sendable (TransportRequest) async throws -> TransportResponse>({ request in
+    let api = Shared<@Sendable (TransportRequest) async throws -> TransportResponse>({ request in
         TransportResponse(status: 200, url: request.url, body: ResponseBody(bytes: Array(request.url.target.utf8)))
     })
     let transport: InProcessTransport

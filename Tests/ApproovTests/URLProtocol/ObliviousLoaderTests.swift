@@ -13,9 +13,9 @@ import Testing
 struct ObliviousLoaderTests {
     private let gateway: SmallGateway
     private let clock = ManualClock()
-    private let fetches = MutexBox(0)
+    private let fetches = Shared(0)
     /// What the key server says about the life of its keys, and whether it works.
-    private let keyServer = MutexBox<(fields: HTTPFields, status: Int)>(([.cacheControl: "max-age=60"], 200))
+    private let keyServer = Shared<(fields: HTTPFields, status: Int)>(([.cacheControl: "max-age=60"], 200))
 
     init() throws { gateway = try SmallGateway() }
 
@@ -114,7 +114,7 @@ struct ObliviousLoaderTests {
         let (gateway, fetches) = (gateway, fetches)
         let old = Data(gateway.keyring.value.configurations.encoded())
         let gate = AsyncStream<Void>.makeStream()
-        let gates = MutexBox(gate.stream)
+        let gates = Shared(gate.stream)
         let transport = InProcessTransport { request in
             fetches.change { $0 += 1 }
             // The first fetch was answered before the keys changed, and its answer is long on its way.

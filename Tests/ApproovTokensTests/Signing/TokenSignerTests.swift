@@ -1,3 +1,4 @@
+import ApproovTesting
 import ApproovTokens
 import Attestation
 import Crypto
@@ -8,7 +9,7 @@ import Testing
 /// Tokens of ours, verified without libjwt.
 @Suite struct TokenSignerTests {
     private let claims = TokenClaims(
-        exp: FixedTime.start + 300, iat: FixedTime.start, ip: "192.0.2.1", did: Base64.encode([UInt8](repeating: 3, count: 16)),
+        exp: ManualClock.start + 300, iat: ManualClock.start, ip: "192.0.2.1", did: Base64.encode([UInt8](repeating: 3, count: 16)),
         arc: "IXPSB7TRK26LXE3M", pay: Binding.payHash(of: "Bearer x"), iss: "test.example", aud: "api.example.com", ipk: "AAAA",
         anno: ["one", "two \"quoted\" é"])
 
@@ -59,11 +60,11 @@ import Testing
     func extremes() throws {
         let secret = AccountSecret.generate()
         let signer = try TokenSigner(key: .hs256(secret))
-        let verifier = try TokenVerifier(keys: [.hs256(secret)], maximumLifetime: .max, time: FixedTime())
+        let verifier = try TokenVerifier(keys: [.hs256(secret)], maximumLifetime: .max, time: ManualClock.at())
         for claims in [
-            TokenClaims(exp: FixedTime.start + 1), TokenClaims(exp: (1 << 53) - 1),
-            TokenClaims(exp: FixedTime.start + 5, arc: "\"\\/\n\u{1}😀", anno: []),
-            TokenClaims(exp: FixedTime.start + 5, anno: (0..<64).map { "\($0)" }),
+            TokenClaims(exp: ManualClock.start + 1), TokenClaims(exp: (1 << 53) - 1),
+            TokenClaims(exp: ManualClock.start + 5, arc: "\"\\/\n\u{1}😀", anno: []),
+            TokenClaims(exp: ManualClock.start + 5, anno: (0..<64).map { "\($0)" }),
         ] {
             #expect(try verifier.verify(signer.sign(claims)).claims == claims)
         }
@@ -80,11 +81,11 @@ import Testing
     func concurrent(algorithm: TokenAlgorithm) async throws {
         let key = try SigningKey.generate(algorithm, kid: "k")
         let signer = try TokenSigner(key: key)
-        let verifier = try TokenVerifier(keys: [key.verificationKey], time: FixedTime())
+        let verifier = try TokenVerifier(keys: [key.verificationKey], time: ManualClock.at())
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<200 {
                 group.addTask {
-                    let claims = TokenClaims(exp: FixedTime.start + 60, arc: "\(index)")
+                    let claims = TokenClaims(exp: ManualClock.start + 60, arc: "\(index)")
                     let verified = try verifier.verify(try signer.sign(claims))
                     #expect(verified.claims == claims)
                 }

@@ -1,3 +1,4 @@
+import ApproovTesting
 import Attestation
 import Foundation
 import Testing
@@ -35,7 +36,7 @@ import Testing
 
     @Test("a token that was verified before is still judged by its times, names and binding")
     func judgedAgain() throws {
-        let clock = SettableTime()
+        let clock = ManualClock.at()
         let verifier = try TokenVerifier(keys: [.hs256(bench.secret)], time: clock)
         let token = token(#","pay":"\#(Binding.payHash(of: "Bearer a"))""#)
         for _ in 0..<2 {
@@ -44,9 +45,9 @@ import Testing
             #expect(refusal(of: token, by: verifier, binding: .required(["Bearer a", "Bearer a"])) == .bindingAmbiguous)
             #expect(refusal(of: token, by: verifier, binding: .required([])) == .bindingMissing)
         }
-        clock.set(bench.exp)
+        clock.setDate(Date(timeIntervalSince1970: TimeInterval(bench.exp)))
         #expect(refusal(of: token, by: verifier, binding: .required(["Bearer a"])) == .expired)
-        clock.set(FixedTime.start)
+        clock.setDate(Date(timeIntervalSince1970: TimeInterval(ManualClock.start)))
         #expect(refusal(of: token, by: verifier, binding: .required(["Bearer a"])) == nil)
     }
 
@@ -73,7 +74,7 @@ import Testing
 
     @Test("a refused token is refused every time, with and without a cache", arguments: [0, 1, 4_096])
     func refusals(capacity: Int) throws {
-        let verifier = try TokenVerifier(keys: [.hs256(bench.secret)], cachedTokens: capacity, time: FixedTime())
+        let verifier = try TokenVerifier(keys: [.hs256(bench.secret)], cachedTokens: capacity, time: ManualClock.at())
         let forged = Forge.hs256(payload: #"{"exp":\#(bench.exp)}"#, key: [UInt8](repeating: 1, count: 64))
         for _ in 0..<3 {
             #expect(refusal(of: token(), by: verifier) == nil)
@@ -90,7 +91,7 @@ import Testing
 
     @Test("many threads verify few and many tokens at once")
     func concurrent() async throws {
-        let verifier = try TokenVerifier(keys: [.hs256(bench.secret)], cachedTokens: 8, time: FixedTime())
+        let verifier = try TokenVerifier(keys: [.hs256(bench.secret)], cachedTokens: 8, time: ManualClock.at())
         let tokens = (0..<20).map { (id: "\($0)", token: token(#","did":"\#($0)""#)) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<400 {

@@ -1,3 +1,4 @@
+import ApproovTesting
 import ApproovTokens
 import Attestation
 import Crypto
@@ -17,11 +18,11 @@ import Testing
         let curve = P256.Signing.PrivateKey().publicKey
         let verifiers = [
             (
-                try TokenVerifier(keys: [.rs256(publicPEM: rsa.pemRepresentation)], time: FixedTime()), rsa.pemRepresentation,
+                try TokenVerifier(keys: [.rs256(publicPEM: rsa.pemRepresentation)], time: ManualClock.at()), rsa.pemRepresentation,
                 rsa.derRepresentation
             ),
             (
-                try TokenVerifier(keys: [.es256(publicPEM: curve.pemRepresentation)], time: FixedTime()), curve.pemRepresentation,
+                try TokenVerifier(keys: [.es256(publicPEM: curve.pemRepresentation)], time: ManualClock.at()), curve.pemRepresentation,
                 curve.derRepresentation
             ),
         ]
@@ -195,7 +196,7 @@ import Testing
     @Test("a signature has one spelling", arguments: [TokenAlgorithm.hs256, .rs256, .es256])
     func malleable(algorithm: TokenAlgorithm) throws {
         let key = try SigningKey.generate(algorithm, kid: "k")
-        let verifier = try TokenVerifier(keys: [key.verificationKey], time: FixedTime())
+        let verifier = try TokenVerifier(keys: [key.verificationKey], time: ManualClock.at())
         let token = try TokenSigner(key: key).sign(TokenClaims(exp: bench.exp))
         #expect(refusal(of: token, by: verifier) == nil)
         for suffix in ["=", "==", "%", "~~~~", "A", "AA", "AAAA"] {
@@ -213,7 +214,7 @@ import Testing
     @Test("an ES256 signature in DER, of zeros or of another curve's key is refused")
     func curves() throws {
         let key = P256.Signing.PrivateKey()
-        let verifier = try TokenVerifier(keys: [.es256(publicPEM: key.publicKey.pemRepresentation)], time: FixedTime())
+        let verifier = try TokenVerifier(keys: [.es256(publicPEM: key.publicKey.pemRepresentation)], time: ManualClock.at())
         let segments = Forge.segment(#"{"alg":"ES256"}"#) + "." + Forge.segment(#"{"exp":\#(bench.exp)}"#)
         let der = Array(try key.signature(for: Array(segments.utf8)).derRepresentation)
         let other = Array(try P384.Signing.PrivateKey().signature(for: Array(segments.utf8)).rawRepresentation)
@@ -228,7 +229,7 @@ import Testing
     @Test("evidence and signed configurations are not tokens, whatever key has signed them")
     func crossType() throws {
         let key = P256.Signing.PrivateKey()
-        let verifier = try TokenVerifier(keys: [.es256(publicPEM: key.publicKey.pemRepresentation)], time: FixedTime())
+        let verifier = try TokenVerifier(keys: [.es256(publicPEM: key.publicKey.pemRepresentation)], time: ManualClock.at())
         let request = EvidenceRequest(
             challenge: "AAAA", audience: "https://a.example", account: "a", host: "h", sdkVersion: "1", configVersion: 1)
         let evidence = Evidence(
@@ -256,7 +257,7 @@ import Testing
     func keyConfusionWithKeptPEM() throws {
         for algorithm in [TokenAlgorithm.rs256, .es256] {
             let key = try SigningKey.generate(algorithm, kid: "k").verificationKey
-            let verifier = try TokenVerifier(keys: [key], time: FixedTime())
+            let verifier = try TokenVerifier(keys: [key], time: ManualClock.at())
             let pem = Array(try #require(key.publicPEM).utf8)
             for alg in ["HS256", algorithm.rawValue] {
                 let token = Forge.hs256(header: #"{"alg":"\#(alg)","kid":"k"}"#, payload: #"{"exp":\#(bench.exp)}"#, key: pem)
@@ -301,10 +302,10 @@ import Testing
 
     /// Runs `body` on a thread of its own with 512 kB of stack.
     private func onSmallStack<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result? {
-        let box = ResultBox<Result>()
+        let box = Shared<Result?>(nil)
         let done = DispatchSemaphore(value: 0)
         let thread = Thread {
-            box.set(body())
+            box.value = body()
             done.signal()
         }
         thread.stackSize = 512 * 1024

@@ -1,3 +1,4 @@
+import ApproovTesting
 import ApproovTokens
 import Attestation
 import Crypto
@@ -33,7 +34,7 @@ import Testing
             keys: [
                 .es256(publicPEM: curve.publicKey.pemRepresentation, kid: "c"),
                 .rs256(publicPEM: rsa.publicKey.pemRepresentation, kid: "r"),
-            ], time: FixedTime())
+            ], time: ManualClock.at())
         let payload = #"{"exp":\#(bench.exp)}"#
         for _ in 0..<20 {
             let token = try Forge.es256(header: #"{"alg":"ES256","kid":"c"}"#, payload: payload, key: curve)
@@ -46,7 +47,7 @@ import Testing
     @Test("the tokens of RFC 7515 appendix A.1 to A.3 are accepted")
     func published() throws {
         let payload = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
-        let time = FixedTime(seconds: 1_300_819_000)
+        let time = ManualClock.at(1_300_819_000)
         let secret = try #require(
             Base64URL.decode("AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"))
         let hmac = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.\(payload).dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -80,7 +81,7 @@ import Testing
         let first = try SigningKey.generate(.hs256, kid: "one")
         let second = try SigningKey.generate(.hs256, kid: "two")
         let curve = try SigningKey.generate(.es256, kid: "curve")
-        let verifier = try TokenVerifier(keys: [first, second, curve].map(\.verificationKey), time: FixedTime())
+        let verifier = try TokenVerifier(keys: [first, second, curve].map(\.verificationKey), time: ManualClock.at())
         let claims = TokenClaims(exp: bench.exp)
         for key in [first, second, curve] {
             #expect(try verifier.verify(TokenSigner(key: key).sign(claims)).kid == key.kid)
@@ -107,7 +108,7 @@ import Testing
     @Test("a name with quotes is matched by its value")
     func oddNames() throws {
         let key = try SigningKey.generate(.hs256, kid: #"a"\b/"#)
-        let verifier = try TokenVerifier(keys: [key.verificationKey], time: FixedTime())
+        let verifier = try TokenVerifier(keys: [key.verificationKey], time: ManualClock.at())
         #expect(try verifier.verify(TokenSigner(key: key).sign(TokenClaims(exp: bench.exp))).kid == #"a"\b/"#)
     }
 
@@ -131,7 +132,7 @@ import Testing
     func ahead(claim: String) throws {
         for (ahead, expected) in [(-100, nil), (0, nil), (30, nil), (31, .notYetValid), (200, .notYetValid)] as [(Int64, TokenError.Code?)]
         {
-            let payload = #"{"exp":\#(bench.exp),"\#(claim)":\#(FixedTime.start + ahead)}"#
+            let payload = #"{"exp":\#(bench.exp),"\#(claim)":\#(ManualClock.start + ahead)}"#
             #expect(try bench.refusal(payload: payload) == expected, "\(ahead)")
         }
         let huge = #"{"exp":\#(bench.exp),"\#(claim)":9007199254740991}"#
@@ -145,10 +146,10 @@ import Testing
             let iat = iat.map { #","iat":\#($0)"# } ?? ""
             return refusal(of: Forge.hs256(payload: #"{"exp":\#(exp)\#(iat)}"#, key: bench.secret.bytes), by: verifier)
         }
-        #expect(check(exp: FixedTime.start + 300, iat: FixedTime.start) == nil)
-        #expect(check(exp: FixedTime.start + 300, iat: FixedTime.start - 1) == .lifetimeTooLong)
-        #expect(check(exp: FixedTime.start + 300, iat: nil) == nil)
-        #expect(check(exp: FixedTime.start + 301, iat: nil) == .lifetimeTooLong)
+        #expect(check(exp: ManualClock.start + 300, iat: ManualClock.start) == nil)
+        #expect(check(exp: ManualClock.start + 300, iat: ManualClock.start - 1) == .lifetimeTooLong)
+        #expect(check(exp: ManualClock.start + 300, iat: nil) == nil)
+        #expect(check(exp: ManualClock.start + 301, iat: nil) == .lifetimeTooLong)
         #expect(check(exp: (1 << 53) - 1, iat: nil) == .lifetimeTooLong)
         #expect(check(exp: (1 << 53) - 1, iat: 1) == .lifetimeTooLong)
     }

@@ -1,7 +1,6 @@
 import ApproovTesting
 import COpenSSL
 import Foundation
-import Logging
 import Testing
 
 @testable import CertificatePinning
@@ -301,9 +300,8 @@ struct RevocationTrustEvaluatorTests {
 
     @Test("a soft failure lets a server pass that cannot be checked, says so once, and still refuses a revoked one")
     func soft() throws {
-        let logs = RecordingLogHandler.Record()
-        let evaluator = RevocationTrustEvaluator(
-            sources: .all, failure: .soft, logger: Logger(label: "test") { _ in RecordingLogHandler(record: logs) })
+        let logs = LogRecord()
+        let evaluator = RevocationTrustEvaluator(sources: .all, failure: .soft, logger: logs.logger)
         let failed = TrustLookupResult(failure: "nobody there", receivedAt: Date())
         #expect(try refusal(evaluator)?.lookups.count == 1)
         #expect(try refusal(evaluator, ocsp: failed, crl: failed) == nil)
@@ -339,9 +337,8 @@ struct RevocationTrustEvaluatorTests {
             #expect(try refusal(RevocationTrustEvaluator(sources: sources, scope: .leaf), below, staple: staple) == nil)
             // A staple cannot speak for an intermediate: where it is the only source, intermediates are not judged.
             #expect(try refusal(RevocationTrustEvaluator(sources: .withoutNetwork), below, staple: staple) == nil)
-            let logs = RecordingLogHandler.Record()
-            let soft = RevocationTrustEvaluator(
-                sources: sources, failure: .soft, logger: Logger(label: "test") { _ in RecordingLogHandler(record: logs) })
+            let logs = LogRecord()
+            let soft = RevocationTrustEvaluator(sources: sources, failure: .soft, logger: logs.logger)
             #expect(try refusal(soft, below, staple: staple) == nil)
             #expect(logs.lines.count == 1)
         }

@@ -2,7 +2,6 @@ import ApproovTesting
 import COpenSSL
 import CertificatePinning
 import Foundation
-import Synchronization
 import Testing
 
 /// A TLS client and server that talk through memory: the client's context is what libcurl would hand out.

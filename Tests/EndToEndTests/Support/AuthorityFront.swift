@@ -4,7 +4,6 @@ import CertificatePinning
 import Foundation
 import HTTPTransport
 import HTTPTypes
-import Synchronization
 
 /// A server before the authority, with the authority's key, whose pins configurations bring: counts what passes, holds it up or breaks it.
 final class AuthorityFront: Sendable {
@@ -119,16 +118,4 @@ extension RawConnection {
         }
         return (lines.first?.split(separator: " ") ?? [], fields, body)
     }
-}
-
-/// A value that several tasks share.
-final class Shared<Value: Sendable>: Sendable {
-    private let mutex: Mutex<Value>
-
-    init(_ value: Value) { mutex = Mutex(value) }
-
-    var value: Value { mutex.withLock { $0 } }
-
-    @discardableResult
-    func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result { mutex.withLock { body(&$0) } }
 }

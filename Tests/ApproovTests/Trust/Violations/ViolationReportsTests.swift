@@ -17,8 +17,8 @@ import Testing
 
     /// Takes reports, as it is told to.
     private final class ReportServer: HTTPTransport {
-        let answer = MutexBox<@Sendable () async throws -> Int>({ 204 })
-        let received = MutexBox<[TransportRequest]>([])
+        let answer = Shared<@Sendable () async throws -> Int>({ 204 })
+        let received = Shared<[TransportRequest]>([])
 
         func send(_ request: TransportRequest) async throws -> TransportResponse {
             received.change { $0.append(request) }

@@ -1,34 +1,45 @@
 import Foundation
-import Testing
 
 /// A blocking TCP connection to loopback that sends what it is told and nothing else.
-final class RawClient: Sendable {
+package final class RawClient: Sendable {
     private let descriptor: Int32
 
-    init(port: Int) throws {
+    /// Connects.
+    /// - Throws: When nobody listens there.
+    package init(port: Int) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         // sockaddr_in (ip(7)): family, port and 127.0.0.1, the last two in network order.
         var address: [UInt8] = [UInt8(AF_INET), 0, UInt8(port >> 8), UInt8(port & 0xFF), 127, 0, 0, 1] + [UInt8](repeating: 0, count: 8)
         let result = address.withUnsafeMutableBytes { bytes in
             bytes.withMemoryRebound(to: sockaddr.self) { connect(descriptor, $0.baseAddress, socklen_t(bytes.count)) }
         }
-        try #require(result == 0)
+        guard result == 0 else { throw TestServerError("nobody listens on port \(port): \(String(cString: strerror(errno)))") }
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    deinit {
-        close(descriptor)
+    deinit { close(descriptor) }
+
+    /// The client's own port.
+    package var port: Int {
+        var address = [UInt8](repeating: 0, count: 16)
+        var size = socklen_t(address.count)
+        _ = address.withUnsafeMutableBytes { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { getsockname(descriptor, $0.baseAddress, &size) }
+        }
+        return Int(address[2]) << 8 | Int(address[3])
     }
 
+    /// Sends text.
+    /// - Returns: Whether the system took all of it.
     @discardableResult
-    func write(_ text: String) -> Bool {
+    package func write(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         return send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
     }
 
     /// What comes until the connection ends, or twenty seconds pass without a byte.
-    func readToEnd() async -> (text: String, isClosed: Bool) {
+    package func readToEnd() async -> (text: String, isClosed: Bool) {
         var received: [UInt8] = []
         while true {
             guard let chunk = await readSome() else { return (String(decoding: received, as: UTF8.self), false) }
@@ -38,12 +49,12 @@ final class RawClient: Sendable {
     }
 
     /// What comes first, as text; nil when twenty seconds passed.
-    func readText() async -> String? {
+    package func readText() async -> String? {
         await readSome().map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// What comes first: nothing when the connection ended, nil when twenty seconds passed.
-    func readSome() async -> [UInt8]? {
+    package func readSome() async -> [UInt8]? {
         // The read blocks, so it must not have one of the few threads that tasks share.
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { [self] in
