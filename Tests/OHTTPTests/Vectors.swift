@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The published examples, which lie beside the project: ../shared/vectors, seen from its top folder, or `APPROOV_VECTORS`.
+/// The published vectors that are too large to be written here, or are of a draft: they lie beside the project: ../shared/vectors, seen from its top folder, or `APPROOV_VECTORS`.
 enum Vectors {
     static let folder =
         ProcessInfo.processInfo.environment["APPROOV_VECTORS"].map { URL(filePath: $0) }
@@ -10,7 +10,7 @@ enum Vectors {
 
     static let areThere = FileManager.default.fileExists(atPath: folder.path(percentEncoded: false))
 
-    static let whereTheyAre: Comment = "the examples are read from shared/vectors beside the project, and that folder is not there"
+    static let whereTheyAre: Comment = "read from shared/vectors beside the project or from APPROOV_VECTORS, and neither is there: NOT TESTED"
 
     static func load(_ name: String) throws -> [String: Any] {
         let data = try Data(contentsOf: folder.appending(path: name))
@@ -25,6 +25,9 @@ enum Vectors {
 }
 
 enum Hex {
+    /// The bytes of an example, which may be broken into lines; empty when it is not hexadecimal.
+    static func bytes(_ text: String) -> [UInt8] { decode(text.filter { !$0.isWhitespace }) ?? [] }
+
     static func decode(_ text: String) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []

@@ -4,15 +4,36 @@ import Testing
 
 @testable import OHTTP
 
-@Suite("The examples of RFC 9292, section 5", .enabled(if: Vectors.areThere, Vectors.whereTheyAre))
-struct RFC9292ExampleTests {
-    private func example(_ name: String) throws -> Data {
-        let cases = try #require(try Vectors.load("rfc9292-section5-examples.json")["cases"] as? [[String: Any]])
-        let found = try #require(cases.first { $0["name"] as? String == name })
-        let hex = try #require(found["hex"] as? String)
-        return Data(try #require(Hex.decode(hex)))
-    }
+/// The messages of the section.
+private enum Example {
+    static let knownLengthRequest = Hex.bytes(
+        """
+        0003474554056874747073000a2f68656c6c6f2e747874406c0a757365722d6167656e74346375726c2f372e31362e33
+        206c69626375726c2f372e31362e33204f70656e53534c2f302e392e376c207a6c69622f312e322e3304686f73740f77
+        77772e6578616d706c652e636f6d0f6163636570742d6c616e677561676506656e2c206d690000
+        """)
+    static let indeterminateLengthRequest = Hex.bytes(
+        """
+        0203474554056874747073000a2f68656c6c6f2e7478740a757365722d6167656e74346375726c2f372e31362e33206c
+        69626375726c2f372e31362e33204f70656e53534c2f302e392e376c207a6c69622f312e322e3304686f73740f777777
+        2e6578616d706c652e636f6d0f6163636570742d6c616e677561676506656e2c206d6900000000000000000000000000
+        """)
+    static let indeterminateLengthResponse = Hex.bytes(
+        """
+        0340660772756e6e696e670a22736c65657020313522004067046c696e6b233c2f7374796c652e6373733e3b2072656c
+        3d7072656c6f61643b2061733d7374796c65046c696e6b243c2f7363726970742e6a733e3b2072656c3d7072656c6f61
+        643b2061733d7363726970740040c804646174651d4d6f6e2c203237204a756c20323030392031323a32383a35332047
+        4d5406736572766572064170616368650d6c6173742d6d6f6469666965641d5765642c203232204a756c203230303920
+        31393a31353a353620474d5404657461671422333461613338372d642d3135363865623030220d6163636570742d7261
+        6e6765730562797465730e636f6e74656e742d6c656e67746802353104766172790f4163636570742d456e636f64696e
+        670c636f6e74656e742d747970650a746578742f706c61696e003348656c6c6f20576f726c6421204d7920636f6e7465
+        6e7420696e636c75646573206120747261696c696e672043524c462e0d0a0000
+        """)
+    static let knownLengthResponse = Hex.bytes("0140c8001d5468697320636f6e74656e7420636f6e7461696e732043524c462e0d0a0d07747261696c65720474657874")
+}
 
+@Suite("The examples of RFC 9292, section 5")
+struct RFC9292ExampleTests {
     private static let requestFields: [(String, String)] = [
         ("user-agent", "curl/7.16.3 libcurl/7.16.3 OpenSSL/0.9.7l zlib/1.2.3"), ("host", "www.example.com"),
         ("accept-language", "en, mi"),
@@ -30,7 +51,7 @@ struct RFC9292ExampleTests {
 
     @Test("the known-length request is read, and written byte for byte")
     func knownLengthRequest() throws {
-        let bytes = try example("request known-length")
+        let bytes = Data(Example.knownLengthRequest)
         let request = try BinaryHTTPRequest(decoding: bytes)
         expectRequest(request)
         #expect(Data(try request.encoded()) == bytes)
@@ -42,7 +63,7 @@ struct RFC9292ExampleTests {
 
     @Test("the indeterminate-length request is read, and written byte for byte but for its padding")
     func indeterminateLengthRequest() throws {
-        let bytes = try example("request indeterminate-length")
+        let bytes = Data(Example.indeterminateLengthRequest)
         let request = try BinaryHTTPRequest(decoding: bytes)
         expectRequest(request)
         #expect(Data(try request.encoded(framing: .indeterminateLength)) == bytes.dropLast(10))
@@ -52,7 +73,7 @@ struct RFC9292ExampleTests {
 
     @Test("the indeterminate-length response with informational responses is read, and written byte for byte")
     func indeterminateLengthResponse() throws {
-        let bytes = try example("response indeterminate-length with informational 102, 103")
+        let bytes = Data(Example.indeterminateLengthResponse)
         let response = try BinaryHTTPResponse(decoding: bytes)
         #expect(response.informational.map(\.status.code) == [102, 103])
         #expect(response.informational.first?.headerFields.map(\.name.rawName) == ["running"])
@@ -72,7 +93,7 @@ struct RFC9292ExampleTests {
 
     @Test("the known-length response with a trailer is read, and written byte for byte")
     func knownLengthResponse() throws {
-        let bytes = try example("response known-length with trailer (from chunked)")
+        let bytes = Data(Example.knownLengthResponse)
         let response = try BinaryHTTPResponse(decoding: bytes)
         #expect(response.head.status == .ok)
         #expect(response.body == Data("This content contains CRLF.\r\n".utf8))

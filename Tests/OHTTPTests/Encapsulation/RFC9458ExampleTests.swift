@@ -5,18 +5,34 @@ import Testing
 
 @testable import OHTTP
 
-@Suite("The example of RFC 9458, appendix A", .enabled(if: Vectors.areThere, Vectors.whereTheyAre))
+/// The values of the appendix.
+private enum Example {
+    static let serverSecretKey = Hex.bytes("3c168975674b2fa8e465970b79c8dcf09f1c741626480bd4c6162fc5b6a98e1a")
+    static let keyConfiguration = Hex.bytes("01002031e1f05a740102115220e9af918f738674aec95f54db6e04eb705aae8e79815500080001000100010003")
+    static let ephemeralSecretKey = Hex.bytes("bc51d5e930bda26589890ac7032f70ad12e4ecb37abb1b65b1256c9c48999c73")
+    static let encapsulatedKey = Hex.bytes("4b28f881333e7c164ffc499ad9796f877f4e1051ee6d31bad19dec96c208b472")
+    static let info = Hex.bytes("6d6573736167652f626874747020726571756573740001002000010001")
+    static let request = Hex.bytes("00034745540568747470730b6578616d706c652e636f6d012f")
+    static let encapsulatedRequest = Hex.bytes(
+        """
+        010020000100014b28f881333e7c164ffc499ad9796f877f4e1051ee6d31bad19dec96c208b4726374e469135906992e
+        1268c594d2a10c695d858c40a026e7965e7d86b83dd440b2c0185204b4d63525
+        """)
+    static let response = Hex.bytes("0140c8")
+    static let responseNonce = Hex.bytes("c789e7151fcba46158ca84b04464910d")
+    static let encapsulatedResponse = Hex.bytes("c789e7151fcba46158ca84b04464910d86f9013e404feea014e7be4a441f234f857fbd")
+}
+
+@Suite("The example of RFC 9458, appendix A")
 struct RFC9458ExampleTests {
-    private let bytes: [String: [UInt8]]
     private let configuration: KeyConfiguration
     private let keyring: GatewayKeyring
 
     init() throws {
-        bytes = try Vectors.bytes("rfc9458-appendix-a.json")
-        configuration = try KeyConfiguration(decoding: try #require(bytes["key_config"]))
+        configuration = try KeyConfiguration(decoding: Example.keyConfiguration)
         keyring = try GatewayKeyring([
             GatewayKey(
-                id: configuration.id, kem: .x25519, privateKey: try #require(bytes["server_secret_key"]), suites: configuration.suites)
+                id: configuration.id, kem: .x25519, privateKey: Example.serverSecretKey, suites: configuration.suites)
         ])
     }
 
@@ -25,37 +41,37 @@ struct RFC9458ExampleTests {
         #expect(configuration.id == 1)
         #expect(configuration.kem == .x25519)
         #expect(configuration.suites == [.aes128GCM, .chaCha20Poly1305])
-        #expect(configuration.encoded() == bytes["key_config"])
+        #expect(configuration.encoded() == Example.keyConfiguration)
         #expect(keyring.keys.first?.configuration == configuration)
     }
 
     @Test("the request is sealed byte for byte, and its response opened")
     func client() throws {
         let header = try configuration.header(.aes128GCM)
-        #expect([UInt8](header.info(.whole)) == bytes["hpke_info"])
+        #expect([UInt8](header.info(.whole)) == Example.info)
         let sender = try FixedEphemeralKey.sender(
-            to: configuration, header, .whole, ephemeral: try #require(bytes["client_ephemeral_secret_key"]))
-        let sealed = try EncapsulatedRequest(try #require(bytes["request_bhttp"]), header: header, sender: sender)
+            to: configuration, header, .whole, ephemeral: Example.ephemeralSecretKey)
+        let sealed = try EncapsulatedRequest(Example.request, header: header, sender: sender)
         let message = [UInt8](sealed.message)
-        #expect(message == bytes["encapsulated_request"])
-        let response = try sealed.response.open(try #require(bytes["encapsulated_response"]))
-        #expect([UInt8](response) == bytes["response_bhttp"])
+        #expect(message == Example.encapsulatedRequest)
+        let response = try sealed.response.open(Example.encapsulatedResponse)
+        #expect([UInt8](response) == Example.response)
     }
 
     @Test("the request is opened, and its response sealed byte for byte")
     func gateway() throws {
-        let opened = try keyring.decapsulate(try #require(bytes["encapsulated_request"]))
-        #expect([UInt8](opened.request) == bytes["request_bhttp"])
-        #expect(opened.encapsulatedKey == bytes["client_ephemeral_public_key_enc"])
-        let response = try opened.response.seal(try #require(bytes["response_bhttp"]), nonce: try #require(bytes["response_nonce"]))
-        #expect(response == bytes["encapsulated_response"])
+        let opened = try keyring.decapsulate(Example.encapsulatedRequest)
+        #expect([UInt8](opened.request) == Example.request)
+        #expect(opened.encapsulatedKey == Example.encapsulatedKey)
+        let response = try opened.response.seal(Example.response, nonce: Example.responseNonce)
+        #expect(response == Example.encapsulatedResponse)
     }
 
     @Test("the messages inside are Binary HTTP, truncated behind their control data")
     func content() throws {
-        let request = try BinaryHTTPRequest(decoding: Data(try #require(bytes["request_bhttp"])))
+        let request = try BinaryHTTPRequest(decoding: Data(Example.request))
         #expect(request.head == .init(method: .get, scheme: "https", authority: "example.com", path: "/"))
-        let response = try BinaryHTTPResponse(decoding: Data(try #require(bytes["response_bhttp"])))
+        let response = try BinaryHTTPResponse(decoding: Data(Example.response))
         #expect(response.head.status == .ok)
     }
 }
