@@ -120,9 +120,9 @@ let package = Package(
         .target(
             name: "ApproovTesting",
             dependencies: [
-                "Approov", "ApproovServer", "Attestation", "COpenSSL", "CertificatePinning", "HTTPTransport", asn1, crypto, cryptoExtras,
-                httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging, nioCore, nioPosix, nioSSL,
-                nioTLS, x509,
+                "ApproovServer", "Attestation", "COpenSSL", "CertificatePinning", "HTTPTransport", asn1, crypto, cryptoExtras, httpTypes,
+                hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging, nioCore, nioPosix, nioSSL, nioTLS,
+                x509,
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -145,7 +145,7 @@ let package = Package(
 
         .testTarget(
             name: "CertificatePinningTests",
-            dependencies: ["ApproovTesting", "CertificatePinning", "COpenSSL", logging],
+            dependencies: ["ApproovTesting", "CertificatePinning", "COpenSSL"],
             swiftSettings: settings),
         .executableTarget(
             name: "cancellation-storm",
@@ -154,9 +154,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "HTTPTransportTests",
-            dependencies: [
-                "cancellation-storm", "ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPTransport", httpTypes, nioCore, nioSSL,
-            ],
+            dependencies: ["cancellation-storm", "ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPTransport", httpTypes],
             swiftSettings: settings),
         .testTarget(name: "OHTTPTests", dependencies: ["ApproovTesting", "OHTTP", crypto, httpTypes], swiftSettings: settings),
         .testTarget(
@@ -165,9 +163,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ApproovRelayTests",
-            dependencies: [
-                "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPTransport", httpTypes, lifecycle, logging, metricsTestKit,
-            ],
+            dependencies: ["ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPTransport", httpTypes, logging, metricsTestKit],
             swiftSettings: settings),
         .testTarget(
             name: "AttestationTests",
@@ -187,8 +183,7 @@ let package = Package(
             name: "ApproovServerTests",
             dependencies: [
                 "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPListener", "HTTPTransport",
-                "OHTTP", crypto, grdb, httpTypes, hummingbird, hummingbirdTesting, lifecycle, logging, metricsTestKit, nioCore,
-                nioEmbedded, nioHTTP2, nioSSL,
+                "OHTTP", crypto, grdb, httpTypes, hummingbird, hummingbirdTesting, logging, metricsTestKit, nioCore,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -217,8 +212,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "configuration-writer", "exit-storm", "Approov", "ApproovCLI", "ApproovRelay", "ApproovServer", "ApproovTesting",
-                "ApproovTokens",
-                "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes, hummingbird, lifecycle, logging, nioCore,
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes, hummingbird, nioCore,
                 nioPosix,
             ],
             swiftSettings: settings),

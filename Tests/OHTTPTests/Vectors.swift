@@ -10,7 +10,7 @@ enum Vectors {
 
     static let areThere = FileManager.default.fileExists(atPath: folder.path(percentEncoded: false))
 
-    static let whereTheyAre: Comment = "read from shared/vectors beside the project or from APPROOV_VECTORS, and neither is there: NOT TESTED"
+    static let whereTheyAre: Comment = "the vectors are read from APPROOV_VECTORS or shared/vectors beside the project: neither is there"
 
     static func load(_ name: String) throws -> [String: Any] {
         let data = try Data(contentsOf: folder.appending(path: name))

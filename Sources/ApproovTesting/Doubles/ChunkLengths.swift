@@ -4,7 +4,7 @@
 ///   - message: A whole message in chunks.
 ///   - prefix: What stands before the chunks: header and encapsulated key, or the response nonce.
 /// - Returns: The length of each sealed chunk.
-public func chunkLengths(of message: [UInt8], after prefix: Int) -> [Int] {
+package func chunkLengths(of message: [UInt8], after prefix: Int) -> [Int] {
     var rest = message.dropFirst(prefix)
     var lengths: [Int] = []
     while let first = rest.popFirst() {

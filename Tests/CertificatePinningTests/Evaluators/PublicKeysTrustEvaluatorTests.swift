@@ -61,7 +61,8 @@ struct PublicKeysTrustEvaluatorTests {
     @Test("pins that match are no news after their date")
     func expiryUnnoticed() throws {
         let record = LogRecord()
-        let evaluator = try PublicKeysTrustEvaluator(pins: [Pin(leaf.key), Pin(TestKey())], validUntil: .distantPast, logger: record.logger)
+        let evaluator = try PublicKeysTrustEvaluator(
+            pins: [Pin(leaf.key), Pin(TestKey())], validUntil: .distantPast, logger: record.logger)
         #expect(try judge(leaf.chain(), rule: TrustRule(evaluators: [evaluator]), anchors: anchors).isTrusted)
         #expect(record.lines.isEmpty)
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import ApproovServer
 
 /// Requests for targets that are not allowed, on real sockets.
-@Suite(.timeLimit(.minutes(5))) struct TargetTests {
+@Suite(.timeLimit(.minutes(5))) struct GatewayTargetTests {
     @Test("a request for another target is answered 403 inside, and nothing is connected to")
     func forbidden() async throws {
         let allowed = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }

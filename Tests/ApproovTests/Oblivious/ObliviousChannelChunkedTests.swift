@@ -10,7 +10,7 @@ import Testing
 @testable import Approov
 
 @Suite("A request over Oblivious HTTP in chunks")
-struct ChunkedExchangeTests {
+struct ObliviousChannelChunkedTests {
     private func world(knowsChunks: Bool = true) throws -> World {
         let world = try World(hosts: ["api.test": .pinned.with { $0.oblivious = true }])
         world.gateway.script.change { $0.knowsChunks = knowsChunks }

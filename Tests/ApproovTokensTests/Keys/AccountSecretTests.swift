@@ -1,0 +1,51 @@
+import ApproovTokens
+import Attestation
+import Crypto
+import Foundation
+import Testing
+
+@Suite struct AccountSecretTests {
+    @Test("a generated secret has 64 bytes and is another one each time")
+    func generated() {
+        let secret = AccountSecret.generate()
+        #expect(secret.bytes.count == 64)
+        #expect(secret.bytes != AccountSecret.generate().bytes)
+        #expect(Base64.decode(secret.base64) == secret.bytes)
+        #expect(Base64URL.decode(secret.base64url) == secret.bytes)
+    }
+
+    @Test("a secret is read from base64 as it is printed")
+    func base64() throws {
+        let secret = AccountSecret.generate()
+        #expect(try AccountSecret(base64: secret.base64).bytes == secret.bytes)
+        #expect(code { try AccountSecret(base64: "no") } == .malformedKey)
+        #expect(code { try AccountSecret(base64: "AAAA") } == .weakKey)
+    }
+
+    @Test("31 bytes are too few, also none at all; 32 are enough")
+    func weak() throws {
+        #expect(code { try AccountSecret(bytes: []) } == .weakKey)
+        #expect(code { try AccountSecret(bytes: [UInt8](repeating: 1, count: 31)) } == .weakKey)
+        _ = try AccountSecret(bytes: [UInt8](repeating: 1, count: 32))
+        #expect(code { try AccountSecret(bytes: [UInt8](repeating: 1, count: 100_000)) } == .malformedKey)
+    }
+
+    @Test("a PEM file is not a secret")
+    func pem() {
+        #expect(code { try AccountSecret(bytes: Array(P256.Signing.PrivateKey().publicKey.pemRepresentation.utf8)) } == .malformedKey)
+    }
+
+    @Test("neither description nor dump shows key material")
+    func hidden() throws {
+        let secret = AccountSecret.generate()
+        let key = try SigningKey.hs256(secret)
+        let pair = try SigningKey.generate(.es256, kid: "k")
+        var shown = "\(secret)\(String(reflecting: secret))\(key)\(key.verificationKey)\(pair)"
+        dump([secret], to: &shown)
+        dump([key, pair], to: &shown)
+        dump([key.verificationKey], to: &shown)
+        for hidden in [secret.base64, secret.base64url, "BEGIN", "\(secret.bytes[0]), \(secret.bytes[1])", "- \(secret.bytes[0])\n"] {
+            #expect(!shown.contains(hidden))
+        }
+    }
+}

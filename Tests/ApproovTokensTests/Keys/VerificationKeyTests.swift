@@ -1,0 +1,22 @@
+import ApproovTokens
+import Crypto
+import CryptoExtras
+import Testing
+
+@Suite struct VerificationKeyTests {
+    @Test("a public key of another type, curve or length, or a private one, is refused")
+    func otherKeys() throws {
+        let p256 = P256.Signing.PrivateKey()
+        let p384 = P384.Signing.PrivateKey().publicKey.pemRepresentation
+        let rsa = try _RSA.Signing.PrivateKey(keySize: .bits2048).publicKey.pemRepresentation
+        for pem in [p384, rsa, KeyFiles.publicSecp256k1, p256.pemRepresentation, "", "x"] {
+            #expect(code { try VerificationKey.es256(publicPEM: pem, kid: "k") } == .malformedKey)
+        }
+        for pem in [p384, p256.publicKey.pemRepresentation, p256.pemRepresentation, ""] {
+            #expect(code { try VerificationKey.rs256(publicPEM: pem, kid: "k") } == .malformedKey)
+        }
+        #expect(code { try VerificationKey.rs256(publicPEM: KeyFiles.publicRSA1024, kid: "k") } == .weakKey)
+        #expect(try VerificationKey.es256(publicPEM: p256.publicKey.pemRepresentation, kid: "k").algorithm == .es256)
+        #expect(try VerificationKey.rs256(publicPEM: rsa, kid: "k").algorithm == .rs256)
+    }
+}
