@@ -159,7 +159,9 @@ let package = Package(
         .testTarget(name: "OHTTPTests", dependencies: ["ApproovTesting", "OHTTP", crypto, httpTypes], swiftSettings: settings),
         .testTarget(
             name: "HTTPListenerTests",
-            dependencies: ["HTTPListener", httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTP1, nioHTTP2],
+            dependencies: [
+                "ApproovTesting", "HTTPListener", hummingbird, lifecycle, logging, nioCore, nioEmbedded, nioHTTP1, nioHTTP2,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovRelayTests",
@@ -190,7 +192,7 @@ let package = Package(
             name: "ApproovTestingTests",
             dependencies: [
                 "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", asn1, httpTypes,
-                x509, logging,
+                x509, lifecycle, logging,
             ],
             swiftSettings: settings),
         .testTarget(

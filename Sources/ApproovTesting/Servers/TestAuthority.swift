@@ -58,10 +58,15 @@ public final class TestAuthority: Sendable {
         let configuration = AuthorityConfiguration(
             port: port, publicURL: URL(string: "https://\(host):\(port)"), tokenLifetime: tokenLifetime,
             attestationsPerMinute: attestationsPerMinute)
-        let service = try await RunningService.start { onReady in
-            try Authority(store: store, configuration: configuration, time: time, logger: .nobody, onReady: onReady)
+        do {
+            let service = try await RunningService.start { onReady in
+                try Authority(store: store, configuration: configuration, time: time, logger: .nobody, onReady: onReady)
+            }
+            return TestAuthority(store: store, directory: folder, isTemporary: directory == nil, service: service)
+        } catch {
+            if directory == nil { try? FileManager.default.removeItem(at: folder) }
+            throw error
         }
-        return TestAuthority(store: store, directory: folder, isTemporary: directory == nil, service: service)
     }
 
     /// What an app of this authority ships with, as of now.

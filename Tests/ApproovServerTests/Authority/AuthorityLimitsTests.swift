@@ -1,6 +1,7 @@
 import ApproovTesting
 import Attestation
 import Foundation
+import HTTPListener
 import Testing
 
 @testable import ApproovServer
@@ -23,21 +24,6 @@ import Testing
         return await client.readToEnd().text.hasPrefix("HTTP/1.1 200")
     }
 
-    @Test("a head that is too long, or has too many fields, is refused and the connection closed")
-    func headers() async throws {
-        try await with({ $0.headerBytes = 1_024 }) { authority in
-            let client = try RawClient(port: authority.port)
-            client.write("GET /health HTTP/1.1\r\nHost: x\r\nX-Long: \(String(repeating: "a", count: 2_000))\r\n\r\n")
-            let answer = await client.readToEnd()
-            #expect(answer.text.hasPrefix("HTTP/1.1 400"))
-            #expect(answer.isClosed)
-            let many = try RawClient(port: authority.port)
-            many.write("GET /health HTTP/1.1\r\n" + (0..<100).map { "A\($0): b\r\n" }.joined() + "\r\n")
-            #expect(await many.readToEnd().text.hasPrefix("HTTP/1.1 400"))
-            #expect(try await isHealthy(authority))
-        }
-    }
-
     @Test("a body that says how long it is, or comes in chunks, is not read beyond its limit")
     func bodies() async throws {
         try await with({ $0.evidenceBytes = 1_000 }) { authority in
@@ -52,92 +38,19 @@ import Testing
         }
     }
 
-    @Test("what is no HTTP is refused")
-    func garbage() async throws {
-        try await with({ $0.idleTimeout = .seconds(2) }) { authority in
-            for text in ["\u{0}\u{0}\u{0}\u{0}\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\u{16}\u{3}\u{1}\r\n\r\n"] {
-                let client = try RawClient(port: authority.port)
-                client.write(text)
-                let answer = await client.readToEnd()
-                #expect(answer.text.isEmpty || answer.text.hasPrefix("HTTP/1.1 4") || answer.text.hasPrefix("HTTP/1.1 505"))
-                #expect(answer.isClosed)
-            }
-            #expect(try await isHealthy(authority))
-        }
-    }
-
-    @Test("a client that says nothing, or drips its head, is closed after the idle timeout")
-    func idle() async throws {
+    @Test("its listener has its limits: a client that says nothing is closed after the idle timeout")
+    func listener() async throws {
         try await with({ $0.idleTimeout = .seconds(2) }) { authority in
             let start = ContinuousClock.now
             let silent = try RawClient(port: authority.port)
-            let dripping = try RawClient(port: authority.port)
-            for byte in "GET /health HTTP/1.1\r\nHost: a-very-long-name-for-a-slow-client-that-drips-its-head-byte-by-byte\r\n" {
-                guard dripping.write(String(byte)) else { break }
-                try await Task.sleep(for: .milliseconds(50))
-            }
-            #expect(await dripping.readToEnd().isClosed)
             #expect(await silent.readToEnd().isClosed)
             #expect(ContinuousClock.now - start < .seconds(15))
-            #expect(try await isHealthy(authority))
         }
-    }
-
-    @Test("a client that drips its body is closed after the request timeout")
-    func slowBody() async throws {
-        try await with({ $0.requestTimeout = .seconds(2) }) { authority in
-            let start = ContinuousClock.now
-            let client = try RawClient(port: authority.port)
-            client.write("POST /v1/challenges HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
-            for _ in 0..<100 {
-                guard client.write("a") else { break }
-                try await Task.sleep(for: .milliseconds(50))
-            }
-            #expect(await client.readToEnd().isClosed)
-            #expect(ContinuousClock.now - start < .seconds(15))
-            #expect(try await isHealthy(authority))
-        }
-    }
-
-    @Test("a connection that goes idle after an answer is closed")
-    func keepAlive() async throws {
-        try await with({ $0.idleTimeout = .seconds(5) }) { authority in
-            let client = try RawClient(port: authority.port)
-            client.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
-            let answer = await client.readToEnd()
-            #expect(answer.text.hasPrefix("HTTP/1.1 200"))
-            #expect(answer.isClosed)
-        }
-    }
-
-    @Test("connections beyond the limit wait until one is closed")
-    func connections() async throws {
-        try await with({ $0.connections = 2 }) { authority in
-            var held = [try RawClient(port: authority.port), try RawClient(port: authority.port)]
-            for client in held {
-                client.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
-                #expect(await client.readSome()?.isEmpty == false)
-            }
-            let third = try RawClient(port: authority.port)
-            third.write("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            let waiting = Task { await third.readText() }
-            try await Task.sleep(for: .milliseconds(500))
-            held.removeAll()
-            #expect(await waiting.value?.hasPrefix("HTTP/1.1 200") == true)
-        }
-    }
-
-    @Test("a client that opens TLS and stalls is closed after the idle timeout")
-    func stalledHandshake() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
         var limits = AuthorityConfiguration.Limits()
-        limits.idleTimeout = .seconds(2)
-        try await RunningAuthority.with(store: account.store, configuration: .loopback(limits: limits)) { authority in
-            let start = ContinuousClock.now
-            let client = try RawClient(port: authority.port)
-            client.write("\u{16}\u{3}\u{1}")
-            #expect(await client.readToEnd().isClosed)
-            #expect(ContinuousClock.now - start < .seconds(15))
-        }
+        (limits.headerBytes, limits.headerFields, limits.connections) = (1, 2, 3)
+        (limits.idleTimeout, limits.requestTimeout, limits.drain) = (.seconds(4), .seconds(5), .seconds(6))
+        let told = limits.ofListener
+        #expect(told.headerBytes == 1 && told.headerFields == 2 && told.connections == 3)
+        #expect(told.idleTimeout == .seconds(4) && told.requestTimeout == .seconds(5) && told.drain == .seconds(6))
     }
 }

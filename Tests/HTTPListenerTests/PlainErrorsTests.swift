@@ -1,0 +1,17 @@
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct PlainErrorsTests {
+    @Test("a path that is not there is answered 404, one with another method 405 with the method, both as problem details")
+    func errors() async throws {
+        try await BareListener.with { port in
+            let missing = try await BareListener.answer(to: "GET /nothing", port: port)
+            #expect(missing.hasPrefix("HTTP/1.1 404") && missing.hasSuffix(#"{"status":404,"title":"Not Found"}"#), "\(missing)")
+            #expect(!missing.lowercased().contains("\r\nallow:"))
+            let method = try await BareListener.answer(to: "GET /length", port: port)
+            #expect(method.hasPrefix("HTTP/1.1 405") && method.hasSuffix(#"{"status":405,"title":"Method Not Allowed"}"#), "\(method)")
+            #expect(method.lowercased().contains("\r\nallow: post\r\n"))
+            for answer in [missing, method] { #expect(answer.lowercased().contains("\r\ncontent-type: application/problem+json\r\n")) }
+            #expect(try await BareListener.isHealthy(port))
+        }
+    }
+}
