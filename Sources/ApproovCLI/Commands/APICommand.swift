@@ -147,10 +147,9 @@ struct APICommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = store.path
-        // What cannot be read makes no store.
+        // Read first: what cannot be makes no store.
         let given = try givenPins()
-        let canBegin = add != nil || managedTrustRoots && !(pin.isEmpty && pinFrom.isEmpty)
-        let store = try canBegin ? store.openOrMake() : store.open()
+        let store = try store.open()
         if let add {
             let settings = HostSettings(
                 pins: given, enforce: enforce != .off, attested: !noApproovToken, oblivious: oblivious,

@@ -95,7 +95,7 @@ struct ObliviousCommand: AsyncParsableCommand {
     func run() async throws {
         if set, let relay, let keyConfig {
             let keys = try await KeyConfigurationSource(keyConfig).read(trusting: Files.anchors(at: caCert))
-            let store = try store.openOrMake()
+            let store = try store.open()
             try await store.setOblivious(
                 ObliviousSettings(relay: relay, keyConfig: Base64.encode(keys), chunked: (chunked ?? .auto).setting))
             try report("set", in: store)

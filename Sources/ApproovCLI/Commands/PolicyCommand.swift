@@ -39,8 +39,7 @@ struct PolicyCommand: AsyncParsableCommand {
     func validate() throws { _ = try environmentChange() }
 
     func run() async throws {
-        let changes = try setRejectionReasons != nil || environmentChange() != nil
-        let store = try changes ? store.openOrMake() : store.open()
+        let store = try store.open()
         if let setRejectionReasons { try await store.setRejectionReasons(setRejectionReasons == .on) }
         if let (flag, action) = try environmentChange() { try await store.setEnvironmentAction(action, for: flag) }
         try show(store)

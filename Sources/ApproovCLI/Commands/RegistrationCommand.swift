@@ -49,7 +49,7 @@ struct RegistrationCommand: AsyncParsableCommand {
         if let add {
             let measurement = try ExecutableMeasurement.sha256(ofFileAt: URL(filePath: add))
             let label = label ?? URL(filePath: add).lastPathComponent
-            try await store.openOrMake().addRegistration(measurement, label: label)
+            try await store.open().addRegistration(measurement, label: label)
             try show([Entry(measurement: measurement, label: label)])
         } else if let remove {
             let measurement =

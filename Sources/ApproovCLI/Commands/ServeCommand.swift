@@ -77,7 +77,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let store = try store.openOrMake(seed: demo ? DemoAccount.seed() : nil)
+        let store = try store.open(seed: demo ? DemoAccount.seed() : nil)
         if demo, try !DemoAccount.isDemo(store) {
             throw CommandFailure("\(self.store.directory.path) holds another account than the demo's: name another folder with --data")
         }

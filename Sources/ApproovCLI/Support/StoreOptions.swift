@@ -19,21 +19,12 @@ struct StoreOptions: ParsableArguments {
         return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
-    /// Opens a store that is there: what only reads or removes makes none.
-    func open() throws -> AuthorityStore {
-        guard try isThere() else {
-            throw CommandFailure(
-                "no store at \(path): name the right one with --data or $APPROOV_DATA, or make it: approov serve --data DIR")
-        }
-        return try AuthorityStore(directory: directory)
-    }
-
-    /// Opens the store, and makes it when there is none: for `approov serve`, and for what a new account can begin with.
-    func openOrMake(seed: AccountSeed? = nil) throws -> AuthorityStore {
+    /// Opens the store, and makes it when there is none, which is said aloud: it may be the right one's name that was misspelt.
+    func open(seed: AccountSeed? = nil) throws -> AuthorityStore {
         // Where it cannot be looked at, opening it says why.
         let isNew = (try? isThere()) == false
         let store = try AuthorityStore(directory: directory, seed: seed)
-        if isNew { Console.note("approov: made a new store, with keys of its own, at \(path)") }
+        if isNew { Console.note("approov: made a new store, with a secret and keys of its own, at \(path); --data names another") }
         return store
     }
 
