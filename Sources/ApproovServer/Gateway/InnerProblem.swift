@@ -12,6 +12,9 @@ struct InnerProblem: Error, Sendable, Equatable {
     var detail: String?
 
     static let malformed = InnerProblem(status: 400, title: "The encapsulated message is not a request in Binary HTTP (RFC 9292)")
+    static let impossible = InnerProblem(
+        status: 400, title: "The request cannot be sent to its target",
+        detail: "A field or the path is malformed, or it has content that its method does not allow.")
     static let date = InnerProblem(
         status: 400, title: "The request's Date is missing or too far from the gateway's clock", type: OHTTPProblemType.date,
         detail: "Encapsulate it anew with the date of this response.")
@@ -33,6 +36,8 @@ struct InnerProblem: Error, Sendable, Equatable {
             switch error.code {
             case .connectTimeout, .idleTimeout, .totalTimeout: self = .gatewayTimeout
             case .tooManyRequests: self = .busy
+            // Of the request alone: where it goes and how is the operator's, and was tried when the gateway started.
+            case .invalidURL, .invalidHeader, .unsupported: self = .impossible
             case .bodyTooLarge: self = .responseTooLarge
             case .requestBodyFailed: self = error.cause.map { InnerProblem($0) } ?? .malformed
             default: self = .badGateway

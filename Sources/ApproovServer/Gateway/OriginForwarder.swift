@@ -21,7 +21,16 @@ struct OriginForwarder: Sendable {
     let time: any TimeSource
     let metrics: GatewayMetrics
     let logger: Logger
-    let warnings = WarningThrottle()
+    let warnings = WarningThrottle<Warning>()
+
+    /// What the operator is warned of.
+    enum Warning: Hashable {
+        case clockSetBack
+        case undatedFull
+        case datedFull
+        /// A target that is allowed gives no answer.
+        case target(origin: String, error: String)
+    }
 
     /// Judges a request, and remembers it when it is to be forwarded.
     /// - Parameters:
@@ -106,7 +115,9 @@ struct OriginForwarder: Sendable {
         }
         metrics.count(.failed)
         let code = (error as? TransportError)?.code.description ?? "unexpectedStatus"
-        logger.warning("the target gave no usable answer", metadata: ["origin": "\(target.origin)", "error": "\(code)"])
+        warn(
+            .target(origin: target.origin, error: code), "the target gave no usable answer",
+            ["origin": "\(target.origin)", "error": "\(code)"])
         return problem
     }
 
@@ -120,8 +131,8 @@ struct OriginForwarder: Sendable {
         }
     }
 
-    private func warn(_ subject: WarningThrottle.Subject, _ message: Logger.Message) {
-        if warnings.isDue(subject, at: time.uptime) { logger.warning(message) }
+    private func warn(_ subject: Warning, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
+        if warnings.isDue(subject, at: time.uptime) { logger.warning(message, metadata: metadata) }
     }
 
     /// The head of a response as a client gets it.

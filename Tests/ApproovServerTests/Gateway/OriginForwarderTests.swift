@@ -117,6 +117,32 @@ import Testing
         #expect(count("abandoned") == Int64(abandoned.count))
     }
 
+    @Test("what the request itself makes impossible is told to its client, and neither to the operator nor as a failure of the target")
+    func impossible() throws {
+        let forwarder = try forwarder()
+        let target = try TransportURL("https://api.example.com/")
+        for code in [.invalidHeader, .invalidURL, .unsupported] as [TransportError.Code] {
+            #expect(forwarder.failed(TransportError(code, ""), target).status == 400)
+        }
+        #expect(count("malformed") == 3)
+        #expect(logs.lines.isEmpty)
+    }
+
+    @Test("a target that gives no answer is told to the operator once an hour for each way in which it fails")
+    func pacedWarnings() throws {
+        let forwarder = try forwarder()
+        let target = try TransportURL("https://api.example.com/")
+        for _ in 0..<10 { _ = forwarder.failed(TransportError(.connectionLost, ""), target) }
+        #expect(logs.lines.count == 1)
+        _ = forwarder.failed(TransportError(.idleTimeout, ""), target)
+        _ = forwarder.failed(TransportError(.connectionLost, ""), try TransportURL("https://other.example.com/"))
+        #expect(logs.lines.count == 3)
+        clock.advance(by: .seconds(3_600))
+        _ = forwarder.failed(TransportError(.connectionLost, ""), target)
+        #expect(logs.lines.count == 4)
+        #expect(count("failed") == 13)
+    }
+
     @Test("a request whose handler is cancelled while its target is slow is not put down to the target")
     func cancelled() async throws {
         let signal = AsyncStream.makeStream(of: Void.self)

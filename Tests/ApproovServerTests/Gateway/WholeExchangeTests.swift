@@ -164,6 +164,21 @@ import Testing
         }
     }
 
+    @Test("a HEAD with content is the client's mistake and no failure of its target")
+    func headWithContent() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil, handler: Self.echo)
+        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+            for _ in 0..<3 {
+                let answer = try await gateway.ask(.to(target.url, method: .head), body: "abc")
+                #expect(answer.head.status == .badRequest)
+            }
+            #expect(try await gateway.ask(.to(target.url, method: .head)).head.status == .ok)
+            #expect(!gateway.logs.lines.contains { $0.hasPrefix("warning") })
+        }
+        #expect(target.counters.requests == 1)
+        await target.stop()
+    }
+
     @Test("other media types, methods and paths are told so")
     func wrongDoor() async throws {
         try await RunningGateway.with(allow: ["http://127.0.0.1:1"]) { (gateway) async throws in
