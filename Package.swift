@@ -129,7 +129,7 @@ let package = Package(
             name: "ApproovCLI",
             dependencies: [
                 "Approov", "ApproovRelay", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
-                "HTTPTransport", "OHTTP", argumentParser, crypto, httpTypes, hummingbird, lifecycle, logging, unixSignals,
+                "HTTPListener", "HTTPTransport", "OHTTP", argumentParser, crypto, httpTypes, hummingbird, lifecycle, logging, unixSignals,
             ],
             exclude: ["Resources/README.txt"],
             resources: [
@@ -165,7 +165,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ApproovRelayTests",
-            dependencies: ["ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPTransport", httpTypes, logging, metricsTestKit],
+            dependencies: [
+                "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPTransport", httpTypes, logging, metricsTestKit, nioCore,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "AttestationTests",

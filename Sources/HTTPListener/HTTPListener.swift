@@ -29,11 +29,12 @@ package struct HTTPListener: Sendable {
         router: Router, logger: Logger, onReady: @escaping @Sendable (Int) async -> Void
     ) async throws where Router.Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         let port = address.port
+        let connections = connections(logger)
         let application = Application(
             router: router, server: builder(),
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: port),
-                availableConnectionsDelegate: .maximum(limits.connections, logger: logger)),
+                availableConnectionsDelegate: .maximum(connections, logger: logger)),
             onServerRunning: { await onReady($0.localAddress?.port ?? port) }, logger: logger)
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await sweep() }
@@ -45,6 +46,19 @@ package struct HTTPListener: Sendable {
             }
             group.cancelAll()
         }
+    }
+
+    /// The most connections at once: as many as the limits say and there are descriptors for.
+    private func connections(_ logger: Logger) -> Int {
+        guard let descriptors = DescriptorLimit.current else { return limits.connections }
+        let connections = DescriptorLimit.connections(
+            wanted: limits.connections, upstream: limits.upstreamConnections, within: descriptors)
+        if connections < limits.connections {
+            logger.notice(
+                "fewer connections than configured are taken, as this process may have too few descriptors (ulimit -n)",
+                metadata: ["connections": "\(connections)", "configured": "\(limits.connections)", "descriptors": "\(descriptors)"])
+        }
+        return connections
     }
 
     /// The protocols: HTTP/1.1 and HTTP/2 over TLS, or HTTP/1.1 in the clear.

@@ -6,6 +6,8 @@ package struct ListenerLimits: Sendable {
     package var headerFields = 64
     /// The most connections at once; further ones wait in the listener's queue.
     package var connections = 4_096
+    /// How many connections of its own the server's requests need at most, for which descriptors are left.
+    package var upstreamConnections = 0
     /// How long a connection may be without a request that is being answered.
     package var idleTimeout: Duration
     /// How long a request may take from its head to its answer's end.

@@ -2,6 +2,7 @@ import ApproovServer
 import ArgumentParser
 import CertificatePinning
 import Foundation
+import HTTPListener
 import HTTPTransport
 import Logging
 import OHTTP
@@ -163,6 +164,7 @@ struct GatewayCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let listen, !rotate else { return try rotateKeys() }
+        DescriptorLimit.raise()
         let logger = Logger(label: "approov.gateway")
         var replay = GatewayConfiguration.Replay()
         if let replayWindow { replay.window = .seconds(replayWindow) }

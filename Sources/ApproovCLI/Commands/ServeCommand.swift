@@ -2,6 +2,7 @@ import ApproovServer
 import ArgumentParser
 import CertificatePinning
 import Foundation
+import HTTPListener
 import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -77,6 +78,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        DescriptorLimit.raise()
         let store = try store.open(seed: demo ? DemoAccount.seed() : nil)
         if demo, try !DemoAccount.isDemo(store) {
             throw CommandFailure("\(self.store.directory.path) holds another account than the demo's: name another folder with --data")

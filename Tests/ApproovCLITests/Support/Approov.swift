@@ -6,10 +6,17 @@ import Testing
 enum Approov {
     /// Starts the command without waiting for its end.
     static func start(
-        _ arguments: [String], in folder: URL? = nil, environment: [String: String] = [:], output: FileHandle? = nil
+        _ arguments: [String], in folder: URL? = nil, environment: [String: String] = [:], descriptors: String? = nil,
+        output: FileHandle? = nil
     ) throws -> ChildProcess {
-        try ChildProcess(
-            ChildProcess.approov, arguments, in: folder, environment: ["HOME": "/nonexistent"].merging(environment) { $1 }, output: output)
+        let environment = ["HOME": "/nonexistent"].merging(environment) { $1 }
+        guard let descriptors else {
+            return try ChildProcess(ChildProcess.approov, arguments, in: folder, environment: environment, output: output)
+        }
+        let script = "ulimit \(descriptors) && exec \"$0\" \"$@\""
+        return try ChildProcess(
+            URL(filePath: "/bin/sh"), ["-c", script, ChildProcess.approov.path(percentEncoded: false)] + arguments, in: folder,
+            environment: environment, output: output)
     }
 
     /// Runs the command to its end.

@@ -12,11 +12,17 @@ struct ServerProcess {
     private let process: ChildProcess
 
     /// Starts a server, waits for its URL, hands it over, and stops the server with SIGTERM.
+    /// - Parameters:
+    ///   - arguments: the command's
+    ///   - environment: what is added to its environment
+    ///   - descriptors: how many files it may have open, as `ulimit` has it; nil: as many as this process
+    ///   - body: is handed the server
     /// - Returns: how it ended, and all that it printed
+    /// - Throws: what the body throws, or why the command cannot be started
     static func run(
-        _ arguments: [String], environment: [String: String] = [:], _ body: (ServerProcess) async throws -> Void
+        _ arguments: [String], environment: [String: String] = [:], descriptors: String? = nil, _ body: (ServerProcess) async throws -> Void
     ) async throws -> ChildProcess.Run {
-        let process = try Approov.start(arguments, environment: environment)
+        let process = try Approov.start(arguments, environment: environment, descriptors: descriptors)
         let url = try await process.waitForOutput().trimmingCharacters(in: .newlines)
         try await body(ServerProcess(url: url, process: process))
         process.signal(SIGTERM)
@@ -25,6 +31,23 @@ struct ServerProcess {
 
     /// What it has written to standard error.
     var errors: String { process.errors }
+
+    /// How many files it may have open: the soft limit, and the hard one (proc(5), limits).
+    var openFiles: [String] {
+        get throws {
+            let limits = try String(contentsOfFile: "/proc/\(process.id)/limits", encoding: .utf8)
+            let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max open files") })
+            return line.split(separator: " ").dropFirst(3).prefix(2).map(String.init)
+        }
+    }
+
+    /// The processor time that it has had so far, in hundredths of a second (proc(5), stat).
+    var processorTicks: Int {
+        get throws {
+            let fields = try String(contentsOfFile: "/proc/\(process.id)/stat", encoding: .utf8).split(separator: " ")
+            return fields[13...14].compactMap { Int($0) }.reduce(0, +)
+        }
+    }
 
     /// The most memory that it has had so far, in bytes (proc(5), VmHWM).
     var peakMemory: Int {
