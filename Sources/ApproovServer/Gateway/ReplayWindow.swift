@@ -4,14 +4,17 @@ internal import Synchronization
 
 /// Remembers encapsulated keys, so that no request is served twice (RFC 9458 section 6.5), in bounded memory.
 ///
-/// What is full refuses, and what is forgotten is refused by its date: no date up to the latest that was forgotten is accepted again,
-/// whatever the calendar does meanwhile.
+/// What is full refuses, and what is forgotten is refused by its date, or by its key when it has none: no date up to the latest that was
+/// forgotten is accepted again, whatever the calendar does meanwhile, and no key whose requests were.
+///
+/// What is remembered is a replay also once its date is too old: a client that is asked for another date sends its request again, and whoever
+/// holds requests back could have one served twice by that.
 final class ReplayWindow: Sendable {
     /// What is to be done with a request.
     enum Verdict: Sendable, Equatable {
         /// It is new.
         case fresh
-        /// It was here before.
+        /// It was here before, or may have been.
         case replayed
         /// Its date is too far off, from before the gateway's start, or missing where it is needed.
         case dateNeeded
@@ -46,11 +49,19 @@ final class ReplayWindow: Sendable {
         var turned: Duration
         /// Of requests without a date, by the identifier of the key that they were sealed to.
         var undated: [UInt8: Set<Mark>] = [:]
+        /// The keys whose requests without a date are forgotten.
+        var ended: Set<UInt8> = []
         /// The first date that is accepted: all that was served with this one or a later one is remembered.
         var earliestDate: Date
 
         /// The time that dates are compared with: the calendar's, unless that was set back to what is forgotten.
         func reference(_ now: Date) -> Date { max(now, earliestDate) }
+
+        /// Whether a request was here before, as far as that is remembered, or may have been.
+        func mayKnow(_ mark: Mark, _ keyID: UInt8) -> Bool {
+            ended.contains(keyID) || current.marks.contains(mark) || earlier.marks.contains(mark)
+                || undated[keyID]?.contains(mark) == true
+        }
 
         mutating func forget(_ generation: Generation) {
             // A date has whole seconds.
@@ -86,15 +97,14 @@ final class ReplayWindow: Sendable {
     /// - Returns: what is to be done with it
     func judge(encapsulatedKey: [UInt8], keyID: UInt8, date: Date?, now: Date, uptime: Duration) -> Verdict {
         let mark = Mark(encapsulatedKey)
-        guard let date else { return settings.requiresDate ? .dateNeeded : judgeUndated(mark, keyID) }
         return state.withLock { state in
             turn(&state, uptime)
+            guard !state.mayKnow(mark, keyID) else { return .replayed }
+            guard let date else { return settings.requiresDate ? .dateNeeded : judgeUndated(mark, keyID, &state) }
             let age = state.reference(now).timeIntervalSince(date)
             guard age <= settings.window / .seconds(1), -age <= Double(Self.longestAhead), date >= state.earliestDate else {
                 return .dateNeeded
             }
-            guard !state.current.marks.contains(mark), !state.earlier.marks.contains(mark), state.undated[keyID]?.contains(mark) != true
-            else { return .replayed }
             guard state.current.marks.count + state.earlier.marks.count < settings.rememberedDated else { return .full }
             state.current.marks.insert(mark)
             state.current.latestDate = max(state.current.latestDate, date)
@@ -108,10 +118,15 @@ final class ReplayWindow: Sendable {
     /// Whether the calendar was set back so far that dates which are right are refused.
     func isAhead(of now: Date) -> Bool { acceptableDate(now).timeIntervalSince(now) > Double(Self.longestAhead) }
 
-    /// Forgets the requests that were sealed to keys that are not accepted any more.
+    /// Forgets the requests that were sealed to keys that are not accepted any more, and takes none that was opened with such a key before.
     func forget(keysOtherThan accepted: Set<UInt8>) {
         state.withLock { state in
-            for id in state.undated.keys where !accepted.contains(id) { state.undated[id] = nil }
+            for id in state.undated.keys where !accepted.contains(id) {
+                state.undated[id] = nil
+                state.ended.insert(id)
+            }
+            // An identifier that comes again is another key's.
+            state.ended.subtract(accepted)
         }
     }
 
@@ -120,13 +135,10 @@ final class ReplayWindow: Sendable {
         state.withLock { $0.current.marks.count + $0.earlier.marks.count + $0.undated.values.reduce(0) { $0 + $1.count } }
     }
 
-    private func judgeUndated(_ mark: Mark, _ keyID: UInt8) -> Verdict {
-        state.withLock { state in
-            guard state.undated[keyID]?.contains(mark) != true else { return .replayed }
-            guard state.undated.values.reduce(0, { $0 + $1.count }) < settings.rememberedUndated else { return .undatedFull }
-            state.undated[keyID, default: []].insert(mark)
-            return .fresh
-        }
+    private func judgeUndated(_ mark: Mark, _ keyID: UInt8, _ state: inout State) -> Verdict {
+        guard state.undated.values.reduce(0, { $0 + $1.count }) < settings.rememberedUndated else { return .undatedFull }
+        state.undated[keyID, default: []].insert(mark)
+        return .fresh
     }
 
     /// Forgets what is older than a mark's life: from a date that is as far ahead as it may be, to its being too old.

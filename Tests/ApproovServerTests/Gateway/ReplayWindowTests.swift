@@ -37,9 +37,33 @@ import Testing
             for earlier in max(0, now - seconds * 3 - 30)...now {
                 let isAccepted = now - earlier < seconds + 5
                 let verdict = judge(window, earlier, date: Double(earlier + 5), at: Double(now))
-                #expect(verdict == (isAccepted ? .replayed : .dateNeeded), "\(earlier) at \(now)")
+                #expect(verdict == .replayed || (!isAccepted && verdict == .dateNeeded), "\(earlier) at \(now)")
             }
         }
+    }
+
+    @Test("what is remembered is a replay, also when its date is too old by then")
+    func late() {
+        let window = window()
+        #expect(judge(window, 1, date: 1, at: 0) == .fresh)
+        #expect(judge(window, 1, date: 1, at: 63) == .replayed)
+        #expect(judge(window, 1, date: 1, at: 100) == .replayed)
+        #expect(judge(window, 2, date: 1, at: 100) == .dateNeeded)
+        #expect(judge(window, 1, date: 1, at: 400) == .dateNeeded)
+    }
+
+    @Test("a request without a date that was sealed to a key which has ended is a replay: its mark is gone with the key")
+    func endedKey() {
+        let window = window()
+        window.forget(keysOtherThan: [1, 2])
+        #expect(judge(window, 1, date: nil, at: 0) == .fresh)
+        window.forget(keysOtherThan: [2])
+        #expect(judge(window, 1, date: nil, at: 0) == .replayed)
+        #expect(judge(window, 3, date: nil, at: 0, keyID: 2) == .fresh)
+        // One that is new is served before the window hears of it, and one that comes again is a new one.
+        #expect(judge(window, 4, date: nil, at: 0, keyID: 3) == .fresh)
+        window.forget(keysOtherThan: [1, 2])
+        #expect(judge(window, 5, date: nil, at: 0) == .fresh)
     }
 
     @Test("marks are forgotten once their dates are too old, so that memory is bounded by the rate and not by time")
