@@ -31,6 +31,8 @@ struct GatewayLink: Sendable {
         case requestTooLarge
         /// The client's message ended early.
         case requestBroken
+        /// Nothing more of the client's message came for too long.
+        case requestStalled
         /// There are too many requests at once.
         case busy
     }
@@ -86,16 +88,18 @@ struct GatewayLink: Sendable {
     ///   - message: how it is encapsulated
     ///   - length: its bytes, when the client said so
     ///   - body: its content
+    ///   - deadline: when its answer must have ended
     ///   - transport: what carries it
     /// - Returns: the gateway's answer
     /// - Throws: `Failure`
     func forward(
-        _ message: EncapsulatedMessage, length: Int?, body: BorrowedRequestBody, over transport: any HTTPTransport
+        _ message: EncapsulatedMessage, length: Int?, body: BorrowedRequestBody, until deadline: ContinuousClock.Instant,
+        over transport: any HTTPTransport
     ) async throws(Failure) -> Answer {
         var options = TransferOptions()
         options.connectTimeout = limits.connectTimeout
         options.idleTimeout = limits.gatewayIdleTimeout
-        options.totalTimeout = limits.requestTimeout
+        options.totalTimeout = max(.milliseconds(1), ContinuousClock.now.duration(to: deadline))
         options.maximumHeaderBytes = limits.headerBytes
         options.maximumBodyBytes = message.bytes(in: limits)
         options.decompresses = false
@@ -134,8 +138,17 @@ struct GatewayLink: Sendable {
         switch error.code {
         case .connectTimeout, .idleTimeout, .totalTimeout: return .slow
         case .tooManyRequests: return .busy
-        case .requestBodyFailed: return error.cause is BorrowedRequestBody.TooLong ? .requestTooLarge : .requestBroken
+        case .requestBodyFailed: return error.cause.map(ofRequest) ?? .requestBroken
         default: return .unusable(error)
+        }
+    }
+
+    /// What is wrong with a request whose content could not be read.
+    static func ofRequest(_ error: any Error) -> Failure {
+        switch error {
+        case is BorrowedRequestBody.TooLong: .requestTooLarge
+        case is BorrowedRequestBody.Stalled: .requestStalled
+        default: .requestBroken
         }
     }
 }

@@ -47,11 +47,7 @@ public struct Relay: Service {
         self.configuration = configuration
         address = try Self.address(configuration)
         link = try GatewayLink(configuration)
-        var bounds = CurlTransportConfiguration()
-        bounds.maximumRequests = configuration.limits.requests
-        // With HTTP/1.1 each request that waits for a slow answer holds a connection.
-        bounds.maximumConnectionsPerHost = 256
-        self.transport = try transport ?? CurlTransport(configuration: bounds)
+        self.transport = try transport ?? CurlTransport(configuration: configuration.limits.ofTransport)
         self.metrics = metrics
         self.logger = logger
         self.onReady = onReady
@@ -61,12 +57,14 @@ public struct Relay: Service {
     /// - Throws: `RelayError.cannotListen`
     public func run() async throws {
         let limits = configuration.limits
-        let routes = RelayRoutes(link: link, transport: transport, limits: limits, metrics: metrics, logger: logger)
-        let listener = HTTPListener(
-            address: address,
-            limits: ListenerLimits(
-                headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
-                requestTimeout: limits.requestTimeout, drain: limits.drain, offersHTTP2: false))
+        let routes = RelayRoutes(
+            link: link, transport: transport, limits: limits, places: ClientPlaces(limit: limits.requestsPerClient), metrics: metrics,
+            logger: logger)
+        var listenerLimits = ListenerLimits(
+            headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
+            requestTimeout: limits.requestTimeout, drain: limits.drain, offersHTTP2: false)
+        listenerLimits.upstreamConnections = limits.requests
+        let listener = HTTPListener(address: address, limits: listenerLimits)
         do {
             try await listener.run(router: routes.router(), logger: logger) { port in
                 if let url = URL(string: address.url(port: port)) { await onReady(url) }
@@ -102,8 +100,17 @@ extension RelayError {
 extension RelayConfiguration.Limits {
     /// Whether every bound is above zero, as it must be.
     var areUsable: Bool {
-        let sizes = [messageBytes, chunkedMessageBytes, headerBytes, connections, requests]
+        let sizes = [messageBytes, chunkedMessageBytes, headerBytes, connections, requests, requestsPerClient]
         let times = [idleTimeout, connectTimeout, gatewayIdleTimeout, requestTimeout]
         return sizes.allSatisfy { $0 > 0 } && times.allSatisfy { $0 > .zero } && drain >= .zero
+    }
+
+    /// Those of the transport, so that no request waits for a connection that another has: it would look as if the gateway were slow.
+    var ofTransport: CurlTransportConfiguration {
+        var bounds = CurlTransportConfiguration()
+        bounds.maximumRequests = requests
+        // With HTTP/1.1 each request that waits for an answer holds a connection.
+        bounds.maximumConnectionsPerHost = requests
+        return bounds
     }
 }

@@ -37,9 +37,16 @@ public struct RelayConfiguration: Sendable {
         public var headerBytes = 16 * 1024
         /// The most connections from clients at once; further ones wait in the listener's queue.
         public var connections = 4_096
-        /// The most requests at once; one more is answered 503.
-        public var requests = 4_096
-        /// How long a client's connection may be without a request.
+        /// The most requests that are with the gateway at once, each with a connection there unless it speaks HTTP/2; one more is answered
+        /// 503.
+        ///
+        /// A request goes to the gateway once it has come whole, or its first 64 KiB or first part in chunks have.
+        public var requests = 1_024
+        /// The most requests at once from one address, or from one /64 of IPv6; one more is answered 429.
+        ///
+        /// Many people may share an address, and behind a proxy of the operator's own all of them do: then this is as high as `requests`.
+        public var requestsPerClient = 128
+        /// How long a client's connection may be without a request, or without the next bytes of one, which is then answered 408.
         public var idleTimeout: Duration = .seconds(30)
         /// How long connecting to the gateway may take, TLS included.
         public var connectTimeout: Duration = .seconds(10)

@@ -13,8 +13,32 @@ struct RelayRoutes: Sendable {
     let link: GatewayLink
     let transport: any HTTPTransport
     let limits: RelayConfiguration.Limits
+    let places: ClientPlaces
     let metrics: RelayMetrics
     let logger: Logger
+    private let warnings = WarningThrottle<Warning>()
+    private let started = ContinuousClock.now
+
+    /// What the operator is warned of.
+    private enum Warning: Hashable {
+        case slow
+        case unusable(TransportError.Code?)
+    }
+
+    /// The most bytes of a message that are here before it is forwarded.
+    private static let wholeBytes = 64 * 1024
+
+    init(
+        link: GatewayLink, transport: any HTTPTransport, limits: RelayConfiguration.Limits, places: ClientPlaces, metrics: RelayMetrics,
+        logger: Logger
+    ) {
+        self.link = link
+        self.transport = transport
+        self.limits = limits
+        self.places = places
+        self.metrics = metrics
+        self.logger = logger
+    }
 
     func router() -> Router<ConnectionContext> {
         let router = Router(context: ConnectionContext.self)
@@ -31,12 +55,22 @@ struct RelayRoutes: Sendable {
         let limit = message.bytes(in: limits)
         let length = request.headers[.contentLength].flatMap { Int($0) }
         if let length, length > limit { return refusal(.contentTooLarge) }
-        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: message == .chunked ? limits.idleTimeout : nil)
+        let deadline = ContinuousClock.now + limits.requestTimeout
+        guard let place = places.enter(context.remoteAddress) else { return refusal(.tooManyRequests, retryAfter: 1) }
+        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: limits.idleTimeout)
+        do {
+            // Until then it takes no more than its client's own connection and place: whoever stays silent holds up nobody else.
+            try await body.readAhead(message == .whole ? Self.wholeBytes : 1)
+        } catch {
+            return answer(to: GatewayLink.ofRequest(error))
+        }
         do throws(GatewayLink.Failure) {
-            let answer = try await link.forward(message, length: length, body: body, over: transport)
+            let answer = try await link.forward(message, length: length, body: body, until: deadline, over: transport)
             switch answer {
-            case .encapsulated(let response, let message): return stream(response, message, whileReading: body, for: context)
+            case .encapsulated(let response, let message):
+                return stream(response, message, whileReading: body, holding: place, for: context)
             case .refusal(let status, let problem):
+                defer { withExtendedLifetime(place) {} }
                 await body.takeBack()
                 metrics.wasForwarded()
                 let status = HTTPResponse.Status(code: status)
@@ -50,10 +84,11 @@ struct RelayRoutes: Sendable {
 
     private func stream(
         _ response: TransportResponse, _ message: EncapsulatedMessage, whileReading body: BorrowedRequestBody,
-        for context: ConnectionContext
+        holding place: ClientPlaces.Place, for context: ConnectionContext
     ) -> Response {
         let length = response.headerFields[.contentLength].flatMap { Int($0) }
         let content = ResponseBody(contentLength: length) { writer in
+            defer { withExtendedLifetime(place) {} }
             var bytes = 0
             var backpressure = WriteBackpressure(context.eventLoop)
             do {
@@ -82,9 +117,11 @@ struct RelayRoutes: Sendable {
         return Response(status: .ok, headers: [.contentType: message.responseType, .cacheControl: "no-store"], body: content)
     }
 
-    private func refusal(_ status: HTTPResponse.Status) -> Response {
+    private func refusal(_ status: HTTPResponse.Status, retryAfter seconds: Int? = nil) -> Response {
         metrics.wasRefused()
-        return .problem(status)
+        var response = Response.problem(status)
+        if let seconds { response.headers[.retryAfter] = String(seconds) }
+        return response
     }
 
     private func answer(to failure: GatewayLink.Failure) -> Response {
@@ -93,18 +130,26 @@ struct RelayRoutes: Sendable {
         case .requestBroken:
             metrics.wasAbandoned()
             return .problem(.badRequest)
-        case .busy: return refusal(.serviceUnavailable)
+        case .requestStalled:
+            metrics.wasAbandoned()
+            return .problem(.requestTimeout)
+        case .busy: return refusal(.serviceUnavailable, retryAfter: 1)
         case .slow:
             metrics.hasFailed()
-            logger.warning("the gateway took too long")
+            warn(.slow, "the gateway took too long")
             return .problem(.gatewayTimeout)
         case .unusable(let error):
             metrics.hasFailed()
             let remedy = error?.refusal == nil ? "" : "; for a certificate of your own CA: --cacert root.pem"
-            logger.warning(
-                "the gateway gave no usable answer\(remedy)",
-                metadata: ["gateway": "\(link.url.host):\(link.url.port)", "error": "\(error?.description ?? "unexpectedStatus")"])
+            warn(
+                .unusable(error?.code), "the gateway gave no usable answer\(remedy)",
+                ["gateway": "\(link.url.host):\(link.url.port)", "error": "\(error?.description ?? "unexpectedStatus")"])
             return .problem(.badGateway)
         }
+    }
+
+    /// Once an hour for each kind: clients can cause it as often as they like, and the metrics count it.
+    private func warn(_ subject: Warning, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
+        if warnings.isDue(subject, at: started.duration(to: .now)) { logger.warning(message, metadata: metadata) }
     }
 }

@@ -27,19 +27,29 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         var isTakenBack = false
         var waiter: CheckedContinuation<Void, Never>?
         var remaining: Int
+        /// What was read before the content was lent out.
+        var ahead: [UInt8] = []
+        var isAtEnd = false
+
+        /// What is known without reading: bytes, or none at the end; nil when there is something to read.
+        mutating func takeAhead() -> [UInt8]? {
+            guard !isTakenBack, !ahead.isEmpty || isAtEnd else { return nil }
+            defer { ahead = [] }
+            return ahead
+        }
     }
 
     // Touched between begin() and end() alone, which let one reader in at a time.
     private nonisolated(unsafe) var iterator: RequestBody.AsyncIterator
     private let state: Mutex<State>
-    private let idleTimeout: Duration?
+    private let idleTimeout: Duration
 
     /// Lends a request's content out.
     /// - Parameters:
     ///   - body: the content, which nobody else reads
     ///   - limit: the most bytes it may have
-    ///   - idleTimeout: how long nothing may come; nil for a body that is bounded in another way
-    package init(_ body: RequestBody, limit: Int, idleTimeout: Duration? = nil) {
+    ///   - idleTimeout: how long nothing may come
+    package init(_ body: RequestBody, limit: Int, idleTimeout: Duration = .seconds(30)) {
         iterator = body.makeAsyncIterator()
         self.idleTimeout = idleTimeout
         state = Mutex(State(remaining: limit))
@@ -48,8 +58,9 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     /// The next part, nil at the end.
     ///
     /// For one reader at a time, whichever task it is in.
-    /// - Throws: `TooLong`, `TakenBack`, or what happened to the connection
+    /// - Throws: `TooLong`, `TakenBack`, `Stalled`, or what happened to the connection
     package func next() async throws -> [UInt8]? {
+        if let ahead = state.withLock({ $0.takeAhead() }) { return ahead.isEmpty ? nil : ahead }
         try begin()
         let part: ByteBuffer?
         do {
@@ -59,7 +70,19 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
             throw error
         }
         guard end(read: part?.readableBytes ?? 0) else { throw TooLong() }
+        if part == nil { state.withLock { $0.isAtEnd = true } }
         return part.map { Array($0.readableBytesView) }
+    }
+
+    /// Waits for the beginning of the content, which `next` then returns as its first part.
+    ///
+    /// For the handler, before it lends the content out: a request takes nothing that others want until something of it is there.
+    /// - Parameter count: how many bytes to wait for, or all of a shorter content
+    /// - Throws: as `next`
+    package func readAhead(_ count: Int) async throws {
+        var ahead: [UInt8] = []
+        while ahead.count < count, let part = try await next() { ahead += part }
+        state.withLock { $0.ahead = ahead }
     }
 
     /// Goes on reading; what one iterator has read, no other reads again.
@@ -82,10 +105,9 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
 
     /// The next part, or the error of a client that sends nothing for too long: its request would hold a place that others want.
     private func nextInTime() async throws -> ByteBuffer? {
-        guard let idleTimeout else { return try await iterator.next() }
-        return try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in
+        try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in
             group.addTask { try await self.iterator.next() }
-            group.addTask {
+            group.addTask { [idleTimeout] in
                 try await Task.sleep(for: idleTimeout, clock: .continuous)
                 throw Stalled()
             }

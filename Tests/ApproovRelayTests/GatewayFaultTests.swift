@@ -36,6 +36,19 @@ import Testing
         #expect(drip == 504 || drip == 502)
     }
 
+    @Test("a gateway that is too slow, or not there, is told to the operator once and not for every request")
+    func warnings() async throws {
+        let gateway = try await RawServer.start { await $0.waitForClose() }
+        let limits = RelayConfiguration.Limits.quick { $0.gatewayIdleTimeout = .milliseconds(200) }
+        try await RunningRelay.with(gateway: "http://127.0.0.1:\(gateway.port)/", limits: limits) { (relay) async throws in
+            for _ in 0..<3 { #expect(try await relay.post().status == 504) }
+            #expect(relay.logs.lines.filter { $0.contains("took too long") }.count == 1)
+            await gateway.stop()
+            for _ in 0..<3 { #expect(try await relay.post().status == 502) }
+            #expect(relay.logs.lines.filter { $0.contains("no usable answer") }.count == 1)
+        }
+    }
+
     @Test("a gateway that hangs up, speaks no HTTP or answers what no gateway answers is 502")
     func unusable() async throws {
         let answers = [

@@ -1,6 +1,8 @@
-import ApproovRelay
 import ApproovTesting
+import HTTPTransport
 import Testing
+
+@testable import ApproovRelay
 
 @Suite struct RelayConfigurationTests {
     private func refusal(
@@ -34,6 +36,12 @@ import Testing
         for text in ["", "gateway.example", "ftp://gateway.example", "https://user@gateway.example/", "https://2130706433.1/ "] {
             #expect(refusal(gateway: text) == .malformedGateway, "\(text)")
         }
+    }
+
+    @Test("a request that may be forwarded never waits for a connection to the gateway that another one has")
+    func connections() {
+        let bounds = RelayConfiguration.Limits.quick { $0.requests = 3_000 }.ofTransport
+        #expect(bounds.maximumRequests == 3_000 && bounds.maximumConnectionsPerHost == 3_000)
     }
 
     @Test("pins, roots, ports and limits that cannot be are refused")

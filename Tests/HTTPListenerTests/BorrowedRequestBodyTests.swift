@@ -51,4 +51,38 @@ import Testing
         source.finish()
         #expect(try await first.value == nil)
     }
+
+    @Test("what was read ahead comes first, at once and whole, and the end is read no further")
+    func readAhead() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: 100)
+        await source.yield(ByteBuffer(string: "one"))
+        await source.yield(ByteBuffer(string: "two"))
+        try await borrowed.readAhead(4)
+        #expect(try await borrowed.next() == Array("onetwo".utf8))
+        await source.yield(ByteBuffer(string: "three"))
+        source.finish()
+        try await borrowed.readAhead(100)
+        #expect(try await borrowed.next() == Array("three".utf8))
+        for _ in 0..<2 { #expect(try await borrowed.next() == nil) }
+    }
+
+    @Test("what was read ahead counts against the limit, and nobody gets it once the content was taken back")
+    func readAheadBounds() async throws {
+        let over = BorrowedRequestBody(RequestBody(buffer: ByteBuffer(string: "abcd")), limit: 3)
+        await #expect(throws: BorrowedRequestBody.TooLong.self) { try await over.readAhead(1) }
+        let taken = BorrowedRequestBody(RequestBody(buffer: ByteBuffer(string: "abcd")), limit: 4)
+        try await taken.readAhead(1)
+        await taken.takeBack()
+        await #expect(throws: BorrowedRequestBody.TakenBack.self) { try await taken.next() }
+    }
+
+    @Test("a content of which nothing comes for too long ends with that error")
+    func stalled() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: 100, idleTimeout: .milliseconds(20))
+        await source.yield(ByteBuffer(string: "one"))
+        await #expect(throws: BorrowedRequestBody.Stalled.self) { try await borrowed.readAhead(4) }
+        source.finish()
+    }
 }

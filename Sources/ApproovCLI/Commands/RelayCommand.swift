@@ -2,6 +2,7 @@ import ApproovRelay
 import ArgumentParser
 import CertificatePinning
 import Foundation
+import HTTPListener
 import HTTPTransport
 import Logging
 import ServiceLifecycle
@@ -48,6 +49,15 @@ struct RelayCommand: AsyncParsableCommand {
         help: ArgumentHelp("The roots to trust for the gateway, PEM. Default: the system's.", valueName: "file"))
     var caCert: String?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            Requests at once from one address; one more is answered 429. Raise it where many people share an address, or where a proxy \
+            stands before the relay. Default: \(RelayConfiguration.Limits().requestsPerClient).
+            """, valueName: "n"))
+    var requestsPerClient: Int?
+
     @OptionGroup var tls: ServerTLSOptions
 
     func validate() throws {
@@ -58,17 +68,21 @@ struct RelayCommand: AsyncParsableCommand {
         guard url.isSecure || url.host.isLoopback else {
             throw ValidationError("--gateway may be plain http on this machine alone; give its https URL.")
         }
+        guard (1...1_000_000).contains(requestsPerClient ?? 1) else { throw ValidationError("--requests-per-client must be 1 to 1000000.") }
         if !url.isSecure, !pin.isEmpty || caCert != nil { throw ValidationError("--pin and --cacert are for a gateway with https.") }
         for text in pin where (try? Pin(text)) == nil { throw ValidationError("--pin must be sha256/ and the base64 of 32 bytes.") }
     }
 
     func run() async throws {
+        DescriptorLimit.raise()
         let logger = Logger(label: "approov.relay")
+        var limits = RelayConfiguration.Limits()
+        if let requestsPerClient { limits.requestsPerClient = requestsPerClient }
         let relay = try Relay(
             configuration: RelayConfiguration(
                 host: listen.host, port: listen.port, gateway: gateway, gatewayPins: pin,
                 gatewayTrustRootsPEM: try caCert.map { try Files.text(at: $0, what: "the roots") },
-                tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none),
+                tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, limits: limits),
             logger: logger, onReady: { Console.line($0.absoluteString) })
         try await ServiceGroup(services: [relay], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
     }

@@ -17,8 +17,10 @@ struct ChunkedExchange: Sendable {
     ///
     /// What fails before a first chunk could be opened is answered outside of encapsulation, in the one way there is; what fails later is
     /// answered inside; and what fails after an answer has begun to go out breaks that off, which the client notices by its missing last chunk.
-    func answer(openingWith keyring: GatewayKeyring) async -> Response {
-        let reader = ChunkedRequestReader(body, keyring: keyring, limits: forwarder.limits)
+    /// - Parameter keys: those that are accepted
+    /// - Returns: the answer for the relay
+    func answer(with keys: KeyWatch) async -> Response {
+        let reader = ChunkedRequestReader(body, keyring: keys.current.keyring, limits: forwarder.limits)
         do {
             guard case .head(let head) = try await reader.next() else { throw InnerProblem.malformed }
             return try await answer(to: head, reader)
@@ -97,7 +99,7 @@ struct ChunkedExchange: Sendable {
             return .unknownKey
         }
         guard let sealer = reader.takeResponse() else {
-            if error is BorrowedRequestBody.TooLong { return .problem(.contentTooLarge) }
+            if error is BorrowedRequestBody.TooLong || error is BorrowedRequestBody.Stalled { return .unread(error) }
             forwarder.metrics.count(.unopened)
             return .unknownKey
         }

@@ -64,8 +64,8 @@ public struct Gateway: Service {
         self.keys = try KeyWatch(file: keys, time: time, logger: logger)
         var bounds = CurlTransportConfiguration()
         bounds.maximumRequests = configuration.limits.requests
-        // With HTTP/1.1 each request that waits for a slow answer holds a connection.
-        bounds.maximumConnectionsPerHost = 256
+        // With HTTP/1.1 each request that waits for an answer holds a connection: none waits for that of another.
+        bounds.maximumConnectionsPerHost = configuration.limits.requests
         forwarder = OriginForwarder(
             targets: targets, window: ReplayWindow(replay, startedAt: time.date, uptime: time.uptime),
             transport: try transport ?? CurlTransport(configuration: bounds), limits: configuration.limits, time: time,
@@ -79,11 +79,13 @@ public struct Gateway: Service {
     public func run() async throws {
         let limits = configuration.limits
         let routes = GatewayRoutes(keys: keys, forwarder: forwarder, load: GatewayLoad(limit: limits.requests))
-        let listener = HTTPListener(
-            address: address,
-            limits: ListenerLimits(
-                headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
-                requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout), drain: limits.drain, offersHTTP2: false))
+        var listenerLimits = ListenerLimits(
+            headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
+            requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout), drain: limits.drain, offersHTTP2: false)
+        listenerLimits.upstreamConnections = limits.requests
+        let listener = HTTPListener(address: address, limits: listenerLimits)
+        // Nothing dated in the second of the start is accepted: whoever asks in it would be refused for the date of a clock that is right.
+        try? await Task.sleep(for: .seconds(max(0, min(1, forwarder.now.timeIntervalSince(forwarder.time.date)))), clock: .continuous)
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await keys.run { forwarder.window.forget(keysOtherThan: $0) } }
             do {

@@ -67,9 +67,9 @@ public struct GatewayConfiguration: Sendable {
         public var fieldSectionBytes = 64 * 1024
         /// The most connections at once; further ones wait in the listener's queue.
         public var connections = 4_096
-        /// The most requests at once; one more is answered 503.
+        /// The most requests at once, from their content's first byte to their answer's last; one more is answered 503.
         public var requests = 1_024
-        /// How long a connection may be without a request.
+        /// How long a connection may be without a request, or without the next bytes of one, which is then answered 408.
         public var idleTimeout: Duration = .seconds(30)
         /// How long connecting to an origin may take, TLS included.
         public var connectTimeout: Duration = .seconds(10)

@@ -29,16 +29,20 @@ struct GatewayRoutes: Sendable {
     @Sendable private func open(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let type = request.headers.mediaType
         guard type == OHTTPMediaType.request || type == OHTTPMediaType.chunkedRequest else { return .problem(.unsupportedMediaType) }
-        guard let slot = load.enter() else { return .problem(.serviceUnavailable) }
-        defer { withExtendedLifetime(slot) {} }
         let isChunked = type == OHTTPMediaType.chunkedRequest
         let limit = isChunked ? forwarder.limits.chunkedMessageBytes : forwarder.limits.messageBytes
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { return .problem(.contentTooLarge) }
-        let keyring = keys.current.keyring
-        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: isChunked ? forwarder.limits.idleTimeout : nil)
+        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: forwarder.limits.idleTimeout)
+        do {
+            // Until then it takes no more than its own connection: whoever stays silent takes no place from others.
+            try await body.readAhead(1)
+        } catch {
+            return .unread(error)
+        }
+        guard let slot = load.enter() else { return .problem(.serviceUnavailable) }
         return isChunked
-            ? await ChunkedExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop).answer(openingWith: keyring)
-            : await WholeExchange(forwarder: forwarder, body: body).answer(openingWith: keyring)
+            ? await ChunkedExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop).answer(with: keys)
+            : await WholeExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop).answer(with: keys)
     }
 }
 
@@ -70,6 +74,15 @@ final class GatewayLoad: Sendable {
 }
 
 extension Response {
+    /// The answer to a request whose content did not come.
+    static func unread(_ error: any Error) -> Response {
+        switch error {
+        case is BorrowedRequestBody.TooLong: .problem(.contentTooLarge)
+        case is BorrowedRequestBody.Stalled: .problem(.requestTimeout)
+        default: .problem(.badRequest)
+        }
+    }
+
     /// The one answer to a request that cannot be opened, and to one that was here before (RFC 9458 section 5.3).
     static var unknownKey: Response {
         problem(

@@ -8,28 +8,27 @@ internal import OHTTP
 
 /// One request that is encapsulated whole (RFC 9458), and its response.
 struct WholeExchange: Sendable {
-    private struct TookTooLong: Error {}
-
     let forwarder: OriginForwarder
+    let slot: GatewayLoad.Slot
     let body: BorrowedRequestBody
+    let eventLoop: any EventLoop
 
     /// Opens the request, forwards it and seals what comes back.
-    func answer(openingWith keyring: GatewayKeyring) async -> Response {
+    /// - Parameter keys: those that are accepted, once the message is there
+    /// - Returns: the answer for the relay
+    func answer(with keys: KeyWatch) async -> Response {
         let message: [UInt8]
         do {
             message = try await read()
-        } catch is BorrowedRequestBody.TooLong {
-            return .problem(.contentTooLarge)
         } catch {
-            return .problem(error is TookTooLong ? .requestTimeout : .badRequest)
+            return .unread(error)
         }
         do {
-            let opened = try keyring.decapsulate(message)
+            let opened = try keys.current.keyring.decapsulate(message)
             let response = try await response(to: opened.request, encapsulatedKey: opened.encapsulatedKey, keyID: opened.keyID)
             let sealed = try opened.response.seal(Self.encoded(response))
             return Response(
-                status: .ok, headers: [.contentType: OHTTPMediaType.response, .cacheControl: "no-store"],
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: sealed)))
+                status: .ok, headers: [.contentType: OHTTPMediaType.response, .cacheControl: "no-store"], body: content(sealed))
         } catch is OriginForwarder.Replayed {
             forwarder.metrics.count(.replayed)
             return .unknownKey
@@ -42,6 +41,23 @@ struct WholeExchange: Sendable {
         }
     }
 
+    /// An answer that keeps its place until it is written: so long it takes memory.
+    private func content(_ sealed: [UInt8]) -> ResponseBody {
+        ResponseBody(contentLength: sealed.count) { [slot, eventLoop] output in
+            defer { withExtendedLifetime(slot) {} }
+            var backpressure = WriteBackpressure(eventLoop)
+            // In parts: a writer waits before one until the connection has taken those before, and for the end of none.
+            var rest = ByteBuffer(bytes: sealed)
+            while let part = rest.readSlice(length: min(rest.readableBytes, Self.partBytes)), part.readableBytes > 0 {
+                try await output.write(part)
+                try await backpressure.wrote(part.readableBytes)
+            }
+            try await output.finish(nil)
+        }
+    }
+
+    private static let partBytes = 64 * 1024
+
     private func read() async throws -> [UInt8] {
         let (body, timeout) = (body, forwarder.limits.requestTimeout)
         return try await withThrowingTaskGroup(of: [UInt8].self) { group in
@@ -52,7 +68,7 @@ struct WholeExchange: Sendable {
             }
             group.addTask {
                 try await Task.sleep(for: timeout, clock: .continuous)
-                throw TookTooLong()
+                throw BorrowedRequestBody.Stalled()
             }
             defer { group.cancelAll() }
             return try await group.next() ?? []
@@ -90,7 +106,10 @@ struct WholeExchange: Sendable {
         return BinaryHTTPResponse(head: forwarder.head(of: response), body: Data(content), trailers: forwarder.trailers(of: response))
     }
 
-    /// Always padded: the relay learns the answer's size class, and cannot tell the gateway's own from other small ones.
+    /// Always padded: the relay learns the answer's size class, and not its size.
+    ///
+    /// It may still guess that an answer is the gateway's own, as that comes sooner than a target's; and what was refused inside is refused
+    /// inside when it is sent again, while what went to a target is not opened twice.
     private static func encoded(_ response: BinaryHTTPResponse) throws -> [UInt8] {
         try response.encoded(framing: .knownLength, padding: .sizeClasses)
     }

@@ -33,9 +33,13 @@ package final class RawClient: Sendable {
     /// Sends text.
     /// - Returns: Whether the system took all of it.
     @discardableResult
-    package func write(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
-        return send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+    package func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+
+    /// Sends bytes.
+    /// - Returns: Whether the system took all of them.
+    @discardableResult
+    package func write(_ bytes: [UInt8]) -> Bool {
+        send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
     }
 
     /// What comes until the connection ends, or twenty seconds pass without a byte.

@@ -40,13 +40,14 @@ struct RunningRelay {
     /// Sends a message to the relay and returns as soon as there is an answer's head.
     func send(
         _ body: RequestBody, type: String = "message/ohttp-req", headers: HTTPFields = [:], path: String = "/",
-        method: HTTPRequest.Method = .post
+        method: HTTPRequest.Method = .post, from address: String? = nil
     ) async throws -> TransportResponse {
         var fields = headers
         fields[.contentType] = type
         let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system())
         var options = TransferOptions()
         options.isIdempotent = false
+        options.localAddress = try address.map { try CanonicalHost($0) }
         return try await transport.send(
             TransportRequest(
                 url: try TransportURL(url + path), method: method, headerFields: fields, body: body, policy: policy, options: options))

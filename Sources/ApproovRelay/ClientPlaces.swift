@@ -1,0 +1,48 @@
+internal import HTTPListener
+internal import NIOCore
+internal import Synchronization
+
+/// How many requests each client has under way, against the most that one may have.
+final class ClientPlaces: Sendable {
+    /// One request's place; it is free again when the last reference goes.
+    final class Place: Sendable {
+        private let places: ClientPlaces
+        private let client: AddressGroup
+
+        fileprivate init(_ places: ClientPlaces, _ client: AddressGroup) {
+            self.places = places
+            self.client = client
+        }
+
+        deinit { places.leave(client) }
+    }
+
+    private let limit: Int
+    /// Those who have requests under way, which are no more than the connections.
+    private let taken = Mutex<[AddressGroup: Int]>([:])
+
+    /// Makes a table.
+    /// - Parameter limit: how many requests one client may have under way
+    init(limit: Int) { self.limit = limit }
+
+    /// Takes a place; nil when the client has as many as it may have.
+    func enter(_ address: SocketAddress?) -> Place? {
+        let client = AddressGroup(address)
+        let isFree = taken.withLock { taken in
+            guard taken[client, default: 0] < limit else { return false }
+            taken[client, default: 0] += 1
+            return true
+        }
+        return isFree ? Place(self, client) : nil
+    }
+
+    /// How many clients have requests under way.
+    var clients: Int { taken.withLock { $0.count } }
+
+    private func leave(_ client: AddressGroup) {
+        taken.withLock { taken in
+            let left = taken[client, default: 1] - 1
+            taken[client] = left > 0 ? left : nil
+        }
+    }
+}

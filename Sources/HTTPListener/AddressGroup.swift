@@ -1,0 +1,25 @@
+internal import Foundation
+package import NIOCore
+
+/// Whom limits by address take for one client: an IPv4 address, or the /64 of an IPv6 address, which is what one subscriber is given.
+package struct AddressGroup: Hashable, Sendable {
+    private let isIPv4: Bool
+    private let prefix: UInt64
+
+    /// Reads an address; one that is neither IPv4 nor IPv6 counts with all others of its kind.
+    package init(_ address: SocketAddress?) {
+        switch address {
+        case .v4(let address):
+            isIPv4 = true
+            prefix = UInt64(UInt32(bigEndian: address.address.sin_addr.s_addr))
+        case .v6(let address):
+            let bytes = withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
+            let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+            isIPv4 = isMapped
+            prefix = (isMapped ? bytes[12...] : bytes[..<8]).reduce(0) { $0 << 8 | UInt64($1) }
+        default:
+            isIPv4 = false
+            prefix = 0
+        }
+    }
+}

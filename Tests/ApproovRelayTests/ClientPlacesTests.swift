@@ -1,0 +1,22 @@
+import NIOCore
+import Testing
+
+@testable import ApproovRelay
+
+@Suite struct ClientPlacesTests {
+    @Test("a client has as many places as it may have, another one its own, and each is free again once it is left")
+    func places() throws {
+        let places = ClientPlaces(limit: 2)
+        let one = try SocketAddress(ipAddress: "192.0.2.1", port: 1)
+        let other = try SocketAddress(ipAddress: "192.0.2.2", port: 1)
+        var taken = [places.enter(one), places.enter(one)]
+        #expect(taken.allSatisfy { $0 != nil })
+        #expect(places.enter(one) == nil)
+        #expect(places.enter(other) != nil)
+        taken.removeLast()
+        #expect(places.enter(one) != nil)
+        #expect(places.clients == 1)
+        taken = []
+        #expect(places.clients == 0)
+    }
+}

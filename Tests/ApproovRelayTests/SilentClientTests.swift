@@ -1,0 +1,87 @@
+import ApproovTesting
+import Foundation
+import HTTPTransport
+import HTTPTypes
+import Testing
+
+@testable import ApproovRelay
+
+/// Clients that begin requests and do not go on with them.
+@Suite(.timeLimit(.minutes(1))) struct SilentClientTests {
+    private static func head(_ type: String, length: Int = 200) -> String {
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: \(type)\r\nContent-Length: \(length)\r\n\r\n"
+    }
+
+    private func gateway() async throws -> TestHTTPServer {
+        try await TestHTTPServer.start(certificate: nil) { message in
+            _ = try await message.body.collect()
+            return TestResponse(headerFields: [.contentType: "message/ohttp-res"])
+        }
+    }
+
+    @Test(
+        "a client that sends nothing, or half of a message, is answered 408, and the gateway hears nothing of it",
+        arguments: ["message/ohttp-req", "message/ohttp-chunked-req"], [0, 10])
+    func silent(type: String, sent: Int) async throws {
+        let gateway = try await gateway()
+        try await RunningRelay.with(gateway: gateway.url, limits: .quick { $0.idleTimeout = .seconds(6) }) { (relay) async throws in
+            let client = try RawClient(port: relay.port)
+            client.write(Self.head(type) + String(repeating: "a", count: sent))
+            let answer = await client.readToEnd()
+            if type == "message/ohttp-req" || sent == 0 {
+                #expect(answer.text.hasPrefix("HTTP/1.1 408 "))
+                #expect(gateway.counters.connections == 0)
+            }
+            #expect(answer.isClosed)
+        }
+        await gateway.stop()
+    }
+
+    @Test("requests of which nothing has come take no place from those that are forwarded")
+    func noPlace() async throws {
+        let gateway = try await gateway()
+        try await RunningRelay.with(gateway: gateway.url, limits: .quick { $0.requests = 4 }) { (relay) async throws in
+            let clients = try (0..<8).map { _ in try RawClient(port: relay.port) }
+            for client in clients { client.write(Self.head("message/ohttp-req")) }
+            for _ in 0..<20 { #expect(try await relay.post().status == 200) }
+            withExtendedLifetime(clients) {}
+        }
+        await gateway.stop()
+    }
+
+    @Test("one address has its share of places and no more; others are served, and it, too, once it has ended what it began")
+    func share() async throws {
+        let gateway = try await gateway()
+        try await RunningRelay.with(gateway: gateway.url, limits: .quick { $0.requestsPerClient = 2 }) { (relay) async throws in
+            var clients = try (0..<2).map { _ in try RawClient(port: relay.port) }
+            for client in clients { client.write(Self.head("message/ohttp-req")) }
+            var refused: TransportResponse?
+            for _ in 0..<200 where refused == nil {
+                let answer = try await relay.send(.bytes([1]))
+                if answer.status == 429 { refused = answer } else { #expect(answer.status == 200) }
+            }
+            #expect(refused?.headerFields[.retryAfter] == "1")
+            #expect(try await relay.send(.bytes([1]), from: "127.0.0.7").status == 200)
+            clients = []
+            var status = 0
+            for _ in 0..<200 where status != 200 { status = try await relay.post().status }
+            #expect(status == 200)
+            for _ in 0..<5 { #expect(try await relay.post().status == 200) }
+        }
+        await gateway.stop()
+    }
+
+    @Test("a large message streams to the gateway before it is whole, and a small one goes only once it is")
+    func beginning() async throws {
+        let gateway = try await gateway()
+        try await RunningRelay.with(gateway: gateway.url) { (relay) async throws in
+            let large = try RawClient(port: relay.port)
+            large.write(Self.head("message/ohttp-req", length: 400_000) + String(repeating: "a", count: 200_000))
+            for _ in 0..<500 where gateway.counters.requests == 0 { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(gateway.counters.requests == 1)
+            large.write(String(repeating: "a", count: 200_000))
+            #expect(await large.readSome().map { String(decoding: $0, as: UTF8.self) }?.hasPrefix("HTTP/1.1 200 ") == true)
+        }
+        await gateway.stop()
+    }
+}
