@@ -43,11 +43,16 @@ public struct GatewayKeyFile: Sendable {
     ///   - endingOthers: whether the keys of other mechanisms end as well
     ///   - overlap: how long the keys that it replaces, or ends, are accepted; zero to end them at once
     /// - Returns: the keys as they are now, the newest first
-    /// - Throws: `ServerError.gatewayKeysUnusable`, also when another process keeps the file locked for five seconds; the file is as it was
+    /// - Throws: `ServerError.gatewayKeysUnusable`, also when there is no file, and when another process keeps it locked for five seconds; the
+    ///   file is as it was
     public func rotate(kem: KeyConfiguration.KEM? = nil, endingOthers: Bool = false, overlap: Duration) throws -> GatewayKeys {
         try unusable {
             try exclusively {
-                var keys = try read() ?? GatewayKeys(entries: [])
+                guard var keys = try read() else {
+                    throw ServerError(
+                        code: .gatewayKeysUnusable,
+                        message: "there is no such file; a gateway makes it when it serves: approov gateway --keys FILE --listen …")
+                }
                 try keys.rotate(kem: kem, endingOthers: endingOthers, overlap: overlap, now: time.date)
                 try file.write(serialized(keys))
                 return keys

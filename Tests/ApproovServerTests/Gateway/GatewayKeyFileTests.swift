@@ -37,6 +37,13 @@ import Testing
         #expect(try file.load(makingKeyFor: .p256).published == keys.published)
     }
 
+    @Test("there is nothing to rotate where there is no file: that is said, and none is made")
+    func missing() throws {
+        let error = #expect(throws: ServerError(code: .gatewayKeysUnusable, message: "")) { _ = try file.rotate(overlap: .seconds(100)) }
+        #expect(error?.message.contains("there is no such file") == true)
+        #expect(!FileManager.default.fileExists(atPath: url.path()))
+    }
+
     @Test("a new key takes the place of those with its KEM, which are accepted for the overlap and then gone from the file")
     func rotation() throws {
         let first = try #require(try file.load().published.configurations.first)
@@ -85,9 +92,9 @@ import Testing
         #expect(GatewayKeys(entries: entries).published.configurations.map(\.id) == [2, 3, 1])
     }
 
-    @Test("a rotation that names no mechanism replaces a key of each that is in use, and begins with X25519")
+    @Test("a rotation that names no mechanism replaces a key of each that is in use")
     func everyMechanism() throws {
-        #expect(try file.rotate(overlap: .seconds(100)).published.configurations.map(\.kem) == [.x25519])
+        _ = try file.load()
         let before = try file.rotate(kem: .xWing, overlap: .seconds(100)).published
         clock.advance(by: .seconds(1))
         let keys = try file.rotate(overlap: .seconds(100))
@@ -123,7 +130,8 @@ import Testing
 
     @Test("a rotation in a hurry changes no identifier that is in use")
     func identifiers() throws {
-        for count in 1...20 {
+        _ = try file.load()
+        for count in 2...20 {
             let keys = try file.rotate(overlap: .seconds(1_000))
             #expect(Set(keys.entries.map(\.key.configuration.id)).count == count)
         }
