@@ -31,11 +31,11 @@ final class GatewayMemory: Sendable {
 
     /// Remembers what the gateway behind a relay did with a message in chunks.
     ///
-    /// What it understood once it goes on understanding, and what it refused it does not want.
+    /// What it refused it does not want; and what it understood once it goes on understanding, unless it is an older gateway by now.
     func note(_ chunks: Chunks, behind relay: TransportURL, now: Duration) {
         entry.withLock { entry in
             if let known = Self.valid(entry, relay, now)?.chunks {
-                guard known != .understood, known != .refused || chunks != .wanted else { return }
+                guard known != .understood || chunks == .refused, known != .refused || chunks != .wanted else { return }
             }
             entry = Entry(relay: relay, chunks: chunks, since: now)
         }

@@ -6,9 +6,10 @@ import OHTTP
 
 /// Sends requests inside Oblivious HTTP: Binary HTTP, sealed for the gateway, posted to the relay.
 ///
-/// It sends nothing twice on its own account, with three exceptions. In two the gateway says that it has not passed the request on: a date
-/// that it does not accept, and chunks that it does not understand. In the third the host has answered, and its response did not fit: then
-/// a GET or HEAD, which changes nothing there, is sent again for a response in chunks, and no other request is.
+/// It sends nothing twice on its own account, with three exceptions. The gateway says inside of the encapsulation that it does not accept
+/// the date; or an answer outside of it says that chunks are not understood, which the relay may have made up, so that a request is then sent
+/// again only if twice is as good as once; or the host has answered, and its response did not fit: then a GET or HEAD is sent again for a
+/// response in chunks.
 struct ObliviousChannel: Sendable {
     /// The most bytes of a body that is not in chunks.
     static let maximumWholeBytes = 64 << 20
@@ -16,6 +17,10 @@ struct ObliviousChannel: Sendable {
     static let userAgent = "approov"
     /// The most bytes of a body that goes whole to a gateway of which nothing is known.
     private static let usualWholeBytes = 512 << 10
+    /// How old a date gateways of this package accept, in seconds, unless their operator says otherwise.
+    private static let usualWindow: TimeInterval = 60
+    /// How far ahead of their clock a date may be, in seconds; two more because dates have whole ones.
+    private static let usualLead: TimeInterval = 7
     /// How gateways of this package say that a response needs chunks.
     private static let responseTooLarge = "urn:approov:problem:response-too-large"
     /// What responses say their version is.
@@ -50,21 +55,22 @@ struct ObliviousChannel: Sendable {
         return try await sendInChunks(request)
     }
 
-    /// Sends in chunks, and whole when the gateway does not understand them and has not read the request.
+    /// Sends in chunks, and whole when the gateway does not understand them and the request may reach the host twice.
     private func sendInChunks(_ request: TransportRequest) async throws -> TransportResponse {
         do {
             let response = try await dated(request, sendChunked)
             memory.note(.understood, behind: route.relay, now: time.uptime)
             return response
         } catch RelayExchange.Refusal.form(let status) {
-            // 415 is about the media type, so that nobody has read on; 400 and 422 may be about anything.
-            let isUnread = status == 415
             let gateway = "the gateway behind \(route.relay.host)"
-            guard route.chunking == .automatic, isUnread || memory.chunks(behind: route.relay, now: time.uptime) != .understood else {
+            let hasUnderstood = memory.chunks(behind: route.relay, now: time.uptime) == .understood
+            // 415 is about the media type; 400 and 422 may be about anything.
+            guard route.chunking == .automatic, !hasUnderstood || status == 415 else {
                 throw ApproovError(.obliviousError, "\(gateway) answered \(status) to a request in chunks: does it know them?")
             }
             memory.note(.refused, behind: route.relay, now: time.uptime)
-            guard request.body.canBeSentAgain, isUnread || request.isIdempotent else {
+            // Nobody has signed that answer: a relay that writes it once the gateway has run the request could have it run twice.
+            guard !hasUnderstood, request.body.canBeSentAgain, request.isIdempotent else {
                 throw ApproovError(
                     .obliviousError,
                     "\(gateway) answered \(status) to a request in chunks, which is not sent a second time: the next one goes without them")
@@ -94,17 +100,30 @@ struct ObliviousChannel: Sendable {
 
     /// Sends with the clock's date and, when the gateway refuses that, once more with the gateway's (RFC 9458 section 6.5.2).
     ///
-    /// The gateway's date serves that one request and nothing else.
+    /// The gateway's date serves that one request and nothing else. What must not run twice is sent again only where the clocks really differ.
+    /// Where they agree, the date was right when the request was sent, and somebody has held the request back, or sent it a second time once
+    /// its date was too old, when the first may have run: the relay could do both.
     private func dated(
         _ request: TransportRequest, _ send: (TransportRequest, Date) async throws -> TransportResponse
     ) async throws -> TransportResponse {
-        let response = try await send(request, time.date)
+        let sent = time.date
+        let response = try await send(request, sent)
+        let arrived = time.date
         guard response.status == 400 else { return response }
         let (problem, again) = try await peek(response)
         guard problem == OHTTPProblemType.date, request.body.canBeSentAgain, !request.headerFields.contains(.date),
-            let date = response.headerFields[.date].flatMap(HTTPDate.parse)
+            let date = response.headerFields[.date].flatMap(HTTPDate.parse),
+            request.isIdempotent || Self.isClockWrong(at: date, sent: sent, arrived: arrived)
         else { return again }
         return try await send(request, date)
+    }
+
+    /// Whether a gateway with this date would not have accepted a request when that was sent.
+    ///
+    /// The relay may hold an answer back for as long as it likes, so that the gateway's date can be any between the two times although the
+    /// clocks agree.
+    private static func isClockWrong(at date: Date, sent: Date, arrived: Date) -> Bool {
+        date.timeIntervalSince(arrived) > usualWindow || sent.timeIntervalSince(date) > usualLead
     }
 
     /// The type of a problem (RFC 9457), nil when the response is none, and the response with its body as it was.

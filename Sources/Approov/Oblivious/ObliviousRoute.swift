@@ -15,8 +15,9 @@ public struct ObliviousRoute: Sendable {
         /// All requests in chunks once the gateway has understood one; until then those with a body from a file or a stream, or a large one,
         /// and idempotent ones whose response is streamed.
         ///
-        /// A gateway that refuses them with 415 has not read the request, which is sent once more without, if its body can be; with 400 or
-        /// 422 only an idempotent one is. Requests of the next ten minutes go without.
+        /// When a gateway refuses them with 400, 415 or 422, requests of the next ten minutes go without. The refused one is sent once more
+        /// without only if it is idempotent and its body is still there: nobody has signed that answer, and a relay could write it once the
+        /// gateway has served the request. Say `never` for a gateway that is known not to understand them.
         case automatic
         /// Always, for a gateway that is known to understand them.
         case always

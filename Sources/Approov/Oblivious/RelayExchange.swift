@@ -14,10 +14,12 @@ struct RelayExchange: Sendable {
     let userAgent: String
 
     /// Why the gateway did not open the request, told outside of the encapsulation.
+    ///
+    /// Nobody has signed that: the relay may have written it although the gateway has served the request.
     enum Refusal: Error {
-        /// It does not accept the key: it has not read the request, and a newer key may be accepted.
+        /// It does not accept the key, and a newer key may be accepted.
         case key
-        /// It does not understand the form of the message: it has not read the request.
+        /// It does not understand the form of the message.
         case form(status: Int)
     }
 
@@ -60,7 +62,6 @@ struct RelayExchange: Sendable {
             let problem = try? JSONValue(parsing: bytes, limit: Self.maximumProblemBytes).object()
             if problem?["type"] == .string(OHTTPProblemType.key) { return Refusal.key }
         }
-        // An answer outside of the encapsulation says that the gateway did not open it.
         if isChunked, [400, 415, 422].contains(response.status) { return Refusal.form(status: response.status) }
         let hint = [502, 503, 504].contains(response.status) ? ": one of them could not reach the next; try again later" : ""
         return ApproovError(

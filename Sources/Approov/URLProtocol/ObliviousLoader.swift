@@ -78,7 +78,8 @@ final class ObliviousLoader: Sendable {
 
     /// Sends a request and reads the whole response, of at most ``ObliviousChannel/maximumWholeBytes``, as is the request's body.
     ///
-    /// A key that the gateway refuses is got anew, and the request sent once more.
+    /// A key that the gateway refuses is got anew, and the request sent once more; one that must not reach its host twice only if the key has
+    /// changed, as the relay can say that a key was refused once the gateway has served the request.
     ///
     /// - Throws: ``ApproovError``; `CancellationError`.
     func load(_ request: URLRequest) async throws -> (HTTPURLResponse, Data) {
@@ -107,13 +108,19 @@ final class ObliviousLoader: Sendable {
     }
 
     private func send(_ request: TransportRequest, _ configuration: Configuration) async throws -> TransportResponse {
+        let first = try await channel(configuration, invalidatingCache: false)
         do {
-            return try await channel(configuration, invalidatingCache: false).send(request, isStreamed: false)
+            return try await first.send(request, isStreamed: false)
         } catch RelayExchange.Refusal.key {
-            // Nobody has read the request.
+            // A newer key may be accepted.
+        }
+        let second = try await channel(configuration, invalidatingCache: true)
+        guard request.isIdempotent || second.route.key != first.route.key else {
+            throw ApproovError(
+                .obliviousError, "the gateway, or the relay, refuses the keys that the gateway publishes: the request is not sent again")
         }
         do {
-            return try await channel(configuration, invalidatingCache: true).send(request, isStreamed: false)
+            return try await second.send(request, isStreamed: false)
         } catch RelayExchange.Refusal.key {
             throw ApproovError(.obliviousError, "the gateway does not accept the keys that it publishes")
         }

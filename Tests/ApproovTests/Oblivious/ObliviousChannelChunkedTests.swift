@@ -163,56 +163,69 @@ struct ObliviousChannelChunkedTests {
         #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest, OHTTPMediaType.request, OHTTPMediaType.request])
     }
 
-    @Test("415 says that nobody has read the request: it is sent once more without chunks, whatever its method")
-    func unread() async throws {
-        let world = try world(knowsChunks: false)
-        let session = try world.session()
-        let folder = try TemporaryFolder()
-        try Data("x".utf8).write(to: URL(filePath: folder.path("body")))
-        let post = URLRequest("https://api.test/a", method: "POST", body: "x")
-        _ = try await session.bytes(for: post)
-        for _ in 0..<2 { _ = try await session.upload(for: post, fromFile: URL(filePath: folder.path("body"))) }
-        #expect(
-            contentTypes(world) == [
-                OHTTPMediaType.request, OHTTPMediaType.chunkedRequest, OHTTPMediaType.request, OHTTPMediaType.request,
-            ])
-        #expect(world.gateway.opened.value.map(\.body) == [Data("x".utf8), Data("x".utf8), Data("x".utf8)])
-    }
-
-    @Test("a request with a body that can be sent once is not sent again, and neither is a POST after another status than 415")
+    @Test("a request that must not run twice, or whose body is gone, is not sent again after a refusal that anybody may have written")
     func noFallback() async throws {
         let folder = try TemporaryFolder()
         try Data("x".utf8).write(to: URL(filePath: folder.path("body")))
         for status in [400, 415, 422] {
-            let world = try world(knowsChunks: false)
-            world.gateway.script.change { $0.statusForUnknownForm = status }
-            let session = try world.session()
-            let post = URLRequest("https://api.test/a", method: "POST")
-            var streaming = post
-            streaming.httpBodyStream = InputStream(data: Data("x".utf8))
-            await #expect(throws: ApproovError(.obliviousError, "")) {
-                if status == 415 {
-                    _ = try await session.data(for: streaming)
-                } else {
-                    _ = try await session.upload(for: post, fromFile: URL(filePath: folder.path("body")))
+            for method in ["POST", "PUT"] {
+                let world = try world(knowsChunks: false)
+                world.gateway.script.change { $0.statusForUnknownForm = status }
+                let session = try world.session()
+                let request = URLRequest("https://api.test/a", method: method)
+                var streaming = request
+                streaming.httpBodyStream = InputStream(data: Data("x".utf8))
+                await #expect(throws: ApproovError(.obliviousError, "")) {
+                    if method == "PUT" {
+                        _ = try await session.data(for: streaming)
+                    } else {
+                        _ = try await session.upload(for: request, fromFile: URL(filePath: folder.path("body")))
+                    }
                 }
+                #expect(world.gateway.opened.value.isEmpty)
+                // The next one goes without chunks at once.
+                _ = try await session.upload(for: request, fromFile: URL(filePath: folder.path("body")))
+                #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest, OHTTPMediaType.request])
             }
-            #expect(world.gateway.opened.value.isEmpty)
-            _ = try await session.upload(for: post, fromFile: URL(filePath: folder.path("body")))
-            #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest, OHTTPMediaType.request])
         }
     }
 
-    @Test("a gateway that understood chunks and then answers 415 has lost nothing: the request goes without them")
-    func rolledBack() async throws {
+    @Test("a relay that says 415 once the gateway has run a POST does not make it run again")
+    func dishonestRelay() async throws {
         let world = try world()
-        let session = try world.session()
-        _ = try await session.bytes(for: URLRequest("https://api.test/a"))
-        world.gateway.script.change { $0.knowsChunks = false }
-        let (data, _) = try await session.data(for: URLRequest("https://api.test/b", method: "POST", body: "x"))
-        #expect(data == Data("/b".utf8))
-        world.gateway.script.change { $0.statusForUnknownForm = 400 }
-        await #expect(throws: ApproovError(.obliviousError, "")) { try await session.data(for: URLRequest("https://api.test/c")) }
+        let folder = try TemporaryFolder()
+        try Data("x".utf8).write(to: URL(filePath: folder.path("body")))
+        let gateway = world.gateway
+        gateway.script.change { script in
+            script.fault = { request in
+                gateway.script.change { $0.fault = nil }
+                _ = try await gateway.respond(to: request)
+                return TransportResponse(status: 415, url: request.url)
+            }
+        }
+        await #expect(throws: ApproovError(.obliviousError, "")) {
+            try await world.session().upload(
+                for: URLRequest("https://api.test/a", method: "POST"), fromFile: URL(filePath: folder.path("body")))
+        }
+        #expect(gateway.opened.value.count == 1)
+    }
+
+    @Test("once a gateway has understood chunks no request is sent again after a refusal, and after 415 the next goes without them")
+    func understood() async throws {
+        for status in [400, 415, 422] {
+            let world = try world()
+            let session = try world.session()
+            _ = try await session.bytes(for: URLRequest("https://api.test/a"))
+            world.gateway.script.change {
+                $0.knowsChunks = false
+                $0.statusForUnknownForm = status
+            }
+            await #expect(throws: ApproovError(.obliviousError, "")) { try await session.data(for: URLRequest("https://api.test/b")) }
+            let next = try? await session.data(for: URLRequest("https://api.test/c", method: "POST"))
+            #expect((next?.0 == Data("/c".utf8)) == (status == 415))
+            let last = status == 415 ? OHTTPMediaType.request : OHTTPMediaType.chunkedRequest
+            #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest, OHTTPMediaType.chunkedRequest, last])
+        }
     }
 
     @Test("once the gateway is known to understand chunks, every request goes in them")
@@ -226,7 +239,7 @@ struct ObliviousChannelChunkedTests {
         #expect(contentTypes(world) == [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest, OHTTPMediaType.chunkedRequest])
     }
 
-    @Test("a gateway that refused chunks is asked again after a while, and what it understood once it goes on understanding")
+    @Test("a gateway that refused chunks is asked again after a while, and what it understood it goes on understanding until it refuses")
     func memory() throws {
         let memory = GatewayMemory()
         let relay = try TransportURL("https://relay.test/")
@@ -238,8 +251,10 @@ struct ObliviousChannelChunkedTests {
         #expect(memory.chunks(behind: relay, now: .seconds(599)) == .refused)
         #expect(memory.chunks(behind: relay, now: .seconds(600)) == nil)
         memory.note(.understood, behind: relay, now: .seconds(600))
-        memory.note(.refused, behind: relay, now: .seconds(601))
+        memory.note(.wanted, behind: relay, now: .seconds(601))
         #expect(memory.chunks(behind: relay, now: .seconds(9_999)) == .understood)
+        memory.note(.refused, behind: relay, now: .seconds(10_000))
+        #expect(memory.chunks(behind: relay, now: .seconds(10_001)) == .refused)
         #expect(memory.chunks(behind: try TransportURL("https://other.test/"), now: .zero) == nil)
     }
 

@@ -158,6 +158,64 @@ struct ObliviousChannelTests {
         #expect(world.gateway.opened.value[2].head.headerFields[.date] == HTTPDate.format(world.clock.date))
     }
 
+    /// Lets the gateway refuse every date but its own, which is some seconds from that of the device.
+    private func refuseDates(_ world: World, ahead seconds: Double) {
+        let own = HTTPDate.format(world.clock.date.addingTimeInterval(seconds))
+        world.gateway.script.change { script in
+            script.host = { request in
+                let isAccepted = request.head.headerFields[.date] == own && seconds != 0
+                guard !isAccepted else { return BinaryHTTPResponse(head: HTTPResponse(status: .ok)) }
+                return BinaryHTTPResponse(
+                    head: HTTPResponse(status: .badRequest, headerFields: [.contentType: "application/problem+json", .date: own]),
+                    body: Data(JSONValue.object(["type": .string(OHTTPProblemType.date)]).serialized()))
+            }
+        }
+    }
+
+    @Test(
+        "a date that is refused although the clocks agree is that of a request which was held back, or sent before: no POST is repeated",
+        arguments: [0, 30, 60, -3] as [Double])
+    func heldBack(ahead: Double) async throws {
+        let world = try world()
+        refuseDates(world, ahead: ahead)
+        let (_, response) = try await world.session().data(for: URLRequest("https://api.test/", method: "POST", body: "x"))
+        #expect(response.statusCode == 400)
+        #expect(world.relayRequests.count == 1)
+        _ = try await world.session().data(for: URLRequest("https://api.test/", method: "PUT", body: "x"))
+        #expect(world.relayRequests.count == 3)
+    }
+
+    @Test("an answer that the relay holds back makes no difference between clocks that agree, however long it takes")
+    func answerHeldBack() async throws {
+        let world = try world()
+        refuseDates(world, ahead: 100)
+        let (gateway, clock) = (world.gateway, world.clock)
+        world.gateway.script.change { script in
+            script.fault = { request in
+                guard gateway.received.value.isEmpty else { return nil }
+                gateway.script.change { $0.fault = nil }
+                let answer = try await gateway.respond(to: request)
+                // The gateway's date was right when it came to the request.
+                clock.advance(by: .seconds(3_600))
+                return answer
+            }
+        }
+        let (_, response) = try await world.session().data(for: URLRequest("https://api.test/", method: "POST", body: "x"))
+        #expect(response.statusCode == 400)
+        #expect(world.relayRequests.count == 1)
+    }
+
+    @Test(
+        "a POST whose date is refused because the device's clock is wrong is sent once more",
+        arguments: [3_600, 70, -70, -3_600] as [Double])
+    func wrongClock(ahead: Double) async throws {
+        let world = try world()
+        refuseDates(world, ahead: ahead)
+        let (_, response) = try await world.session().data(for: URLRequest("https://api.test/", method: "POST", body: "x"))
+        #expect(response.statusCode == 200)
+        #expect(world.relayRequests.count == 2)
+    }
+
     @Test("a date problem that stays is answered to the caller after one more attempt")
     func dateStays() async throws {
         let world = try world()

@@ -109,6 +109,27 @@ struct ObliviousLoaderTests {
         #expect(transport.requests.count == 4)
     }
 
+    @Test("a POST is sent once more for keys that have changed, and not for the same ones: the relay may have said that they were refused")
+    func sameKeys() async throws {
+        let (loader, transport) = try loader()
+        let gateway = gateway
+        gateway.script.change { script in
+            script.fault = { request in
+                gateway.script.change { $0.fault = nil }
+                _ = try await gateway.respond(to: request)
+                return TransportResponse(status: 401, url: request.url)
+            }
+        }
+        let post = URLRequest("https://any.test/", method: "POST", body: "x")
+        await #expect(throws: ApproovError(.obliviousError, "")) { try await loader.load(post) }
+        #expect(gateway.opened.value.count == 1)
+        #expect(transport.requests.filter { $0.url.host.name == "relay.test" }.count == 1)
+        gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
+        clock.advance(by: .seconds(1))
+        _ = try await loader.load(post)
+        #expect(gateway.opened.value.count == 2)
+    }
+
     @Test("a fetch past the cache does not join one that may have been answered before")
     func invalidation() async throws {
         let (gateway, fetches) = (gateway, fetches)
