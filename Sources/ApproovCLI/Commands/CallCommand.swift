@@ -94,6 +94,10 @@ struct CallCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard URL(string: url)?.host() != nil else { throw ValidationError("'\(url)' is not a URL with a host.") }
+        // A request of another scheme is the wrapped session's, which knows neither pins nor relays.
+        guard ["http", "https"].contains(URL(string: url)?.scheme?.lowercased()) else {
+            throw ValidationError("'\(url)' is not an https or http URL.")
+        }
         if noAttest, config != nil || state != nil || bind != nil {
             throw ValidationError("--config, --state and --bind have no use with --no-attest.")
         }

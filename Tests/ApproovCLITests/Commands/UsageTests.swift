@@ -8,7 +8,8 @@ struct UsageTests {
         "wrong usage exits 2 and says why on standard error",
         arguments: [
             ["api"], ["api", "-add"], ["api", "-list", "-remove", "a.test"], ["api", "-list", "-pin", "x"], ["nonsense"], ["call"],
-            ["call", "no-url"], ["call", "https://a.test", "-H", "no colon"], ["call", "https://a.test", "-H", "two words: x"],
+            ["call", "no-url"], ["call", "ftp://a.test", "--no-attest"], ["call", "file://a.test/x", "--oblivious"],
+            ["call", "https://a.test", "-H", "no colon"], ["call", "https://a.test", "-H", "two words: x"],
             ["call", "https://a.test", "-H", "X-Test: a\r\nX-Smuggled: b"], ["call", "https://a.test", "--no-attest", "--bind", "X"],
             ["call", "https://a.test", "--no-attest", "--relay", "https://r.test"],
             ["call", "https://a.test", "--no-attest", "--oblivious"],
