@@ -107,7 +107,7 @@ struct ChunkedExchange: Sendable {
         if !(error is InnerProblem) { forwarder.metrics.count(.malformed) }
         do {
             let bytes = try ChunkedResponseWriter(sealer).whole(problem.response(at: forwarder.now))
-            // Without a length, as other answers are: the relay is not to know them from these.
+            // Without a length, as other answers are: its form does not tell the relay whose it is.
             let content = ResponseBody { output in
                 try await output.write(ByteBuffer(bytes: bytes))
                 try await output.finish(nil)
