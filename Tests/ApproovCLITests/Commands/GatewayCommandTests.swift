@@ -39,7 +39,7 @@ struct GatewayCommandTests {
     /// Lets a gateway make its key file.
     private func makeKeys() async throws {
         let arguments = ["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example"]
-        #expect(try await ServerProcess.run(arguments) { _ in } == 0)
+        #expect(try await ServerProcess.run(arguments) { _ in }.exitCode == 0)
     }
 
     @Test("it makes its key file for its owner alone, says its URL, serves through a relay, and ends on SIGTERM with 0")

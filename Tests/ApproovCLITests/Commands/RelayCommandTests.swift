@@ -59,12 +59,13 @@ struct RelayCommandTests {
         let arguments = ["relay", "--listen", "127.0.0.1:0", "--gateway", "http://127.0.0.1:1"]
         _ = try await ServerProcess.run(arguments, descriptors: "-n 200") { (relay) async throws in
             let port = URL(string: relay.url)?.port ?? 0
-            let idle = try (0..<260).map { _ in try IdleConnection(port: port) }
+            var idle = try (0..<260).map { _ in try RawClient(port: port) }
             try await Task.sleep(for: .milliseconds(500))
             let before = try relay.processorTicks
             try await Task.sleep(for: .seconds(2))
             #expect(try relay.processorTicks - before < 40)
-            for connection in idle { connection.end() }
+            withExtendedLifetime(idle) {}
+            idle = []
             let transport = try CurlTransport()
             defer { transport.shutdown() }
             #expect(try await ServerProcess.send(.none, to: "\(relay.url)/health", method: .get, over: transport).status == 200)
@@ -97,21 +98,4 @@ struct RelayCommandTests {
         #expect(missing.errors.contains("missing"))
         await server.stop()
     }
-}
-
-/// A connection on which nothing is said.
-private final class IdleConnection: Sendable {
-    private let descriptor: Int32
-
-    init(port: Int) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        // sockaddr_in (ip(7)): family, port and 127.0.0.1, the last two in network order.
-        var address: [UInt8] = [UInt8(AF_INET), 0, UInt8(port >> 8), UInt8(port & 0xFF), 127, 0, 0, 1] + [UInt8](repeating: 0, count: 8)
-        let result = address.withUnsafeMutableBytes { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) { connect(descriptor, $0.baseAddress, socklen_t(bytes.count)) }
-        }
-        try #require(result == 0)
-    }
-
-    func end() { close(descriptor) }
 }

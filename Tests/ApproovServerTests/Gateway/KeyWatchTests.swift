@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct KeyWatchTests {
     @Test("a key whose time is over is removed from its file once that can be written, and is not accepted meanwhile")
     func removal() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let url = directory.url.appending(path: "gateway.keys")
         let clock = ManualClock()
         let logs = LogRecord()
