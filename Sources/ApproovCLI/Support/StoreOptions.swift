@@ -21,21 +21,15 @@ struct StoreOptions: ParsableArguments {
 
     /// Opens the store, and makes it when there is none, which is said aloud: it may be the right one's name that was misspelt.
     func open(seed: AccountSeed? = nil) throws -> AuthorityStore {
-        // Where it cannot be looked at, opening it says why.
-        let isNew = (try? isThere()) == false
-        let store = try AuthorityStore(directory: directory, seed: seed)
-        if isNew { Console.note("approov: made a new store, with a secret and keys of its own, at \(path); --data names another") }
-        return store
-    }
-
-    private func isThere() throws -> Bool {
-        guard access(path + "/authority.sqlite", F_OK) != 0 else { return true }
-        switch errno {
-        case ENOENT: return false
-        case EACCES:
+        let obstacle = access(path + "/authority.sqlite", F_OK) == 0 ? 0 : errno
+        guard obstacle != EACCES else {
             throw CommandFailure("the store at \(path) is another user's: run this as its owner, with runuser -u OWNER -- approov …")
-        case ENOTDIR: throw CommandFailure("\(path) is no folder: name the store's folder with --data")
-        default: throw CommandFailure("the store at \(path) cannot be read: \(String(cString: strerror(errno)))")
         }
+        // Of every other obstacle the store itself says what it is.
+        let store = try AuthorityStore(directory: directory, seed: seed)
+        if obstacle == ENOENT {
+            Console.note("approov: made a new store, with a secret and keys of its own, at \(path); --data names another")
+        }
+        return store
     }
 }
