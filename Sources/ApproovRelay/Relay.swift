@@ -62,7 +62,8 @@ public struct Relay: Service {
             logger: logger)
         var listenerLimits = ListenerLimits(
             headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
-            requestTimeout: limits.requestTimeout, drain: limits.drain, offersHTTP2: false)
+            // Whoever waits is answered before; this is for who does not read.
+            requestTimeout: limits.requestTimeout + .seconds(5), drain: limits.drain, offersHTTP2: false)
         listenerLimits.upstreamConnections = limits.requests
         let listener = HTTPListener(address: address, limits: listenerLimits)
         do {
