@@ -134,11 +134,11 @@ struct RequestPerformer: Sendable {
                     response: response, url: adapted.request.url ?? URL(filePath: "/"),
                     demandsTLS: policy.trust.hasRule(for: hop.url.host) || approov?.hasToken(fields) == true, isOblivious: route != nil)
             } catch let error where host != nil && !isRechecked && Self.mayBeOutdated(error) {
-                // Nobody has read the request. Keys may have changed, and a signed configuration may know them already.
+                // Keys may have changed, and a signed configuration may know them already.
                 isRechecked = true
                 try await recheckConfiguration(within: remaining(since: started))
                 let newest = try policies.current()
-                guard newest !== policy, adapted.body.canBeSentAgain || (error as? TransportError)?.code == .trustRefused else {
+                guard Self.mayBeSent(adapted, after: error, under: newest, insteadOf: policy) else {
                     throw Self.explained(error, isOwnRoute: false)
                 }
                 policy = newest
@@ -264,6 +264,15 @@ struct RequestPerformer: Sendable {
         case RelayExchange.Refusal.key: true
         default: false
         }
+    }
+
+    private static func mayBeSent(
+        _ hop: Hop, after error: any Error, under newest: RequestPolicy, insteadOf policy: RequestPolicy
+    ) -> Bool {
+        guard case RelayExchange.Refusal.key = error else { return newest !== policy }
+        // That the key was refused is the relay's word alone: sealed to the same one the request could only run twice.
+        let changed = newest.snapshot?.obliviousRoute?.key != policy.snapshot?.obliviousRoute?.key
+        return changed && hop.body.canBeSentAgain
     }
 
     private static func explained(_ error: any Error, isOwnRoute: Bool) -> any Error {

@@ -121,6 +121,33 @@ struct ObliviousChannelTests {
         #expect(world.relayRequests.count == 2)
     }
 
+    @Test("a newer configuration with the same key has nothing sent again on the relay's word that the key was refused")
+    func sameKey() async throws {
+        let world = try world()
+        let session = try world.session()
+        let url = try #require(URL(string: "https://api.test/x"))
+        #expect(await world.service.fetchToken(for: url).status == .success)
+        let next = world.account.configuration(
+            version: 2, hosts: ["api.test": .pinned.with { $0.oblivious = true }, "new.test": .pinned], oblivious: world.gateway.settings)
+        let signed = try world.account.signed(next)
+        world.authority.script.change { $0.configurations = [signed] }
+        // The gateway runs the request, and the relay says that it was refused.
+        let gateway = world.gateway
+        gateway.script.change { script in
+            script.fault = { request in
+                let message = [UInt8](try await request.body.collected(upTo: 1 << 20))
+                _ = try gateway.keyring.value.decapsulate(message)
+                return TransportResponse(status: 401, url: request.url)
+            }
+        }
+        let error = await #expect(throws: ApproovError.self) {
+            try await session.data(for: URLRequest("https://api.test/x", method: "POST"))
+        }
+        #expect(error?.code == .obliviousError)
+        #expect(world.service.configuration.version == 2)
+        #expect(world.relayRequests.count == 1)
+    }
+
     @Test("a key that no newer configuration replaces is an error after one attempt")
     func keyRefused() async throws {
         let world = try world()

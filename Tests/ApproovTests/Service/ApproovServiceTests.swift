@@ -205,6 +205,8 @@ import Testing
         #expect(!token.isEmpty)
         // From here on nothing new comes, so that what is given out is that token.
         world.authority.script.value.fault = { TransportResponse(status: 500, url: $0.url) }
+        // What wakes for the refresh has gone to sleep.
+        await world.clock.sleepers(atLeast: 1)
         world.clock.setDate(world.clock.date + jump)
         let asked = world.transport.requests.count
         world.clock.advance(by: .seconds(134))
