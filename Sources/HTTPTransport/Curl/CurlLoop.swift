@@ -81,7 +81,9 @@ final class CurlLoop {
         for message in messages {
             switch message {
             case .start(let transfer): start(transfer)
-            case .unpause(let transfer): unpause(transfer)
+            case .unpause(let transfer):
+                transfer.lastActivity = now
+                unpause(transfer)
             case .cancel(let transfer): cancel(transfer)
             case .stop: isStopping = true
             }
@@ -117,7 +119,6 @@ final class CurlLoop {
 
     private func unpause(_ transfer: CurlTransfer) {
         guard transfer.activeIndex >= 0 else { return }
-        transfer.lastActivity = now
         // libcurl hands over what waited, and when that is refused it tells us and goes on as if it had been taken. Between two
         // connections there is nothing to unpause.
         let code = curl_easy_pause(transfer.easy.pointer, CURLPAUSE_CONT)
@@ -192,22 +193,24 @@ final class CurlLoop {
         endRefusedUploads()
     }
 
-    /// Ends transfers whose response is there and whose content was not wanted: a pause in the content would hold them for ever.
+    /// Keeps a pause in content that is not wanted from holding its transfer for ever.
     private func endRefusedUploads() {
         let refused = refusedUploads
         refusedUploads.removeAll(keepingCapacity: true)
         for transfer in refused where transfer.activeIndex >= 0 {
-            if transfer.isResponseWhole {
-                remove(transfer).finish(CURLE_OK)
-                continue
-            }
             // libcurl has given the content up, but for its pause; or, where the server closes the connection, it has not, and asks again.
-            if !transfer.isUploadUnpaused {
+            // In the end, when it waits for nothing else, it knows whether the response is whole.
+            if !transfer.isUploadUnpaused || (!transfer.exchange.isPaused && !isAnythingAwaited(by: transfer)) {
                 transfer.isUploadUnpaused = true
                 unpause(transfer)
             }
             refusedUploads.append(transfer)
         }
+    }
+
+    /// Whether libcurl waits for the connection of a transfer.
+    private func isAnythingAwaited(by transfer: CurlTransfer) -> Bool {
+        pools[transfer.poolNumber]?.isWatching(transfer.localPort) ?? false
     }
 
     private func end(_ transfer: CurlTransfer, _ code: CURLcode) {

@@ -91,6 +91,9 @@ final class CurlPool {
         return 0
     }
 
+    /// Whether libcurl wants to be told about the connection with this local port.
+    func isWatching(_ localPort: Int32) -> Bool { sockets.socket(at: localPort).map { watched[$0] != nil } ?? false }
+
     /// Tells the kernel what libcurl wants to know by now.
     ///
     /// Not when libcurl says it: between two waits it turns writing on and off again for each request.

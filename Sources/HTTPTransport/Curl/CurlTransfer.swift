@@ -31,6 +31,8 @@ final class CurlTransfer: @unchecked Sendable {
     var failure: (any Error)?
     /// Whether the request has gone to a connection; a second time would be a resend.
     var wasSent = false
+    /// The local port of that connection.
+    private(set) var localPort: Int32 = 0
     private var head = CurlExchange.RawHead()
     private var trailers: [UInt8] = []
     private var headerBytes = 0
@@ -112,6 +114,7 @@ final class CurlTransfer: @unchecked Sendable {
             return false
         }
         wasSent = true
+        self.localPort = localPort
         return true
     }
 
@@ -150,20 +153,8 @@ final class CurlTransfer: @unchecked Sendable {
         }
         loop?.headIsReady(of: self)
         // A refusal ends what is left of the content, which libcurl would otherwise wait for, even past the server's closing.
-        if status >= 300, upload.isPaused {
-            upload.end()
-            loop?.uploadIsRefused(of: self)
-        }
+        if status >= 300, upload.endIfUnfinished() { loop?.uploadIsRefused(of: self) }
         return true
-    }
-
-    /// Whether all of the response is there, as far as its head says how much there is.
-    var isResponseWhole: Bool {
-        var (length, received): (curl_off_t, curl_off_t) = (-1, 0)
-        guard clibcurl_get_large(easy.pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length) == CURLE_OK,
-            clibcurl_get_large(easy.pointer, CURLINFO_SIZE_DOWNLOAD_T, &received) == CURLE_OK
-        else { return false }
-        return isHeadComplete && length >= 0 && received >= length && !exchange.isPaused
     }
 
     enum BodyAction {

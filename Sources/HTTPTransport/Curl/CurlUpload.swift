@@ -225,7 +225,16 @@ final class CurlUpload: Sendable {
     /// Whether libcurl waits for the producing task.
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// The transfer is over, or the server has answered without waiting for the content: nothing more will be read.
+    /// Ends a streamed body that is still being made, because the server has answered without waiting for it.
+    ///
+    /// - Returns: Whether it was: nothing more will be read, and libcurl may wait for it.
+    func endIfUnfinished() -> Bool {
+        guard case .stream = source, state.withLock({ !$0.isProducerDone }) else { return false }
+        end()
+        return true
+    }
+
+    /// The transfer is over: nothing more will be read.
     func end() {
         let (room, producer) = state.withLock { state in
             state.isEnded = true

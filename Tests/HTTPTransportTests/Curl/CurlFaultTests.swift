@@ -43,25 +43,56 @@ import Testing
         "a refusal that comes while the content is still being made ends the request, whatever becomes of the connection",
         .timeLimit(.minutes(1)),
         arguments: [
-            "Content-Length: 4\r\n\r\nbusy", "Connection: close\r\nContent-Length: 4\r\n\r\nbusy",
-            "Transfer-Encoding: chunked\r\n\r\n4\r\nbusy\r\n0\r\n\r\n",
-        ])
-    func earlyRefusal(rest: String) async throws {
+            ["Content-Length: 4", "busy"], ["Transfer-Encoding: chunked", "4\r\nbusy\r\n0\r\n\r\n"],
+            ["Connection: close\r\nContent-Length: 4", "busy"],
+            ["Connection: close\r\nTransfer-Encoding: chunked", "4\r\nbusy\r\n0\r\n\r\n"],
+            ["Connection: close", "busy"],
+        ], [(isLate: false, isSilent: true), (true, true), (true, false)])
+    func earlyRefusal(answer: [String], order: (isLate: Bool, isSilent: Bool)) async throws {
         try await withScript { connection in
             _ = try await connection.receiveHead()
-            try await connection.send("HTTP/1.1 408 Request Timeout\r\n\(rest)")
-            await connection.waitForClose()
+            try await connection.send("HTTP/1.1 408 Request Timeout\r\n\(answer[0])\r\n\r\n")
+            if order.isLate { try await Task.sleep(for: .milliseconds(50)) }
+            try await connection.send(answer[1])
+            // Its length is where the connection ends.
+            if answer[0] != "Connection: close" { await connection.waitForClose() }
         } body: { _, request, transport in
-            // One part, and then nothing.
+            // One part, and then nothing; or more and more until the refusal is there.
             let (parts, more) = AsyncStream.makeStream(of: [UInt8].self)
             more.yield([1, 2, 3])
+            let producer = Task {
+                while !order.isSilent {
+                    more.yield([UInt8](repeating: 4, count: 1_000))
+                    try await Task.sleep(for: .microseconds(100))
+                }
+            }
             var request = request
             request.method = .post
             request.body = .stream(length: nil, RequestBodyStream(parts))
             let response = try await transport.send(request)
+            producer.cancel()
             #expect(response.status == 408)
             #expect(try await response.body.collect(upTo: 10) == Array("busy".utf8))
             withExtendedLifetime(more) {}
+        }
+    }
+
+    @Test("a refusal that is cut off is an error, also where the content was still being made", .timeLimit(.minutes(1)))
+    func earlyRefusalCutOff() async throws {
+        for answer in ["Content-Length: 9\r\n\r\nbusy", "Transfer-Encoding: chunked\r\n\r\n9\r\nbusy"] {
+            try await withScript { connection in
+                _ = try await connection.receiveHead()
+                try await connection.send("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\(answer)")
+            } body: { _, request, transport in
+                let (parts, more) = AsyncStream.makeStream(of: [UInt8].self)
+                more.yield([1, 2, 3])
+                var request = request
+                request.method = .post
+                request.body = .stream(length: nil, RequestBodyStream(parts))
+                let error = await transportError { try await transport.send(request).body.collect(upTo: 10) }
+                #expect(error?.code == .connectionLost)
+                withExtendedLifetime(more) {}
+            }
         }
     }
 
