@@ -9,7 +9,7 @@ import OHTTP
 /// It sends nothing twice on its own account, with three exceptions. The gateway says inside of the encapsulation that it does not accept
 /// the date; or an answer outside of it says that chunks are not understood, which the relay may have made up, so that a request is then sent
 /// again only if twice is as good as once; or the host has answered, and its response did not fit: then a GET or HEAD is sent again for a
-/// response in chunks.
+/// response in chunks. Before what must not be sent twice goes in chunks for the first time, the gateway is asked whether it knows them.
 struct ObliviousChannel: Sendable {
     /// The most bytes of a body that is not in chunks.
     static let maximumWholeBytes = 64 << 20
@@ -42,7 +42,7 @@ struct ObliviousChannel: Sendable {
     /// - Returns: The host's response.
     /// - Throws: ``RelayExchange/Refusal`` `key`; ``ApproovError`` `obliviousError`; what the transport throws.
     func send(_ request: TransportRequest, isStreamed: Bool) async throws -> TransportResponse {
-        guard usesChunks(for: request, isStreamed: isStreamed) else {
+        guard try await usesChunks(for: request, isStreamed: isStreamed) else {
             let response = try await dated(request, sendWhole)
             guard route.chunking == .automatic, response.status == 502 else { return response }
             // A gateway of ours says when a response does not fit; then it knows chunks.
@@ -55,25 +55,23 @@ struct ObliviousChannel: Sendable {
         return try await sendInChunks(request)
     }
 
-    /// Sends in chunks, and whole when the gateway does not understand them and the request may reach the host twice.
+    /// Sends in chunks; and whole, when the gateway is not known to understand them, refuses, and the request may reach the host twice.
     private func sendInChunks(_ request: TransportRequest) async throws -> TransportResponse {
         do {
             let response = try await dated(request, sendChunked)
             memory.note(.understood, behind: route.relay, now: time.uptime)
             return response
         } catch RelayExchange.Refusal.form(let status) {
-            let gateway = "the gateway behind \(route.relay.host)"
             let hasUnderstood = memory.chunks(behind: route.relay, now: time.uptime) == .understood
             // 415 is about the media type; 400 and 422 may be about anything.
-            guard route.chunking == .automatic, !hasUnderstood || status == 415 else {
-                throw ApproovError(.obliviousError, "\(gateway) answered \(status) to a request in chunks: does it know them?")
-            }
-            memory.note(.refused, behind: route.relay, now: time.uptime)
+            let isAboutChunks = route.chunking == .automatic && (!hasUnderstood || status == 415)
+            if isAboutChunks { memory.note(.refused, behind: route.relay, now: time.uptime) }
             // Nobody has signed that answer: a relay that writes it once the gateway has run the request could have it run twice.
-            guard !hasUnderstood, request.body.canBeSentAgain, request.isIdempotent else {
+            guard isAboutChunks, !hasUnderstood, Self.mayBeTriedAgain(request) else {
                 throw ApproovError(
                     .obliviousError,
-                    "\(gateway) answered \(status) to a request in chunks, which is not sent a second time: the next one goes without them")
+                    "the gateway behind \(route.relay.host) answered \(status) to a request in chunks, which is not sent a second time: "
+                        + (isAboutChunks ? "the next one goes without them" : "does it know them?"))
             }
             return try await dated(request, sendWhole)
         }
@@ -82,21 +80,59 @@ struct ObliviousChannel: Sendable {
     /// Whether a request goes in chunks: all that go to a gateway that understands them.
     ///
     /// To one of which nothing is known yet, what may not fit a whole message, and what is streamed and can be sent again.
-    private func usesChunks(for request: TransportRequest, isStreamed: Bool) -> Bool {
+    private func usesChunks(for request: TransportRequest, isStreamed: Bool) async throws -> Bool {
         switch route.chunking {
         case .always: return true
         case .never: return false
         case .automatic:
-            if let known = memory.chunks(behind: route.relay, now: time.uptime) { return known != .refused }
-            switch request.body {
-            case .none: return isStreamed && Self.mayBeTriedAgain(request)
-            case .bytes(let bytes): return bytes.count > Self.usualWholeBytes || (isStreamed && Self.mayBeTriedAgain(request))
-            case .file, .stream: return true
+            let known = memory.chunks(behind: route.relay, now: time.uptime)
+            switch known {
+            case .understood: return true
+            case .refused: return false
+            case .wanted, nil:
+                if Self.mayBeTriedAgain(request) { return known == .wanted || isStreamed || !Self.fitsWhole(request.body) }
+                guard known == .wanted || !Self.fitsWhole(request.body) else { return false }
+                return try await understandsChunks(onBehalfOf: request)
             }
         }
     }
 
     private static func mayBeTriedAgain(_ request: TransportRequest) -> Bool { request.isIdempotent && request.body.canBeSentAgain }
+
+    /// Whether a body fits a whole message at any gateway.
+    private static func fitsWhole(_ body: RequestBody) -> Bool {
+        switch body {
+        case .none: true
+        case .bytes(let bytes): bytes.count <= usualWholeBytes
+        case .file, .stream: false
+        }
+    }
+
+    /// Asks the gateway whether it understands chunks, with a message that has nothing in it: what it then says inside of the
+    /// encapsulation does not matter, and no host hears of it.
+    private func understandsChunks(onBehalfOf request: TransportRequest) async throws -> Bool {
+        let message: [UInt8]
+        let opener: ChunkedResponseOpener
+        do {
+            let chunked = try route.key.chunkedRequest()
+            message = try chunked.sealer.finish()
+            opener = chunked.response
+        } catch {
+            throw ApproovError(.obliviousError, "nothing can be sealed for the gateway", cause: error)
+        }
+        do {
+            let outer = try await exchange.send(.bytes(message), isChunked: true, for: request)
+            _ = try await ChunkedResponseReader(opener, body: outer.body, options: request.options).head()
+            memory.note(.understood, behind: route.relay, now: time.uptime)
+            return true
+        } catch RelayExchange.Refusal.form {
+            memory.note(.refused, behind: route.relay, now: time.uptime)
+            return false
+        } catch is ApproovError {
+            // Not what was asked, but whole messages may work.
+            return false
+        }
+    }
 
     /// Sends with the clock's date and, when the gateway refuses that, once more with the gateway's (RFC 9458 section 6.5.2).
     ///

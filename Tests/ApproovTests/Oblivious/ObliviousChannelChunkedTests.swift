@@ -89,7 +89,8 @@ struct ObliviousChannelChunkedTests {
             data = try await session.data(for: request).0
         }
         #expect(String(decoding: data, as: UTF8.self) == "true")
-        #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest])
+        // A POST is not sent in chunks before the gateway was asked about them.
+        #expect(contentTypes(world) == Array(repeating: OHTTPMediaType.chunkedRequest, count: isFile ? 1 : 2))
     }
 
     @Test("the host learns the length of a body wherever it is known, and only there")
@@ -163,31 +164,72 @@ struct ObliviousChannelChunkedTests {
         #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest, OHTTPMediaType.request, OHTTPMediaType.request])
     }
 
-    @Test("a request that must not run twice, or whose body is gone, is not sent again after a refusal that anybody may have written")
-    func noFallback() async throws {
+    @Test(
+        "a gateway that knows no chunks is asked before a request goes there that must not run twice, or whose body can be had once",
+        arguments: [400, 415, 422])
+    func asked(status: Int) async throws {
         let folder = try TemporaryFolder()
-        try Data("x".utf8).write(to: URL(filePath: folder.path("body")))
-        for status in [400, 415, 422] {
-            for method in ["POST", "PUT"] {
-                let world = try world(knowsChunks: false)
-                world.gateway.script.change { $0.statusForUnknownForm = status }
-                let session = try world.session()
-                let request = URLRequest("https://api.test/a", method: method)
-                var streaming = request
-                streaming.httpBodyStream = InputStream(data: Data("x".utf8))
-                await #expect(throws: ApproovError(.obliviousError, "")) {
-                    if method == "PUT" {
-                        _ = try await session.data(for: streaming)
-                    } else {
-                        _ = try await session.upload(for: request, fromFile: URL(filePath: folder.path("body")))
-                    }
+        let file = URL(filePath: folder.path("body"))
+        try Data("x".utf8).write(to: file)
+        for kind in 0..<3 {
+            let world = try world(knowsChunks: false)
+            world.gateway.script.change { $0.statusForUnknownForm = status }
+            let session = try world.session()
+            let post = URLRequest("https://api.test/a", method: "POST")
+            var streaming = URLRequest("https://api.test/a", method: "PUT")
+            streaming.httpBodyStream = InputStream(data: Data("x".utf8))
+            for _ in 0..<2 {
+                switch kind {
+                case 0: #expect(try await session.upload(for: post, fromFile: file).0 == Data("/a".utf8))
+                case 1: #expect(try await session.upload(for: post, from: Data(count: 600 << 10)).0 == Data("/a".utf8))
+                default:
+                    streaming.httpBodyStream = InputStream(data: Data("x".utf8))
+                    #expect(try await session.data(for: streaming).0 == Data("/a".utf8))
                 }
-                #expect(world.gateway.opened.value.isEmpty)
-                // The next one goes without chunks at once.
-                _ = try await session.upload(for: request, fromFile: URL(filePath: folder.path("body")))
-                #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest, OHTTPMediaType.request])
+            }
+            #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest, OHTTPMediaType.request, OHTTPMediaType.request])
+            #expect(world.gateway.opened.value.map(\.body.count) == (kind == 1 ? [600 << 10, 600 << 10] : [1, 1]))
+        }
+    }
+
+    @Test("a gateway that knows chunks is asked once, no host hears of it, and the relay cannot answer in its place")
+    func askedAndKnown() async throws {
+        let world = try world()
+        let session = try world.session()
+        let post = URLRequest("https://api.test/a", method: "POST")
+        for _ in 0..<2 { _ = try await session.upload(for: post, from: Data(count: 600 << 10)) }
+        #expect(contentTypes(world) == Array(repeating: OHTTPMediaType.chunkedRequest, count: 3))
+        #expect(world.gateway.opened.value.count == 2)
+
+        let lying = try self.world(knowsChunks: false)
+        let gateway = lying.gateway
+        gateway.script.change { script in
+            script.fault = { request in
+                guard request.headerFields[.contentType] == OHTTPMediaType.chunkedRequest else { return nil }
+                return .bytes([UInt8](repeating: 0, count: 100), type: OHTTPMediaType.chunkedResponse, to: request)
             }
         }
+        #expect(try await lying.session().upload(for: post, from: Data(count: 600 << 10)).0 == Data("/a".utf8))
+        #expect(contentTypes(lying) == [OHTTPMediaType.chunkedRequest, OHTTPMediaType.request])
+    }
+
+    @Test("a gateway that cannot be reached, or refuses the key, is not taken for one that knows no chunks", arguments: [true, false])
+    func notAsked(isUnreachable: Bool) async throws {
+        let world = try world()
+        world.gateway.script.change { script in
+            script.fault = { request in
+                guard !isUnreachable else { throw TransportError(.connectionFailed, "away") }
+                return TransportResponse(status: 401, url: request.url)
+            }
+        }
+        let session = try world.session()
+        let post = URLRequest("https://api.test/a", method: "POST")
+        await #expect(throws: ApproovError.self) { try await session.upload(for: post, from: Data(count: 600 << 10)) }
+        #expect(Set(contentTypes(world)) == [OHTTPMediaType.chunkedRequest])
+        world.gateway.script.change { $0.fault = nil }
+        _ = try await session.upload(for: post, from: Data(count: 600 << 10))
+        #expect(world.gateway.opened.value.count == 1)
+        #expect(contentTypes(world).last == OHTTPMediaType.chunkedRequest)
     }
 
     @Test("a relay that says 415 once the gateway has run a POST does not make it run again")
@@ -196,11 +238,18 @@ struct ObliviousChannelChunkedTests {
         let folder = try TemporaryFolder()
         try Data("x".utf8).write(to: URL(filePath: folder.path("body")))
         let gateway = world.gateway
+        let fault: @Sendable (TransportRequest) async throws -> TransportResponse? = { request in
+            gateway.script.change { $0.fault = nil }
+            let response = try await gateway.respond(to: request)
+            // What asks whether chunks are understood is let through.
+            guard !gateway.opened.value.isEmpty else { return response }
+            return TransportResponse(status: 415, url: request.url)
+        }
         gateway.script.change { script in
             script.fault = { request in
-                gateway.script.change { $0.fault = nil }
-                _ = try await gateway.respond(to: request)
-                return TransportResponse(status: 415, url: request.url)
+                let response = try await fault(request)
+                gateway.script.change { $0.fault = fault }
+                return response
             }
         }
         await #expect(throws: ApproovError(.obliviousError, "")) {
@@ -284,14 +333,10 @@ struct ObliviousChannelChunkedTests {
         #expect(refused.statusCode == 502 && world.gateway.opened.value.count == 1)
         let (data, _) = try await session.data(for: URLRequest("https://api.test/a", method: method))
         #expect(data.count == 200_000)
-        #expect(contentTypes(world) == [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest])
-    }
-
-    @Test("a body that may not fit a whole message goes in chunks at once")
-    func largeBody() async throws {
-        let world = try world()
-        _ = try await world.session().upload(for: URLRequest("https://api.test/a", method: "POST"), from: Data(count: 600 << 10))
-        #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest])
+        // A host could have said that, too: before a POST is sent in chunks the gateway is asked.
+        let chunked = Array(repeating: OHTTPMediaType.chunkedRequest, count: method == "POST" ? 2 : 1)
+        #expect(contentTypes(world) == [OHTTPMediaType.request] + chunked)
+        #expect(world.gateway.opened.value.count == 2)
     }
 
     @Test("requests that are in memory with their responses go whole to a gateway that is not known")

@@ -82,9 +82,13 @@ final class SmallGateway: Sendable {
         var plain = Data()
         while let part = try opener.next() { plain.append(part) }
         plain.append(try opener.finish())
-        let inner = try BinaryHTTPRequest(decoding: plain)
-        opened.change { $0.append(inner) }
-        let answer = try script.value.host(inner)
+        let answer: BinaryHTTPResponse
+        if let inner = try? BinaryHTTPRequest(decoding: plain) {
+            opened.change { $0.append(inner) }
+            answer = try script.value.host(inner)
+        } else {
+            answer = BinaryHTTPResponse(head: HTTPResponse(status: .badRequest))
+        }
         let script = script.value
         let sealer = opener.takeResponse()
         let parts = AsyncThrowingStream<[UInt8], any Error>.makeStream()

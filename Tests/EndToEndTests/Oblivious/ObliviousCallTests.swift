@@ -44,6 +44,21 @@ struct ObliviousCallTests {
         }
     }
 
+    @Test("a first call with more than the gateway takes whole goes in chunks, once the gateway has said that it knows them, and once")
+    func firstUpload() async throws {
+        try await withPath { world, path in
+            let app = try await world.app()
+            let file = world.folder.file("body")
+            try Data(count: 3 << 20).write(to: file)
+            var request = try Self.request(world)
+            request.httpMethod = "POST"
+            let (data, response) = try await app.session.upload(for: request, fromFile: file)
+            #expect(response.statusCode == 200)
+            #expect(String(decoding: data, as: UTF8.self) == String(3 << 20))
+            #expect(world.api.counters.requests == 1)
+        }
+    }
+
     @Test("when the gateway's keys change, the app takes the new configuration up and loses no call")
     func rotation() async throws {
         try await withPath { world, path in

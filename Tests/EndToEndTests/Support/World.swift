@@ -75,7 +75,8 @@ struct World {
         return World(folder: folder, root: root, keys: keys, authority: authority, api: api, executable: executable)
     }
 
-    /// What a backend developer writes: `/shapes` answers with the token it was called with, `/redirect?to=…` sends elsewhere.
+    /// What a backend developer writes: `/shapes` answers with the token it was called with, a POST with how many bytes it had;
+    /// `/redirect?to=…` sends elsewhere.
     private static func router(_ store: AuthorityStore, audience: String = apiHost) throws -> Router<BasicTokenCheckedRequestContext> {
         let router = Router(context: BasicTokenCheckedRequestContext.self)
         let checked = router.group()
@@ -85,6 +86,11 @@ struct World {
         checked.get("shapes") { request, context in
             _ = try context.requireVerifiedToken()
             return request.headers[.approovToken] ?? ""
+        }
+        checked.post("shapes") { request, _ in
+            var count = 0
+            for try await part in request.body { count += part.readableBytes }
+            return String(count)
         }
         checked.get("redirect") { request, _ in
             Response(status: .temporaryRedirect, headers: [.location: request.uri.queryParameters["to"].map(String.init) ?? ""])
