@@ -10,7 +10,10 @@ import OHTTP
 struct OHTTPBenchmark {
     static let client = "OHTTP client"
     static let bare = "bare HPKE, HKDF and AEAD"
-    static let scenarios = sizes.map { scenario($0) } + sizes.map { scenario($0) + ", memory kept" }
+    static let pages = "pages mapped for an exchange"
+    static let scenarios = scenariosOfDefaults + sizes.map { scenario($0) + ", memory kept" }
+    /// Those with glibc's defaults.
+    static let scenariosOfDefaults = sizes.map { scenario($0) }
     private static let sizes = [205, 1024, 16 * 1024, 256 * 1024, 1024 * 1024]
     private static let names = [client, bare]
 
@@ -52,17 +55,23 @@ struct OHTTPBenchmark {
             ])
     }
 
-    /// Pages that the system had to map for a message sealed by the client, once the allocator knows the size.
+    /// Pages that the system had to map for a client's part of an exchange, once the allocator knows the size.
     private func pages(_ size: Int, _ key: GatewayKey, _ keyring: GatewayKeyring) throws -> Figure {
         let message = [UInt8](repeating: 0x61, count: size)
-        let messages = 200
-        func seal() throws { for _ in 0..<messages { blackHole(try Sealed(key.configuration, message).message) } }
-        try seal()
-        let before = Self.pageFaults()
-        try seal()
+        let exchanges = 200
+        var pages = 0
+        for number in 0..<2 * exchanges {
+            var before = Self.pageFaults()
+            let sealed = try Sealed(key.configuration, message)
+            var mapped = Self.pageFaults() - before
+            let response = try answer(sealed.message, keyring, message)
+            before = Self.pageFaults()
+            blackHole(try sealed.open(response))
+            mapped += Self.pageFaults() - before
+            if number >= exchanges { pages += mapped }
+        }
         return Figure(
-            group: "ohttp", scenario: Self.scenario(size), name: "pages mapped for a message sealed",
-            value: Double(Self.pageFaults() - before) / Double(messages), unit: .count)
+            group: "ohttp", scenario: Self.scenario(size), name: Self.pages, value: Double(pages) / Double(exchanges), unit: .count)
     }
 
     private static func pageFaults() -> Int {

@@ -21,8 +21,10 @@ struct Target {
             Target(group: .tokens, scenario: "HS256 check", name: "ApproovTokens", bound: .times(4, of: "jwt-kit")),
             Target(group: .oblivious, scenario: "64 at once", name: "answered of 10000", bound: .atLeast(10_000)),
         ]
-        + ["exact", "wildcard", "miss"].map {
-            Target(group: .hosts, scenario: $0, name: "100000 entries", bound: .times(0.5, of: "10 entries"))
+        + ["exact", "wildcard", "miss"].flatMap { scenario in
+            ["1000 entries", "100000 entries"].map {
+                Target(group: .hosts, scenario: scenario, name: $0, bound: .times(0.75, of: "10 entries"))
+            }
         }
         + ["P-256 path of three", "RSA 2048 path of three"].map {
             // At most a twentieth of the handshake.
@@ -32,6 +34,8 @@ struct Target {
             // At most 1.15 times what the bare operations take.
             Target(group: .ohttp, scenario: $0, name: OHTTPBenchmark.client, bound: .times(1 / 1.15, of: OHTTPBenchmark.bare))
         }
+        // Less than one in two exchanges: the allocator neither maps nor gives back memory for each.
+        + OHTTPBenchmark.scenariosOfDefaults.map { Target(group: .ohttp, scenario: $0, name: OHTTPBenchmark.pages, bound: .atMost(0.5)) }
         + [BinaryHTTPBenchmark.parseExample, BinaryHTTPBenchmark.serializeExample].map {
             Target(group: .bhttp, scenario: "small message", name: $0, bound: .atLeast(800_000))
         }
