@@ -92,10 +92,10 @@ let package = Package(
                 nioHTTP1, nioHTTP2, nioSSL,
             ],
             swiftSettings: settings),
-        .target(name: "Attestation", dependencies: ["CJansson", crypto, logging], swiftSettings: settings),
+        .target(name: "Attestation", dependencies: ["CJansson", crypto], swiftSettings: settings),
         .target(
             name: "ApproovTokens",
-            dependencies: ["Attestation", "CJansson", "CLibJWT", "COpenSSL", "COpenSSLStart", crypto],
+            dependencies: ["Attestation", "CJansson", "CLibJWT", "COpenSSL", "COpenSSLStart"],
             swiftSettings: settings),
         .target(
             name: "Approov",
@@ -114,7 +114,7 @@ let package = Package(
         .target(
             name: "ApproovRelay",
             dependencies: [
-                "CertificatePinning", "HTTPListener", "HTTPTransport", httpTypes, hummingbird, lifecycle, logging, metrics, nioCore, nioSSL,
+                "CertificatePinning", "HTTPListener", "HTTPTransport", httpTypes, hummingbird, lifecycle, logging, metrics, nioCore,
             ],
             swiftSettings: settings),
         .target(
@@ -187,7 +187,7 @@ let package = Package(
             name: "ApproovServerTests",
             dependencies: [
                 "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPListener", "HTTPTransport",
-                "OHTTP", crypto, grdb, httpTypes, hummingbird, hummingbirdTesting, logging, metricsTestKit, nioCore,
+                "OHTTP", crypto, grdb, httpTypes, hummingbird, hummingbirdTesting, logging, metricsTestKit, nioCore, nioEmbedded, nioHTTP2,
             ],
             swiftSettings: settings),
         .testTarget(
