@@ -5,13 +5,17 @@ import Synchronization
 /// The token cache spaces the refreshes of tokens that it has. Without a token every request would ask the authority anew, and a busy app
 /// would keep one down that is coming up again.
 ///
-/// Only answers count that no authority in working order gives: 5xx, garbage. An unreachable one or a poor network delays nothing, so that
-/// the first request after the network came back goes through, and 429 and 503 with Retry-After say themselves how long to wait.
+/// How long depends on the kind of failure (``AuthorityFailure/longestWait``), and doubles from one second on:
+/// - up to a minute after answers that no authority in working order gives: 5xx, garbage;
+/// - up to eight seconds after a server that is not trusted, an abort in TLS, silence, and connections and answers that break off;
+/// - not at all after one that could not be reached, so that the first request after the network came back goes through.
+///
+/// 429 and 503 with Retry-After say themselves how long to wait.
 final class AuthorityBackoff: Sendable {
     private struct State {
         var failures = 0
         var until: Duration = .zero
-        var cause: ApproovError?
+        var cause: AuthorityFailure?
     }
 
     private let state = Mutex(State())
@@ -21,12 +25,14 @@ final class AuthorityBackoff: Sendable {
     /// - Throws: ``AuthorityFailure`` with the status and the retryability of the failure that is waited out, which is the cause.
     func check(now: Duration) throws(AuthorityFailure) {
         let (until, cause) = state.withLock { ($0.until, $0.cause) }
-        guard now < until else { return }
+        guard let cause, now < until else { return }
+        // With the status as it was: whoever sends without a token while the authority is down must not do so before an impostor.
         var failure = AuthorityFailure(
-            .noApproovService,
+            cause.status,
             ApproovError(
-                .networkingError, "the authority did not work, and is asked again in \((until - now).components.seconds + 1) s; try then",
-                cause: cause))
+                cause.error.code,
+                "asking the authority failed, and it is asked again in \((until - now).components.seconds + 1) s; try then",
+                cause: cause.error))
         failure.retryAfter = until - now
         throw failure
     }
@@ -35,13 +41,13 @@ final class AuthorityBackoff: Sendable {
     func failed(_ failure: AuthorityFailure, now: Duration) {
         // It was the authority itself that refused: it works.
         if failure.problem != nil, failure.status != .noApproovService { return succeeded() }
-        guard failure.status == .noApproovService, failure.retryAfter == nil else { return }
+        guard let longestWait = failure.longestWait, failure.retryAfter == nil else { return }
         state.withLock { state in
             // What was under way when the wait began failed together with it, and does not make it longer.
             guard now >= state.until else { return }
             state.failures += 1
-            state.until = now + TokenCache.backoff(failures: state.failures)
-            state.cause = failure.error
+            state.until = now + TokenCache.backoff(failures: state.failures, longest: longestWait)
+            state.cause = failure
         }
     }
 

@@ -9,10 +9,19 @@ struct AuthorityFailure: Error {
     var retryAfter: Duration?
     /// What the authority called the problem, when it named one.
     var problem: Problem.Name?
+    /// The longest that the authority is left alone after failures of this kind, however many there were; nil: not at all.
+    var longestWait: Duration?
 
     init(_ status: TokenFetchStatus, _ error: ApproovError) {
         self.status = status
         self.error = error
+        longestWait =
+            switch status {
+            case .noApproovService: .seconds(60)
+            // Somebody is there, and may be the authority again with the next connection.
+            case .poorNetwork, .mitmDetected: .seconds(8)
+            default: nil
+            }
     }
 
     /// Nothing answered, or not in time, or somebody else did.
@@ -43,8 +52,16 @@ struct AuthorityFailure: Error {
         case .bodyTooLarge, .headerTooLarge, .malformedResponse:
             self.init(
                 .noApproovService, ApproovError(.networkingError, "what answered for the authority does not speak as one", cause: error))
-        case .idleTimeout, .totalTimeout, .connectionLost, .tlsFailed, .tooManyRequests:
+        case .idleTimeout, .totalTimeout:
             self.init(.poorNetwork, ApproovError(.networkingError, "the authority did not answer in time; try again later", cause: error))
+        case .connectionLost, .tlsFailed:
+            self.init(.poorNetwork, ApproovError(.networkingError, "the connection to the authority broke; try again later", cause: error))
+        case .tooManyRequests:
+            self.init(
+                .poorNetwork,
+                ApproovError(.networkingError, "too many requests are under way to ask the authority; try again", cause: error))
+            // It was not even tried.
+            longestWait = nil
         default:
             self.init(.internalError, ApproovError(.permanentError, "the authority could not be asked", cause: error))
         }

@@ -134,9 +134,10 @@ final class TokenCache: Sendable {
         setAlarm()
     }
 
-    /// 1 s, doubled with every failure up to 60 s, and then a random part of at least half of it: many clients must not come back at once.
-    static func backoff(failures: Int) -> Duration {
-        let full = min(60, Double(1 << min(max(failures - 1, 0), 6)))
+    /// 1 s, doubled with every failure up to the longest, and then a random part of at least half of it: many clients must not come back
+    /// at once.
+    static func backoff(failures: Int, longest: Duration = .seconds(60)) -> Duration {
+        let full = min(longest / .seconds(1), Double(1 << min(max(failures - 1, 0), 6)))
         return .seconds(max(1, full * Double.random(in: 0.5...1)))
     }
 

@@ -8,6 +8,10 @@ import Testing
 @Suite struct AuthorityBackoffTests {
     private let broken = AuthorityFailure(httpStatus: 500, problem: nil, retryAfter: nil)
     private let start: Duration = .seconds(100)
+    private static let shortFailures =
+        [.trustRefused, .tlsFailed, .connectionLost, .idleTimeout, .totalTimeout].map { (code: TransportError.Code) in
+            AuthorityFailure(TransportError(code, "it went wrong"))
+        } + [AuthorityFailure(CancellationError())]
 
     /// From which uptime on the authority may be asked again, to the millisecond.
     private func end(of backoff: AuthorityBackoff, from start: Duration) -> Duration {
@@ -37,6 +41,23 @@ import Testing
         #expect(waits[0] == .seconds(1))
         #expect((.seconds(2)...(.seconds(4))).contains(waits[2]))
         #expect(waits[6...].allSatisfy { ((.seconds(30))...(.seconds(60) + .milliseconds(1))).contains($0) })
+    }
+
+    @Test("while somebody else answers, or nobody in time, no wait is over eight seconds", arguments: shortFailures)
+    func growingLess(_ failure: AuthorityFailure) {
+        let backoff = AuthorityBackoff()
+        var now = start
+        var waits: [Duration] = []
+        for _ in 0..<10 {
+            backoff.failed(failure, now: now)
+            let end = end(of: backoff, from: now)
+            waits.append(end - now)
+            now = end
+        }
+        #expect(waits[0] == .seconds(1))
+        #expect((.seconds(2)...(.seconds(4))).contains(waits[2]))
+        #expect(waits[3...].allSatisfy { ((.seconds(4))...(.seconds(8) + .milliseconds(1))).contains($0) })
+        #expect(Set(waits[3...]).count > 1, "there is jitter")
     }
 
     @Test("many clients that failed together do not come back together")
@@ -75,8 +96,8 @@ import Testing
         arguments: [
             AuthorityFailure(httpStatus: 403, problem: Problem(.wrongAccount, title: "no", status: 403), retryAfter: nil),
             AuthorityFailure(httpStatus: 429, problem: nil, retryAfter: .seconds(7)),
-            AuthorityFailure(TransportError(.connectionFailed, "refused")), AuthorityFailure(TransportError(.idleTimeout, "silent")),
-            AuthorityFailure(CancellationError()),
+            AuthorityFailure(TransportError(.connectionFailed, "refused")), AuthorityFailure(TransportError(.hostUnresolved, "no name")),
+            AuthorityFailure(TransportError(.connectTimeout, "nobody")), AuthorityFailure(TransportError(.tooManyRequests, "ours")),
         ])
     func others(_ failure: AuthorityFailure) {
         let backoff = AuthorityBackoff()
@@ -93,8 +114,10 @@ import Testing
         #expect(mayAsk(backoff, start))
     }
 
-    @Test("the failure of those who came too early is that of the one before, with how long to wait")
-    func failure() throws {
+    @Test(
+        "the failure of those who came too early is that of the one before, with how long to wait",
+        arguments: [AuthorityFailure(httpStatus: 500, problem: nil, retryAfter: nil)] + shortFailures)
+    func failure(_ broken: AuthorityFailure) throws {
         let backoff = AuthorityBackoff()
         backoff.failed(broken, now: start)
         let failure = try #require(throws: AuthorityFailure.self) { try backoff.check(now: start + .milliseconds(250)) }

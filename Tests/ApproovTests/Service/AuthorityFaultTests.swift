@@ -128,9 +128,8 @@ import Testing
         #expect(await world.service.fetchToken(for: url, binding: "b").status == .success)
     }
 
-    @Test("a busy app asks an authority that does not work ten times in two minutes at most, and others fail at once", arguments: faults)
+    @Test("a busy app asks as often as the kind of the failure allows, and has its status also while it waits", arguments: faults)
     func backoff(_ fault: Fault) async throws {
-        guard fault.status == .noApproovService else { return }
         let world = try World()
         let asked = Shared(0)
         world.authority.script.value.fault = { request in
@@ -138,17 +137,25 @@ import Testing
             asked.change { $0 += 1 }
             return try await fault.answer(request)
         }
-        // Ten requests a second, each with a binding of its own, so that none shares another's fetch.
+        // Ten requests a second for two minutes, each with a binding of its own, so that none shares another's fetch.
         for number in 0..<1_200 {
             let result = await world.service.fetchToken(for: url, binding: "\(number)")
-            #expect(result.status == .noApproovService)
-            #expect(result.error?.isRetryable == true)
+            #expect(result.status == fault.status)
+            #expect(result.error?.isRetryable == (fault.status != .internalError))
             world.clock.advance(by: .milliseconds(100))
         }
-        // 1 s, up to 2, 4, 8, 16, 32 and 60, and from half of each on.
-        #expect((7...10).contains(asked.value))
+        let expected =
+            switch fault.status {
+            // After 1 s, up to 2, 4, 8, 16, 32 and 60, and from half of each on.
+            case .noApproovService: 7...10
+            // After 1 s, up to 2, 4 and then 8, and from half of each on.
+            case .poorNetwork, .mitmDetected: 17...33
+            // Nobody was reached, or the authority itself refuses: asked each time.
+            default: 1_200...1_200
+            }
+        #expect(expected.contains(asked.value), "\(asked.value)")
         // A challenge is no success: what fails is the attestation.
-        #expect(world.authority.seen.value.challenges <= 10)
+        #expect(world.authority.seen.value.challenges <= expected.upperBound)
 
         world.authority.script.value.fault = nil
         world.clock.advance(by: .seconds(60))
@@ -168,11 +175,22 @@ import Testing
         #expect(await world.service.fetchToken(for: url).status == .success)
     }
 
-    @Test("a network that comes back is used at once", arguments: [TransportError.Code.connectionFailed, .idleTimeout, .connectionLost])
-    func networkReturns(_ code: TransportError.Code) async throws {
+    @Test("a network that comes back is used at once", arguments: faults.filter { $0.status == .noNetwork })
+    func networkReturns(_ fault: Fault) async throws {
         let world = try World()
-        world.authority.script.value.fault = { _ in throw TransportError(code, "away") }
-        for _ in 0..<5 { #expect(await world.service.fetchToken(for: url).error?.isRetryable == true) }
+        world.authority.script.value.fault = fault.answer
+        for _ in 0..<5 { #expect(await world.service.fetchToken(for: url).status == .noNetwork) }
+        world.authority.script.value.fault = nil
+        #expect(await world.service.fetchToken(for: url).status == .success)
+    }
+
+    @Test("a transport that has too much to do for the authority to be asked delays nothing")
+    func tooManyRequests() async throws {
+        let world = try World()
+        world.authority.script.value.fault = { _ in throw TransportError(.tooManyRequests, "many") }
+        let result = await world.service.fetchToken(for: url)
+        #expect(result.status == .poorNetwork)
+        #expect(result.error?.isRetryable == true)
         world.authority.script.value.fault = nil
         #expect(await world.service.fetchToken(for: url).status == .success)
     }
