@@ -103,13 +103,24 @@ public struct PrivateFile: Sendable {
 
     /// Makes the folder at `path`, and those above it, with mode 0700 where they are missing.
     ///
-    /// - Throws: `AttestationError.fileWriteFailed`.
+    /// - Throws: `AttestationError.fileWriteFailed` naming the folder, the reason and the remedy.
     public static func makeFolder(path: String) throws(AttestationError) {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw AttestationError(.fileWriteFailed, "\(path): the folder cannot be made: choose another one or its rights", cause: error)
+        let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        let ends = path.indices.dropFirst().filter { path[$0] == "/" } + [path.endIndex]
+        var number: Int32 = 0
+        for end in ends { number = mkdir(String(path[..<end]), 0o700) == 0 ? 0 : errno }
+        // Of those above, which others may have made meanwhile, the last one tells.
+        guard number != 0, number != EEXIST else { return try checkFolder(path) }
+        let reason = String(cString: strerror(number))
+        throw AttestationError(
+            .fileWriteFailed,
+            "the folder \(path) cannot be made: \(reason); name another one, or make it: install -d -m 700 -o USER \(path)")
+    }
+
+    private static func checkFolder(_ path: String) throws(AttestationError) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw AttestationError(.fileWriteFailed, "\(path) is not a folder: name another one, or move it out of the way")
         }
     }
 

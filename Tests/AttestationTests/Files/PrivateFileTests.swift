@@ -253,6 +253,31 @@ import Testing
         PrivateFile(path: "/proc/none/file").removeLeftovers(unchangedFor: 0)
     }
 
+    @Test("a folder is made with those above it, of mode 0700, and is as it was when it is there", arguments: ["", "/"])
+    func makeFolder(end: String) throws {
+        let path = folder.path("a/b/c") + end
+        try PrivateFile.makeFolder(path: path)
+        for path in ["a", "a/b", "a/b/c"].map(folder.path) {
+            #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o700)
+        }
+        #expect(chmod(folder.path("a/b/c"), 0o755) == 0)
+        try PrivateFile.makeFolder(path: path)
+        #expect(try FileManager.default.attributesOfItem(atPath: folder.path("a/b/c"))[.posixPermissions] as? Int == 0o755)
+    }
+
+    @Test("a folder that cannot be made is an error with the folder, the reason and the remedy")
+    func impossibleFolder() throws {
+        try file.write([1])
+        for path in [file.path, file.path + "/"] {
+            let error = #expect(throws: AttestationError.self) { try PrivateFile.makeFolder(path: path) }
+            #expect(error?.description == "fileWriteFailed: \(file.path) is not a folder: name another one, or move it out of the way")
+        }
+        let below = file.path + "/b/c"
+        let error = #expect(throws: AttestationError.self) { try PrivateFile.makeFolder(path: below) }
+        let message = "fileWriteFailed: the folder \(below) cannot be made: Not a directory; name another one, or make it: install -d"
+        #expect(error?.description == message + " -m 700 -o USER \(below)")
+    }
+
     @Test("a file is set aside, in the place of an earlier one; without a file nothing happens")
     func setAside() throws {
         try file.setAside(suffix: ".refused")
