@@ -5,6 +5,7 @@ import Attestation
 import CertificatePinning
 import Foundation
 import FoundationNetworking
+import HTTPTransport
 
 /// An app as its developer writes it: wraps a URLSession and calls.
 struct App: Sendable {
@@ -46,13 +47,15 @@ extension World {
         var limits = ApproovServiceLimits()
         /// Where it finds the authority, when not at its own address.
         var front: AuthorityFront?
+        /// What it reaches the authority through.
+        var authorityProxy: ProxyConfiguration?
         /// What it measures.
         var executable: URL?
     }
 
-    func app(_ change: (inout AppOptions) -> Void = { _ in }) async throws -> App {
+    func app(_ change: (inout AppOptions) throws -> Void = { _ in }) async throws -> App {
         var options = AppOptions()
-        change(&options)
+        try change(&options)
         let state = folder.file(options.state)
         let installation = try InstallationAttester(stateDirectory: state, executable: options.executable ?? executable)
         let attester: any Attester
@@ -66,7 +69,8 @@ extension World {
             initial = try await authority.initialConfiguration()
         }
         let service = try ApproovService(
-            configuration: ApproovConfiguration(initial), stateDirectory: state, attester: attester, limits: options.limits)
+            configuration: ApproovConfiguration(initial), stateDirectory: state, attester: attester, limits: options.limits,
+            proxy: options.authorityProxy)
         let session = try ApproovSession(
             wrapping: URLSession(configuration: options.wrapping), service: service,
             trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: root.pem)), interceptors: options.interceptors,

@@ -1,8 +1,9 @@
 import Approov
-import CertificatePinning
 import ApproovTesting
+import CertificatePinning
 import Foundation
 import FoundationNetworking
+import HTTPTransport
 import Testing
 
 /// Protected calls through a proxy that the caller configured.
@@ -22,6 +23,7 @@ struct ProxyTests {
             let app = try await world.app { $0.wrapping = wrapping(proxy: proxy.port) }
             let answer = try await app.get(world.url("/shapes"))
             #expect(answer.status == 200)
+            #expect(heads.value.count == 1, "the authority is asked past the session's proxy")
             let head = try #require(heads.value.first)
             #expect(head.hasPrefix("CONNECT \(World.apiHost):\(world.api.port) HTTP/1.1\r\n"))
             #expect(!head.lowercased().contains("approov"))
@@ -48,6 +50,69 @@ struct ProxyTests {
             #expect(impostor.receivedCount == 0)
             #expect(heads.value.allSatisfy { !$0.lowercased().contains("approov") })
             #expect(world.api.counters.requests == 0)
+            await proxy.stop()
+            await impostor.stop()
+        }
+    }
+
+    @Test("a SOCKS proxy is used, and asked for the host by its name")
+    func socks() async throws {
+        try await World.with { world in
+            let targets = Shared<[String]>([])
+            let proxy = try await SOCKSProxy.start(to: world.api.port, targets: targets)
+            let app = try await world.app {
+                $0.wrapping.connectionProxyDictionary = ["SOCKSEnable": true, "SOCKSProxy": "127.0.0.1", "SOCKSPort": proxy.port]
+            }
+            let answer = try await app.get(world.url("/shapes"))
+            #expect(answer.status == 200)
+            #expect(targets.value == ["\(World.apiHost):\(world.api.port)"])
+            let seen = proxy.received
+            for secret in [answer.text, "Bearer alice", "/shapes"] {
+                #expect(seen.firstRange(of: Array(secret.utf8)) == nil)
+            }
+            await proxy.stop()
+            // It is never gone past.
+            #expect(try await app.failure(of: world.url("/shapes"), authorization: "Bearer bob").isRetryable)
+            #expect(world.api.counters.requests == 1)
+        }
+    }
+
+    @Test("one that the service names is for the authority alone, over HTTP or SOCKS, and is never gone past", arguments: [true, false])
+    func authority(isSOCKS: Bool) async throws {
+        try await World.with { world in
+            let seen = Shared<[String]>([])
+            let port = try #require(world.authority.url.port)
+            let proxy =
+                isSOCKS ? try await SOCKSProxy.start(to: port, targets: seen) : try await ConnectProxy.start(to: port, heads: seen)
+            let configuration = ProxyConfiguration(
+                kind: isSOCKS ? .socks5 : .http, host: try CanonicalHost("127.0.0.1"), port: proxy.port)
+            let app = try await world.app { $0.authorityProxy = configuration }
+            #expect(try await app.get(world.url("/shapes")).status == 200)
+            #expect(!seen.value.isEmpty)
+            let target = "localhost:\(port)"
+            #expect(seen.value.allSatisfy { isSOCKS ? $0 == target : $0.hasPrefix("CONNECT \(target) HTTP/1.1\r\n") }, "\(seen.value)")
+            #expect(proxy.received.firstRange(of: Array("/v1/".utf8)) == nil)
+
+            await proxy.stop()
+            let error = try await app.failure(of: world.url("/shapes"), authorization: "Bearer bob")
+            #expect(error.isRetryable)
+            #expect(world.api.counters.requests == 1)
+        }
+    }
+
+    @Test("one of the service's that ends tunnels at a server of its own is refused by the authority's pins")
+    func interceptedAuthority() async throws {
+        try await World.with { world in
+            let impostor = try await RawServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: world.root)) {
+                await $0.waitForClose()
+            }
+            let proxy = try await ConnectProxy.start(to: impostor.port, heads: Shared([]))
+            let app = try await world.app {
+                $0.authorityProxy = ProxyConfiguration(kind: .http, host: try CanonicalHost("127.0.0.1"), port: proxy.port)
+            }
+            #expect(await app.service.fetchToken(for: try world.url("/shapes"), binding: "Bearer alice").status == .mitmDetected)
+            #expect(impostor.counters.connections > 0)
+            #expect(impostor.receivedCount == 0)
             await proxy.stop()
             await impostor.stop()
         }
