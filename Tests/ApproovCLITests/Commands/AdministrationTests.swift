@@ -289,6 +289,23 @@ struct AdministrationTests {
         #expect(!(try await Approov.run(arguments + ["--data", data])).errors.contains("made a new store"))
     }
 
+    @Test("without --data the store is in $APPROOV_DATA, and without that in ./approov-data")
+    func defaultStore() async throws {
+        func made(_ options: [String], environment: [String: String]) async throws -> [String] {
+            let folder = try TemporaryFolder()
+            var environment = environment
+            if environment["APPROOV_DATA"] == "set" { environment["APPROOV_DATA"] = folder.path("named") }
+            let options = options.map { $0 == "given" ? folder.path("given") : $0 }
+            let run = try await Approov.run(["api", "-list"] + options, in: folder.url, environment: environment)
+            #expect(run.exitCode == 0, "\(run.errors)")
+            return try folder.names.filter { FileManager.default.fileExists(atPath: folder.path($0) + "/authority.sqlite") }
+        }
+        #expect(try await made([], environment: [:]) == ["approov-data"])
+        #expect(try await made([], environment: ["APPROOV_DATA": ""]) == ["approov-data"])
+        #expect(try await made([], environment: ["APPROOV_DATA": "set"]) == ["named"])
+        #expect(try await made(["--data", "given"], environment: ["APPROOV_DATA": "set"]) == ["given"])
+    }
+
     @Test("a store that cannot be made is an error that names the folder and how to make it; a file is called a file")
     func impossibleStore() async throws {
         let file = try folder.write("", to: "file")

@@ -1,6 +1,7 @@
 import ApproovTesting
 import CertificatePinning
 import Foundation
+import HTTPTypes
 import Testing
 
 @Suite("approov serve", .timeLimit(.minutes(1)))
@@ -45,6 +46,39 @@ struct ServeCommandTests {
             #expect(written == shipped)
         }
         #expect(run.exitCode == 0)
+    }
+
+    @Test("a token lives as long as --token-lifetime says, and --attestations-per-minute refuses the next one of an address")
+    func limits() async throws {
+        let data = folder.path("data")
+        let config = folder.path("config")
+        let root = try TestPKI.root()
+        let roots = try folder.write(root.pem, to: "roots.pem")
+        let leaf = try TestPKI.leaf(hosts: ["api.localhost"], issuer: root)
+        let tokenName = try #require(HTTPField.Name("Approov-Token"))
+        let server = try await TestHTTPServer.start(certificate: leaf) { TestResponse(text: $0.headerFields[tokenName] ?? "none") }
+        let added = try await Approov.run(
+            "api", "-add", "api.localhost", "-pin", leaf.pin.description, "-pin", TestKey().pin.description, "-trustRoots", roots,
+            "--data", data)
+        #expect(added.exitCode == 0, "\(added.errors)")
+
+        let run = try await serving(["--data", data, "--token-lifetime", "7", "--attestations-per-minute", "1"]) { _ in
+            #expect(try await Approov.run("sdk", "-getConfig", config, "--data", data).exitCode == 0)
+            func call(_ installation: String) async throws -> ChildProcess.Run {
+                try await Approov.run(
+                    "call", "https://api.localhost:\(server.port)/", "--config", config, "--state", folder.path(installation))
+            }
+            let first = try await call("first")
+            #expect(first.exitCode == 0, "\(first.errors)")
+            let claims = try Approov.claims(of: first.output)
+            #expect(try #require(claims["exp"] as? Int) - #require(claims["iat"] as? Int) == 7)
+            let second = try await call("second")
+            #expect(second.exitCode == 1)
+            #expect(second.errors.contains("429"), "\(second.errors)")
+            #expect(server.counters.requests == 1)
+        }
+        #expect(run.exitCode == 0)
+        await server.stop()
     }
 
     @Test("--demo does not take another account's store")
