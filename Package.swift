@@ -207,6 +207,9 @@ let package = Package(
             dependencies: ["Approov", "Attestation"],
             path: "Tests/ConfigurationWriter",
             swiftSettings: settings),
+        // An app that has everything by default.
+        .executableTarget(
+            name: "bundled-app", dependencies: ["Approov", "Attestation"], path: "Tests/BundledApp", swiftSettings: settings),
         .executableTarget(
             name: "exit-storm",
             dependencies: ["ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport"],
@@ -215,7 +218,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "configuration-writer", "exit-storm", "Approov", "ApproovCLI", "ApproovRelay", "ApproovServer", "ApproovTesting",
+                "bundled-app", "configuration-writer", "exit-storm", "Approov", "ApproovCLI", "ApproovRelay", "ApproovServer",
+                "ApproovTesting",
                 "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes, hummingbird, nioCore,
                 nioPosix,
             ],

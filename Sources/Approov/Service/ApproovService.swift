@@ -74,18 +74,22 @@ public final class ApproovService: Sendable {
         }
     }
 
-    /// Where a program keeps its state by default: `$XDG_STATE_HOME/approov/NAME`, or `~/.local/state/approov/NAME`, where NAME is that
-    /// of the executable.
+    /// Where a program keeps its state by default: `$XDG_STATE_HOME/approov/NAME`, or `$HOME/.local/state/approov/NAME`, where NAME is
+    /// that of the executable; without `$HOME` it is in the user's home as the system knows it.
     public static func defaultStateDirectory() -> URL {
         let environment = ProcessInfo.processInfo.environment
-        let home: URL =
+        // Foundation asks the system alone for the home, and never $HOME.
+        let home =
+            environment["HOME"].flatMap { $0.hasPrefix("/") ? URL(filePath: $0, directoryHint: .isDirectory) : nil }
+            ?? FileManager.default.homeDirectoryForCurrentUser
+        let state: URL =
             if let path = environment["XDG_STATE_HOME"], path.hasPrefix("/") {
                 URL(filePath: path, directoryHint: .isDirectory)
             } else {
-                FileManager.default.homeDirectoryForCurrentUser.appending(path: ".local/state", directoryHint: .isDirectory)
+                home.appending(path: ".local/state", directoryHint: .isDirectory)
             }
         let name = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().lastPathComponent
-        return home.appending(path: "approov", directoryHint: .isDirectory).appending(path: name, directoryHint: .isDirectory)
+        return state.appending(path: "approov", directoryHint: .isDirectory).appending(path: name, directoryHint: .isDirectory)
     }
 
     /// The configuration in force.

@@ -212,6 +212,43 @@ struct CallCommandTests {
         #expect(run.errors.contains("demo account's keys"))
     }
 
+    @Test("without --config and --state they are in the working directory, and below $XDG_STATE_HOME or ~/.local/state, by account")
+    func defaults() async throws {
+        let shipped = try String(contentsOf: Repository.root.appending(path: "approov-initial.config"), encoding: .utf8)
+        try folder.write(shipped, to: "approov-initial.config")
+        let account = try InitialConfigurationKeys(shipped).account
+        /// Where the call put its key, below the folder.
+        func place(_ environment: [String: String]) async throws -> [String] {
+            let home = try TemporaryFolder()
+            let environment = environment.mapValues { $0.replacing("HOME", with: home.path) }
+            // Nobody listens there: the state is made before.
+            let run = try await Approov.run(["call", "https://api.localhost:1/"], in: folder.url, environment: environment)
+            #expect(run.exitCode == 1 && run.errors.contains("networkingError"), "\(run.errors)")
+            let files = FileManager.default.enumerator(atPath: home.path)?.compactMap { $0 as? String } ?? []
+            return files.filter { $0.hasSuffix("/installation-key") }
+        }
+        let below = "approov/approov/\(account)/installation-key"
+        #expect(try await place(["HOME": "HOME", "XDG_STATE_HOME": "HOME/xdg"]) == ["xdg/\(below)"])
+        #expect(try await place(["HOME": "HOME"]) == [".local/state/\(below)"])
+        // A relative path is invalid there and ignored (XDG Base Directory Specification).
+        #expect(try await place(["HOME": "HOME", "XDG_STATE_HOME": "xdg"]) == [".local/state/\(below)"])
+        #expect(!(try folder.names.contains("xdg")))
+    }
+
+    @Test("a state directory that cannot be made is an error that names it, the reason and the remedy")
+    func impossibleState() async throws {
+        let config = Repository.root.appending(path: "approov-initial.config").path(percentEncoded: false)
+        let file = try folder.write("", to: "file")
+        for (path, reason) in [(file, "\(file) is not a folder: "), (file + "/state", "cannot be made: Not a directory; ")] {
+            let run = try await Approov.run("call", "https://api.localhost:1/", "--config", config, "--state", path)
+            #expect(run.exitCode == 1)
+            #expect(run.errors.hasPrefix("approov: initializationError: ") && run.errors.contains(reason), "\(run.errors)")
+            #expect(run.errors.contains(path) && run.errors.contains("name another one"))
+            #expect(!run.errors.contains("NSCocoaErrorDomain") && !run.errors.contains("Error Domain"))
+            #expect(run.errors.split(separator: "\n").count == 1)
+        }
+    }
+
     @Test("the shipped configuration is accepted: what fails is the authority that does not run")
     func shippedConfiguration() async throws {
         let config = Repository.root.appending(path: "approov-initial.config").path(percentEncoded: false)

@@ -113,15 +113,4 @@ import Testing
             try ApproovConfiguration(contentsOf: try #require(URL(string: "https://api.test/approov-initial.config")))
         }
     }
-
-    @Test("without a bundled file the error names where it was looked for and how to get one")
-    func bundled() {
-        // The tests' working directory is the repository's, which has the demo account's file once there is one.
-        do {
-            let configuration = try ApproovConfiguration.bundled()
-            #expect(!configuration.initial.account.isEmpty)
-        } catch {
-            #expect("\(error)".contains("approov sdk -getConfig"))
-        }
-    }
 }

@@ -275,6 +275,29 @@ import Testing
         #expect(world.apiRequests.map { $0.headerFields[.approovToken] != nil } == [false, true])
     }
 
+    @Test("the fetch that brought a configuration says so, once, and so do the events")
+    func configurationChanged() async throws {
+        let world = try World()
+        #expect(await !world.service.fetchToken(for: url, binding: "a").isConfigChanged)
+        world.authority.script.value.configurations = [try world.account.signed(world.account.configuration(version: 2))]
+        let changed = await world.service.fetchToken(for: url, binding: "b")
+        #expect(changed.isConfigChanged && changed.status == .success)
+        let again = await world.service.fetchToken(for: url, binding: "b")
+        #expect(!again.isConfigChanged && again.token == changed.token)
+        #expect(await !world.service.fetchToken(for: url, binding: "c").isConfigChanged)
+        var events = world.service.configurationEvents().makeAsyncIterator()
+        guard case .accepted(version: 2) = await events.next() else {
+            Issue.record("no event")
+            return
+        }
+        world.authority.script.value.configurations = [try world.account.signed(world.account.configuration(version: 3))]
+        #expect(try await world.service.refreshConfiguration())
+        guard case .accepted(version: 3) = await events.next() else {
+            Issue.record("another event")
+            return
+        }
+    }
+
     @Test("a result prints neither its token nor its members")
     func printing() async throws {
         let result = try await World().service.fetchToken(for: url)

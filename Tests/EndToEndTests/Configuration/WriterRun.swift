@@ -8,34 +8,36 @@ import Testing
 struct WriterFiles {
     let folder: TemporaryFolder
     let initial: InitialConfiguration
+    private let account: String
     private let key = P256.Signing.PrivateKey()
 
     var state: URL { folder.file("state") }
     var dynamic: String { state.appending(path: "approov-dynamic.json").path(percentEncoded: false) }
     var initialPath: String { folder.file("initial").path(percentEncoded: false) }
 
-    init() throws {
+    init(account: String = "crash") throws {
+        self.account = account
         folder = try TemporaryFolder()
         initial = try InitialConfiguration(
-            account: "crash", epoch: 1, authority: #require(URL(string: "https://authority.test")), authorityPins: Self.pins,
+            account: account, epoch: 1, authority: #require(URL(string: "https://authority.test")), authorityPins: Self.pins,
             trustRoots: nil, configKeys: [PublicJWK(key.publicKey)],
-            configuration: SignedConfiguration(signing: Self.configuration(1), by: [key]))
+            configuration: SignedConfiguration(signing: Self.configuration(1, of: account), by: [key]))
         try Data(initial.serialized).write(to: folder.file("initial"))
     }
 
     private static let pins = [1, 2].map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }
 
     /// Names so many hosts that the file is longer than a page and a pipe's atomic write.
-    private static func configuration(_ version: Int64, hosts: Int = 40) -> DynamicConfiguration {
+    private static func configuration(_ version: Int64, of account: String, hosts: Int = 40) -> DynamicConfiguration {
         let now = Int64(Date().timeIntervalSince1970)
         let hosts = (0..<hosts).map { ("host\($0).version\(version).test", HostSettings(pins: pins)) }
         return DynamicConfiguration(
-            account: "crash", version: version, issuedAt: now - 60, expiresAt: now + 86_400,
+            account: account, version: version, issuedAt: now - 60, expiresAt: now + 86_400,
             hosts: Dictionary(uniqueKeysWithValues: hosts))
     }
 
     func signed(_ version: Int64, hosts: Int = 40) throws -> SignedConfiguration {
-        try SignedConfiguration(signing: Self.configuration(version, hosts: hosts), by: [key])
+        try SignedConfiguration(signing: Self.configuration(version, of: account, hosts: hosts), by: [key])
     }
 
     /// Writes candidates to a file and returns its path.
