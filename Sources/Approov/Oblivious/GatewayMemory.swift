@@ -1,7 +1,9 @@
 import HTTPTransport
 import Synchronization
 
-/// What was learned about the gateway; of the last relay only, because a program has one.
+/// What was learned about gateways, each known by the relay before it.
+///
+/// A session has one relay, or two where it has a route of its own beside the configuration's; more only as configurations change.
 final class GatewayMemory: Sendable {
     /// What a gateway does with messages in chunks.
     enum Chunks: Sendable {
@@ -13,6 +15,8 @@ final class GatewayMemory: Sendable {
         case refused
     }
 
+    /// How many relays are remembered; of more, the one whose gateway was noted longest ago is let go.
+    static let maximumRelays = 16
     /// After how long a gateway that refused chunks is asked again: it may have been the relay, or an older gateway.
     private static let refusalLifetime: Duration = .seconds(600)
 
@@ -22,27 +26,33 @@ final class GatewayMemory: Sendable {
         let since: Duration
     }
 
-    private let entry = Mutex<Entry?>(nil)
+    /// In the order in which they were noted last.
+    private let entries = Mutex<[Entry]>([])
 
     /// What the gateway behind a relay does with messages in chunks; nil: not known.
     func chunks(behind relay: TransportURL, now: Duration) -> Chunks? {
-        entry.withLock { Self.valid($0, relay, now)?.chunks }
+        entries.withLock { Self.valid($0, relay, now)?.chunks }
     }
 
     /// Remembers what the gateway behind a relay did with a message in chunks.
     ///
     /// What it refused it does not want; and what it understood once it goes on understanding, unless it is an older gateway by now.
     func note(_ chunks: Chunks, behind relay: TransportURL, now: Duration) {
-        entry.withLock { entry in
-            if let known = Self.valid(entry, relay, now)?.chunks {
-                guard known != .understood || chunks == .refused, known != .refused || chunks != .wanted else { return }
+        entries.withLock { entries in
+            var entry = Entry(relay: relay, chunks: chunks, since: now)
+            if let known = Self.valid(entries, relay, now) {
+                switch (known.chunks, chunks) {
+                case (.understood, .understood), (.understood, .wanted), (.refused, .wanted): entry = known
+                default: break
+                }
             }
-            entry = Entry(relay: relay, chunks: chunks, since: now)
+            entries.removeAll { $0.relay == relay }
+            entries.append(entry)
+            if entries.count > Self.maximumRelays { entries.removeFirst() }
         }
     }
 
-    private static func valid(_ entry: Entry?, _ relay: TransportURL, _ now: Duration) -> Entry? {
-        guard let entry, entry.relay == relay, entry.chunks != .refused || now - entry.since < refusalLifetime else { return nil }
-        return entry
+    private static func valid(_ entries: [Entry], _ relay: TransportURL, _ now: Duration) -> Entry? {
+        entries.first { $0.relay == relay && ($0.chunks != .refused || now - $0.since < refusalLifetime) }
     }
 }

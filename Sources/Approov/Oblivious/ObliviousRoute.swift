@@ -73,11 +73,16 @@ public struct ObliviousRoute: Sendable {
     }
 
     /// Reads a relay's URL.
-    static func relay(_ text: String) throws -> TransportURL {
-        let relay = try TransportURL(text)
-        guard relay.isSecure || relay.host.isLoopback else {
-            throw ApproovError(.configurationError, "the relay \(relay.host) is to be reached over plain http: use https")
+    static func relay(_ text: String) throws -> TransportURL { try url(text, of: "the relay") }
+
+    /// Reads the URL of a gateway's keys.
+    static func keys(_ text: String) throws -> TransportURL { try url(text, of: "the key URL's host") }
+
+    private static func url(_ text: String, of server: String) throws -> TransportURL {
+        let url = try TransportURL(text)
+        guard url.isSecure || url.host.isLoopback else {
+            throw ApproovError(.configurationError, "\(server) \(url.host) is to be reached over plain http: use https")
         }
-        return relay
+        return url
     }
 }

@@ -63,9 +63,20 @@ struct RelayExchange: Sendable {
             if problem?["type"] == .string(OHTTPProblemType.key) { return Refusal.key }
         }
         if isChunked, [400, 415, 422].contains(response.status) { return Refusal.form(status: response.status) }
-        let hint = [502, 503, 504].contains(response.status) ? ": one of them could not reach the next; try again later" : ""
         return ApproovError(
             .obliviousError,
-            "the relay \(relay.host), or the gateway behind it, answered \(response.status) instead of an encapsulated response" + hint)
+            "the relay \(relay.host), or the gateway behind it, answered \(response.status) instead of an encapsulated response"
+                + Self.remedy(for: response.status, isChunked: isChunked))
+    }
+
+    /// What to do about an answer, where its status says so.
+    private static func remedy(for status: Int, isChunked: Bool) -> String {
+        switch status {
+        case 413 where isChunked: ": the request is larger than one of them takes; send less at once"
+        case 413: ": the request is larger than one of them takes whole; send less at once, or use a gateway that knows chunks"
+        case 429: ": too many requests at once from this address; send fewer, or try again later"
+        case 502, 503, 504: ": one of them could not reach the next; try again later"
+        default: ""
+        }
     }
 }

@@ -5,27 +5,30 @@ import Synchronization
 extension RequestBody {
     /// The whole body in memory.
     ///
-    /// - Parameter limit: The most bytes.
+    /// - Parameters:
+    ///   - limit: The most bytes.
+    ///   - remedy: What to do about a larger one.
     /// - Returns: The bytes.
     /// - Throws: ``ApproovError`` `bodyFailed` when it is larger; what reading it throws.
-    func collected(upTo limit: Int) async throws -> Data {
+    func collected(
+        upTo limit: Int, remedy: String = "over Oblivious HTTP it goes in chunks only, to a gateway that knows them"
+    ) async throws -> Data {
         switch self {
         case .none: return Data()
         case .bytes(let bytes):
-            guard bytes.count <= limit else { throw Self.tooLarge(limit) }
+            guard bytes.count <= limit else { throw Self.tooLarge(limit, remedy) }
             return Data(bytes)
         case .file, .stream:
             let whole = WholeBody()
             try await forEachPart { part in
-                guard whole.append(part, upTo: limit) else { throw Self.tooLarge(limit) }
+                guard whole.append(part, upTo: limit) else { throw Self.tooLarge(limit, remedy) }
             }
             return whole.data
         }
     }
 
-    private static func tooLarge(_ limit: Int) -> ApproovError {
-        ApproovError(
-            .bodyFailed, "a body of more than \(limit) bytes goes over Oblivious HTTP in chunks only, to a gateway that knows them")
+    private static func tooLarge(_ limit: Int, _ remedy: String) -> ApproovError {
+        ApproovError(.bodyFailed, "the body has more than \(limit) bytes: \(remedy)")
     }
 }
 

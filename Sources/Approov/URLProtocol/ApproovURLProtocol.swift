@@ -44,7 +44,7 @@ public final class ApproovURLProtocol: URLProtocol {
     ) throws {
         try ObliviousLoader.shared.configure(userAgent: userAgent, relayURL: relayURL, trustManager: trustManager) { loader in
             HTTPKeyConfigurationClient(
-                url: try ObliviousRoute.relay(keyURL.absoluteString), userAgent: userAgent, transport: loader.transport, time: loader.time,
+                url: try ObliviousRoute.keys(keyURL.absoluteString), userAgent: userAgent, transport: loader.transport, time: loader.time,
                 policy: loader.policy)
         }
     }
@@ -75,8 +75,9 @@ public final class ApproovURLProtocol: URLProtocol {
     ///
     /// Call it at launch for all users, also those for whom ``isEnabled`` is off: who fetches keys then says nothing about who uses them.
     ///
-    /// - Throws: ``ApproovError`` `configurationError` before ``configure(userAgent:keyURL:relayURL:trustManager:)``; what the fetch failed
-    ///   with.
+    /// Before ``configure(userAgent:keyURL:relayURL:trustManager:)`` it ends the process in a debug build, and fails in a release build.
+    ///
+    /// - Throws: ``ApproovError`` `configurationError` before the configuration; what the fetch failed with.
     public static func fetchKeyConfiguration() async throws {
         try await ObliviousLoader.shared.fetchKeyConfiguration()
     }

@@ -88,7 +88,10 @@ final class ObliviousLoader: Sendable {
             var hop = try Hop(request, body: RequestBody(of: request))
             // In memory, so that it is there again for new keys, or for a gateway that turns out not to know chunks.
             if case .stream = hop.body {
-                hop.body = .bytes([UInt8](try await hop.body.collected(upTo: ObliviousChannel.maximumWholeBytes)))
+                let body = try await hop.body.collected(
+                    upTo: ObliviousChannel.maximumWholeBytes,
+                    remedy: "ApproovURLProtocol holds a stream's in memory; ApproovSession sends one of any size")
+                hop.body = .bytes([UInt8](body))
             }
             var options = TransferOptions()
             if request.timeoutInterval > 0, request.timeoutInterval < 31_536_000 {

@@ -3,6 +3,7 @@ import Attestation
 import CertificatePinning
 import Crypto
 import Foundation
+import OHTTP
 import Testing
 
 @testable import Approov
@@ -58,12 +59,19 @@ import Testing
     @Test("an older version, one of another account, an expired one and one that does not compile are refused and reported")
     func refuses() async throws {
         let other = try TestAccount()
-        let candidates = [
-            try version(6), try other.signed(other.configuration(version: 8)),
-            try account.signed(account.configuration(version: 8, issuedAt: 1, expiresAt: 2)),
-            try account.signed(account.configuration(version: 8, epoch: 2)),
-            try version(8, hosts: ["*.com": .pinned]), try version(8, hosts: ["a.test": .pinned, "A.test": .pinned]),
-        ]
+        let good = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
+        // A malformed entry behind a good one, keys of an unknown kind alone, and no list at all.
+        let unusable = try [good + [0, 3, 1, 0, 0x20], [0, 9, 1, 0, 0x30, 0, 4, 0, 1, 0, 1], Array(good.dropFirst(2))].map { keys in
+            let settings = ObliviousSettings(relay: "https://relay.test/", keyConfig: Base64.encode(keys))
+            return try account.signed(account.configuration(version: 8, oblivious: settings))
+        }
+        let candidates =
+            [
+                try version(6), try other.signed(other.configuration(version: 8)),
+                try account.signed(account.configuration(version: 8, issuedAt: 1, expiresAt: 2)),
+                try account.signed(account.configuration(version: 8, epoch: 2)),
+                try version(8, hosts: ["*.com": .pinned]), try version(8, hosts: ["a.test": .pinned, "A.test": .pinned]),
+            ] + unusable
         for candidate in candidates {
             let store = MemoryStore()
             let keeper = try keeper(store)

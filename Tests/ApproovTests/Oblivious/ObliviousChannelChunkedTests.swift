@@ -288,25 +288,6 @@ struct ObliviousChannelChunkedTests {
         #expect(contentTypes(world) == [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest, OHTTPMediaType.chunkedRequest])
     }
 
-    @Test("a gateway that refused chunks is asked again after a while, and what it understood it goes on understanding until it refuses")
-    func memory() throws {
-        let memory = GatewayMemory()
-        let relay = try TransportURL("https://relay.test/")
-        #expect(memory.chunks(behind: relay, now: .zero) == nil)
-        memory.note(.wanted, behind: relay, now: .zero)
-        #expect(memory.chunks(behind: relay, now: .zero) == .wanted)
-        memory.note(.refused, behind: relay, now: .zero)
-        memory.note(.wanted, behind: relay, now: .seconds(1))
-        #expect(memory.chunks(behind: relay, now: .seconds(599)) == .refused)
-        #expect(memory.chunks(behind: relay, now: .seconds(600)) == nil)
-        memory.note(.understood, behind: relay, now: .seconds(600))
-        memory.note(.wanted, behind: relay, now: .seconds(601))
-        #expect(memory.chunks(behind: relay, now: .seconds(9_999)) == .understood)
-        memory.note(.refused, behind: relay, now: .seconds(10_000))
-        #expect(memory.chunks(behind: relay, now: .seconds(10_001)) == .refused)
-        #expect(memory.chunks(behind: try TransportURL("https://other.test/"), now: .zero) == nil)
-    }
-
     @Test("a response that does not fit a whole message comes in chunks to GET and HEAD", arguments: ["GET", "HEAD"])
     func tooLargeToBeWhole(method: String) async throws {
         let world = try world()
@@ -392,6 +373,29 @@ struct ObliviousChannelChunkedTests {
         }
         // What was cut short does not look complete to one who asks again.
         await #expect(throws: ApproovError(.obliviousError, "")) { try await chunks.next() }
+    }
+
+    @Test("a response to another request is refused")
+    func otherResponse() async throws {
+        let world = try world()
+        let earlier = Shared<[[UInt8]]>([])
+        world.gateway.script.change { script in
+            script.way = { parts in
+                AsyncThrowingStream { continuation in
+                    Task {
+                        var own: [[UInt8]] = []
+                        for try await part in parts { own.append(part) }
+                        if earlier.value.isEmpty { earlier.value = own }
+                        for part in earlier.value { continuation.yield(part) }
+                        continuation.finish()
+                    }
+                }
+            }
+        }
+        let session = try world.session()
+        _ = try await session.bytes(for: URLRequest("https://api.test/"))
+        await #expect(throws: ApproovError(.obliviousError, "")) { try await session.bytes(for: URLRequest("https://api.test/")) }
+        #expect(world.relayRequests.count == 2)
     }
 
     @Test("a second reader of one body is told so")

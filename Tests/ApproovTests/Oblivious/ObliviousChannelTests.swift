@@ -12,8 +12,11 @@ import Testing
 
 @Suite("A request over Oblivious HTTP")
 struct ObliviousChannelTests {
-    private func world(limits: ApproovServiceLimits = ApproovServiceLimits()) throws -> World {
-        try World(hosts: ["api.test": .pinned.with { $0.oblivious = true }, "plain.test": .pinned], limits: limits)
+    /// A world whose host is oblivious; with `isChunked` everything goes in chunks.
+    private func world(isChunked: Bool = false) throws -> World {
+        let world = try World(
+            hosts: ["api.test": .pinned.with { $0.oblivious = true }, "plain.test": .pinned], chunked: isChunked ? true : nil)
+        return world
     }
 
     @Test("the token travels inside, and the relay sees nothing of the caller")
@@ -49,7 +52,7 @@ struct ObliviousChannelTests {
         #expect(inner.head.headerFields[.date] == HTTPDate.format(world.clock.date))
     }
 
-    @Test("the messages of two requests differ in everything that is sealed, and their lengths fall into one class")
+    @Test("the messages of two small requests differ in everything that is sealed, and have one length")
     func unlinkable() async throws {
         let world = try world()
         let session = try world.session()
@@ -57,9 +60,9 @@ struct ObliviousChannelTests {
         let messages = world.gateway.received.value
         try #require(messages.count == 2)
         for message in messages {
-            // Header, encapsulated key and tag; the rest is of a length that many messages have.
+            // Header, encapsulated key and tag; the rest is of the length that all small messages have.
             let inner = message.count - 7 - 32 - 16
-            #expect(BinaryHTTPPadding.padme.paddedSize(of: inner) == inner)
+            #expect(inner == 1_024)
         }
         #expect(messages[0].prefix(7) == messages[1].prefix(7))
         #expect(messages[0].dropFirst(7).prefix(32) != messages[1].dropFirst(7).prefix(32))
@@ -81,6 +84,30 @@ struct ObliviousChannelTests {
         #expect(world.authority.seen.value.attestations.map(\.host) == ["api.test", "plain.test"])
     }
 
+    @Test("a token that names the device does not travel once its host is oblivious, nor the other in its place")
+    func tokensCachedApart() async throws {
+        let world = try World()
+        let session = try world.session()
+        func call(as version: Int64, isOblivious: Bool) async throws {
+            let hosts = ["api.test": HostSettings.pinned.with { $0.oblivious = isOblivious }]
+            let next = try world.account.signed(
+                world.account.configuration(version: version, hosts: hosts, oblivious: world.gateway.settings))
+            world.authority.script.change { $0.configurations = [next] }
+            #expect(try await world.service.refreshConfiguration())
+            _ = try await session.data(for: URLRequest("https://api.test/"))
+        }
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        try await call(as: 2, isOblivious: true)
+        let straight = try #require(world.apiRequests.first?.headerFields[.approovToken])
+        let inside = try #require(world.gateway.opened.value.first?.head.headerFields[.approovToken])
+        #expect(straight != inside)
+        #expect(world.authority.seen.value.attestations.map(\.host) == ["api.test", "api.test"])
+        // Both were kept.
+        try await call(as: 3, isOblivious: false)
+        #expect(world.apiRequests.last?.headerFields[.approovToken] == straight)
+        #expect(world.authority.seen.value.attestations.count == 2)
+    }
+
     @Test("an oblivious host is not called over plain http, and nothing is sent")
     func plainHTTP() async throws {
         let world = try world()
@@ -91,9 +118,10 @@ struct ObliviousChannelTests {
     }
 
     @Test(
-        "a key that the gateway does not accept brings a newer configuration, and the request is sealed anew, once", arguments: [400, 401])
-    func keyRotation(status: Int) async throws {
-        let world = try world()
+        "a key that the gateway does not accept brings a newer configuration, and the request is sealed anew, once, whole or in chunks",
+        arguments: [400, 401], [false, true])
+    func keyRotation(status: Int, isChunked: Bool) async throws {
+        let world = try world(isChunked: isChunked)
         let session = try world.session()
         // The token is there already, so that the configuration comes from the check and from nothing else.
         let url = try #require(URL(string: "https://api.test/x"))
@@ -108,14 +136,12 @@ struct ObliviousChannelTests {
                 }
             }
         }
-        let new = world.gateway.settings
+        var new = world.gateway.settings
         #expect(new != old)
-        world.authority.script.change {
-            $0.configurations = [
-                try! world.account.signed(
-                    world.account.configuration(version: 2, hosts: ["api.test": .pinned.with { $0.oblivious = true }], oblivious: new))
-            ]
-        }
+        new.chunked = isChunked ? true : nil
+        let configuration = try world.account.signed(
+            world.account.configuration(version: 2, hosts: ["api.test": .pinned.with { $0.oblivious = true }], oblivious: new))
+        world.authority.script.change { $0.configurations = [configuration] }
         let (data, _) = try await session.data(from: url)
         #expect(String(decoding: data, as: UTF8.self) == "/x")
         #expect(world.relayRequests.count == 2)
@@ -159,9 +185,9 @@ struct ObliviousChannelTests {
         #expect(world.gateway.opened.value.isEmpty)
     }
 
-    @Test("the gateway's date is taken for one more attempt, and for nothing else")
-    func date() async throws {
-        let world = try world()
+    @Test("the gateway's date is taken for one more attempt, and for nothing else, whole or in chunks", arguments: [false, true])
+    func date(isChunked: Bool) async throws {
+        let world = try world(isChunked: isChunked)
         let session = try world.session()
         let gatewayDate = HTTPDate.format(world.clock.date.addingTimeInterval(3600))
         world.gateway.script.change { script in
@@ -201,9 +227,9 @@ struct ObliviousChannelTests {
 
     @Test(
         "a date that is refused although the clocks agree is that of a request which was held back, or sent before: no POST is repeated",
-        arguments: [0, 30, 60, -3] as [Double])
-    func heldBack(ahead: Double) async throws {
-        let world = try world()
+        arguments: [0, 30, 60, -3] as [Double], [false, true])
+    func heldBack(ahead: Double, isChunked: Bool) async throws {
+        let world = try world(isChunked: isChunked)
         refuseDates(world, ahead: ahead)
         let (_, response) = try await world.session().data(for: URLRequest("https://api.test/", method: "POST", body: "x"))
         #expect(response.statusCode == 400)
@@ -243,9 +269,19 @@ struct ObliviousChannelTests {
         #expect(world.relayRequests.count == 2)
     }
 
-    @Test("a date problem that stays is answered to the caller after one more attempt")
-    func dateStays() async throws {
-        let world = try world()
+    @Test("a date of the caller's own stays, and what the gateway says of it is the answer", arguments: [false, true])
+    func ownDate(isChunked: Bool) async throws {
+        let world = try world(isChunked: isChunked)
+        refuseDates(world, ahead: 3_600)
+        let own = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let (_, response) = try await world.session().data(for: URLRequest("https://api.test/", ["Date": own]))
+        #expect(response.statusCode == 400)
+        #expect(world.gateway.opened.value.map { $0.head.headerFields[values: .date] } == [[own]])
+    }
+
+    @Test("a date problem that stays is answered to the caller after one more attempt, whole or in chunks", arguments: [false, true])
+    func dateStays(isChunked: Bool) async throws {
+        let world = try world(isChunked: isChunked)
         world.gateway.script.change { script in
             script.host = { _ in
                 BinaryHTTPResponse(
@@ -275,6 +311,24 @@ struct ObliviousChannelTests {
             try await world.session().data(for: URLRequest("https://api.test/"))
         }
         #expect(world.relayRequests.count == 1)
+    }
+
+    @Test(
+        "an answer whose status says what is wrong comes with what to do", arguments: [413, 429, 503], [false, true])
+    func remedies(status: Int, isChunked: Bool) async throws {
+        let world = try world(isChunked: isChunked)
+        world.gateway.script.change { script in script.fault = { TransportResponse(status: status, url: $0.url) } }
+        let error = await #expect(throws: ApproovError.self) {
+            try await world.session().data(for: URLRequest("https://api.test/", method: "POST"))
+        }
+        let remedy =
+            switch status {
+            case 413: isChunked ? "send less at once" : "use a gateway that knows chunks"
+            case 429: "too many requests"
+            default: "could not reach the next"
+            }
+        #expect(error?.code == .obliviousError && error?.message.hasSuffix("instead of an encapsulated response") == false)
+        #expect(error?.message.contains(remedy) == true)
     }
 
     @Test("the media type's case and parameters do not matter")
@@ -405,5 +459,18 @@ struct ObliviousChannelTests {
         world.gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
         let error = await #expect(throws: ApproovError.self) { try await session.data(for: URLRequest("https://else.test/a")) }
         #expect(error?.code == .obliviousError && error?.message.contains("/ohttp-keys") == true)
+    }
+
+    @Test("a host that the configuration calls oblivious keeps to the relay and the key that are signed, whatever the session's own are")
+    func signedRoute() async throws {
+        let world = try world()
+        let keys = try Data(GatewayKeyring([GatewayKey(id: 9)]).configurations.encoded())
+        let route = try ObliviousRoute(relay: #require(URL(string: "https://own-relay.test/")), keyConfiguration: keys)
+        let session = try world.session(obliviousRoute: route)
+        _ = try await session.data(for: URLRequest("https://api.test/a"))
+        #expect(world.relayRequests.count == 1 && world.apiRequests.isEmpty)
+        #expect(world.gateway.opened.value.map(\.head.path) == ["/a"])
+        _ = try? await session.data(for: URLRequest("https://else.test/b"))
+        #expect(world.apiRequests.map(\.url.host.name) == ["own-relay.test"])
     }
 }

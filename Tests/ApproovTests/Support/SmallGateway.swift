@@ -59,8 +59,7 @@ final class SmallGateway: Sendable {
         do {
             decapsulated = try keyring.value.decapsulate(message)
         } catch {
-            return .bytes(
-                JSONValue.object(["type": .string(OHTTPProblemType.key)]).serialized(), type: Problem.mediaType, status: 400, to: request)
+            return Self.keyProblem(to: request)
         }
         let inner = try BinaryHTTPRequest(decoding: decapsulated.request)
         opened.change { $0.append(inner) }
@@ -74,14 +73,23 @@ final class SmallGateway: Sendable {
         return .bytes(try decapsulated.response.seal(answer), type: OHTTPMediaType.response, to: request)
     }
 
+    /// What gateways answer to a message that they cannot open (RFC 9458 section 5.3).
+    private static func keyProblem(to request: TransportRequest) -> TransportResponse {
+        .bytes(JSONValue.object(["type": .string(OHTTPProblemType.key)]).serialized(), type: Problem.mediaType, status: 400, to: request)
+    }
+
     private func respondInChunks(to request: TransportRequest) async throws -> TransportResponse {
         let message = [UInt8](try await request.body.collected(upTo: 256 << 20))
         received.change { $0.append(message) }
         var opener = keyring.value.chunkedRequestOpener()
         opener.append(message)
         var plain = Data()
-        while let part = try opener.next() { plain.append(part) }
-        plain.append(try opener.finish())
+        do {
+            while let part = try opener.next() { plain.append(part) }
+            plain.append(try opener.finish())
+        } catch {
+            return Self.keyProblem(to: request)
+        }
         let answer: BinaryHTTPResponse
         if let inner = try? BinaryHTTPRequest(decoding: plain) {
             opened.change { $0.append(inner) }

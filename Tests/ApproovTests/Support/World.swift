@@ -26,7 +26,7 @@ final class World: Sendable {
     init(
         account: TestAccount? = nil, hosts: [String: HostSettings] = ["api.test": .pinned], store: MemoryStore = MemoryStore(),
         attester: ScriptedAttester = ScriptedAttester(), certificates: [String: TestCertificate] = [:],
-        limits: ApproovServiceLimits = ApproovServiceLimits()
+        limits: ApproovServiceLimits = ApproovServiceLimits(), chunked: Bool? = nil
     ) throws {
         let account = try account ?? TestAccount()
         self.account = account
@@ -35,7 +35,10 @@ final class World: Sendable {
         let authority = authority
         let api = api
         let gateway = try SmallGateway()
+        gateway.script.change { $0.knowsChunks = chunked == true }
         self.gateway = gateway
+        var oblivious = gateway.settings
+        oblivious.chunked = chunked
         transport = InProcessTransport(certificates: certificates) { request in
             switch request.url.host.name {
             case "authority.test": try await authority.respond(to: request)
@@ -44,7 +47,7 @@ final class World: Sendable {
             }
         }
         service = try ApproovService(
-            configuration: try ApproovConfiguration(try account.initial(account.configuration(hosts: hosts, oblivious: gateway.settings))),
+            configuration: try ApproovConfiguration(try account.initial(account.configuration(hosts: hosts, oblivious: oblivious))),
             stateDirectory: FileManager.default.temporaryDirectory, attester: attester, store: store, transport: transport, clock: clock,
             limits: limits, logger: .quiet)
     }

@@ -112,22 +112,29 @@ struct ApproovURLProtocolTests {
             let upload = await #expect(throws: (any Error).self) { try await session.upload(for: request, from: Data("x".utf8)) }
             let download = await #expect(throws: (any Error).self) { try await session.download(for: request) }
             for error in [upload, download] {
-                // Foundation wraps what a URLProtocol fails with.
-                let own = error as? ApproovError ?? (error as? URLError)?.userInfo[NSUnderlyingErrorKey] as? ApproovError
+                let own = ownError(error)
                 #expect(own?.code == .unsupported && own?.message.contains("use a data task") == true, "\(String(describing: error))")
             }
         }
         #expect(transport.requests.isEmpty)
     }
 
-    @Test("an error of the relay reaches the caller, and so does cancellation")
+    @Test("an error of the relay reaches the caller, and the caller's cancellation the exchange with the relay")
     func errors() async throws {
         await enabled {
             gateway.script.change { script in script.fault = { TransportResponse(status: 502, url: $0.url) } }
-            await #expect(throws: (any Error).self) { try await session.data(for: URLRequest("https://any.test/")) }
+            let refused = await #expect(throws: (any Error).self) { try await session.data(for: URLRequest("https://any.test/")) }
+            let own = ownError(refused)
+            #expect(own?.code == .obliviousError && own?.message.contains("502") == true, "\(String(describing: refused))")
+            let ended = Shared<[String]>([])
             gateway.script.change { script in
                 script.fault = { _ in
-                    try await Task.sleep(for: .seconds(60))
+                    do {
+                        try await Task.sleep(for: .seconds(60))
+                    } catch {
+                        ended.change { $0.append("\(type(of: error))") }
+                        throw error
+                    }
                     return nil
                 }
             }
@@ -136,6 +143,26 @@ struct ApproovURLProtocolTests {
             #expect(await eventually { transport.requests.count > seen })
             task.cancel()
             await #expect(throws: (any Error).self) { try await task.value }
+            // The exchange with the relay ends, too, and not the waiting for it alone.
+            #expect(await eventually { ended.value == ["CancellationError"] })
         }
+    }
+
+    @Test("a key URL and a relay over plain http elsewhere than on this machine are refused, and told apart")
+    func plainHTTP() throws {
+        let (plain, secure) = (try #require(URL(string: "http://plain.test/")), try #require(URL(string: "https://secure.test/")))
+        let key = #expect(throws: ApproovError.self) {
+            try ApproovURLProtocol.configure(userAgent: "x", keyURL: plain, relayURL: secure)
+        }
+        #expect(key?.code == .configurationError && key?.message.hasPrefix("the key URL's host plain.test") == true)
+        let relay = #expect(throws: ApproovError.self) {
+            try ApproovURLProtocol.configure(userAgent: "x", keyURL: secure, relayURL: plain)
+        }
+        #expect(relay?.code == .configurationError && relay?.message.hasPrefix("the relay plain.test") == true)
+    }
+
+    /// Foundation wraps what a URLProtocol fails with.
+    private func ownError(_ error: (any Error)?) -> ApproovError? {
+        error as? ApproovError ?? (error as? URLError)?.userInfo[NSUnderlyingErrorKey] as? ApproovError
     }
 }

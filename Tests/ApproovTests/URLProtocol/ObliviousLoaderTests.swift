@@ -16,20 +16,23 @@ struct ObliviousLoaderTests {
     private let fetches = Shared(0)
     /// What the key server says about the life of its keys, and whether it works.
     private let keyServer = Shared<(fields: HTTPFields, status: Int)>(([.cacheControl: "max-age=60"], 200))
+    /// What it says they are, and how many of them there are.
+    private let keyContent = Shared<(type: String, copies: Int)>((OHTTPMediaType.keys, 1))
 
     init() throws { gateway = try SmallGateway() }
 
     private func loader() throws -> (ObliviousLoader, InProcessTransport) {
-        let (gateway, fetches, keyServer) = (gateway, fetches, keyServer)
+        let (gateway, fetches, keyServer, keyContent) = (gateway, fetches, keyServer, keyContent)
         let transport = InProcessTransport { request in
             guard request.url.host.name == "keys.test" else { return try await gateway.respond(to: request) }
             fetches.change { $0 += 1 }
             var fields = keyServer.value.fields
-            fields[.contentType] = OHTTPMediaType.keys
+            fields[.contentType] = keyContent.value.type
+            let keys = gateway.keyring.value.configurations.encoded()
             try await Task.sleep(for: .milliseconds(2))
             return TransportResponse(
                 status: keyServer.value.status, headerFields: fields, url: request.url,
-                body: ResponseBody(bytes: gateway.keyring.value.configurations.encoded()))
+                body: ResponseBody(bytes: Array(repeatElement(keys, count: keyContent.value.copies).joined())))
         }
         let loader = ObliviousLoader()
         let relay = try #require(URL(string: "https://relay.test/"))
@@ -87,6 +90,39 @@ struct ObliviousLoaderTests {
         keyServer.value = ([.cacheControl: "max-age=60"], 200)
         _ = try await loader.load(URLRequest("https://any.test/"))
         #expect(fetches.value == 2)
+    }
+
+    @Test("what is not said to be keys, or is more than 64 KiB, is not taken for them, and not kept")
+    func otherKeys() async throws {
+        let (loader, transport) = try loader()
+        let size = gateway.keyring.value.configurations.encoded().count
+        let most = (64 << 10) / size
+        for (type, copies) in [("text/html", 1), ("", 1), (OHTTPMediaType.keys, most + 1)] {
+            keyContent.value = (type, copies)
+            let error = await #expect(throws: ApproovError.self) { try await loader.load(URLRequest("https://any.test/")) }
+            #expect(error?.code == (copies == 1 ? .networkingError : .responseTooLarge), "\(String(describing: error))")
+        }
+        #expect(!transport.requests.contains { $0.url.host.name == "relay.test" })
+        keyContent.value = ("Application/OHTTP-keys; a=b", most)
+        _ = try await loader.load(URLRequest("https://any.test/"))
+        #expect(fetches.value == 4)
+    }
+
+    @Test("a body of a stream that is larger than what is held in memory is refused, with what to use instead")
+    func largeStream() async throws {
+        let (loader, transport) = try loader()
+        let folder = try TemporaryFolder()
+        let file = URL(filePath: folder.path("body"))
+        try Data().write(to: file)
+        // Sparse: nothing of it is on the disk.
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.truncate(atOffset: UInt64(ObliviousChannel.maximumWholeBytes) + 1)
+        try handle.close()
+        var request = URLRequest("https://any.test/", method: "POST")
+        request.httpBodyStream = InputStream(url: file)
+        let error = await #expect(throws: ApproovError.self) { try await loader.load(request) }
+        #expect(error?.code == .bodyFailed && error?.message.contains("ApproovSession sends one of any size") == true)
+        #expect(transport.requests.isEmpty)
     }
 
     @Test("a key that is refused is fetched anew past the cache, and the request sent once more")

@@ -1,0 +1,46 @@
+import Attestation
+import Foundation
+import HTTPTransport
+import OHTTP
+import Testing
+
+@testable import Approov
+
+@Suite("The way over a relay")
+struct ObliviousRouteTests {
+    private let key: KeyConfiguration
+    private let relay: URL
+
+    init() throws {
+        key = try GatewayKey(id: 7).configuration
+        relay = try #require(URL(string: "https://relay.test/"))
+    }
+
+    @Test("a session's own may have a list of keys, or one bare configuration, as some gateways publish")
+    func bareConfiguration() throws {
+        for keys in [KeyConfigurationList([key]).encoded(), key.encoded()] {
+            #expect(try ObliviousRoute(relay: relay, keyConfiguration: Data(keys)).key == key)
+        }
+    }
+
+    @Test("a bare configuration in the signed configuration is refused: a list is the only form there")
+    func signedList() throws {
+        #expect(throws: OHTTPError.self) {
+            try ObliviousRoute(ObliviousSettings(relay: "https://relay.test/", keyConfig: Base64.encode(key.encoded())))
+        }
+    }
+
+    @Test("keys that are none, and relays over plain http elsewhere than on this machine, are refused")
+    func refused() throws {
+        let keys = Data(key.encoded())
+        for bad in [Data(), Data([0]), keys.dropLast(), keys + [0], Data([0, 3, 1, 0, 0x30])] {
+            #expect(throws: ApproovError(.configurationError, "")) { try ObliviousRoute(relay: relay, keyConfiguration: bad) }
+        }
+        for text in ["http://relay.test/", "ftp://relay.test/", "relay"] {
+            let bad = try #require(URL(string: text))
+            #expect(throws: ApproovError(.configurationError, "")) { try ObliviousRoute(relay: bad, keyConfiguration: keys) }
+        }
+        let local = try #require(URL(string: "http://127.0.0.1:8080/"))
+        #expect(try ObliviousRoute(relay: local, keyConfiguration: keys).relay.port == 8_080)
+    }
+}
