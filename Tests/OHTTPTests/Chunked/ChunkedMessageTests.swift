@@ -69,10 +69,10 @@ struct ChunkedMessageTests {
 
     @Test("go both ways with every cipher and key derivation", arguments: SymmetricSuite.AEAD.allCases, SymmetricSuite.KDF.allCases)
     func everySuite(aead: SymmetricSuite.AEAD, kdf: SymmetricSuite.KDF) throws {
-        try roundTrip(ChunkedExchange(suite: SymmetricSuite(kdf: kdf, aead: aead)))
+        try roundTrip(ChunkedExchange(suite: SymmetricSuite(kdf: kdf, aead: aead)), nonceSize: aead == .aes128GCM ? 16 : 32)
     }
 
-    private func roundTrip(_ exchange: consuming ChunkedExchange) throws {
+    private func roundTrip(_ exchange: consuming ChunkedExchange, nonceSize: Int = 16) throws {
         var exchange = exchange
         let question = pattern(40_000)
         var content = try exchange.receive(try exchange.seal(question.prefix(20_000)))
@@ -82,7 +82,10 @@ struct ChunkedMessageTests {
 
         var sealer = try exchange.answer()
         let answer = pattern(100_000, seed: 2)
-        content = try exchange.receiveResponse(try sealer.seal(answer.prefix(1)))
+        let first = try sealer.seal(answer.prefix(1))
+        // Nonce of max(Nn, Nk) bytes, the chunk's length, its byte and its tag.
+        #expect(first.count == nonceSize + 1 + 1 + 16)
+        content = try exchange.receiveResponse(first)
         content += try exchange.receiveResponse(try sealer.seal(answer.dropFirst(1)))
         content += try exchange.receiveResponse(try sealer.finish())
         content += try exchange.finishResponse()
