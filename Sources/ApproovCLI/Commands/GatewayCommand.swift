@@ -1,3 +1,4 @@
+import ApproovRelay
 import ApproovServer
 import ArgumentParser
 import CertificatePinning
@@ -45,6 +46,10 @@ struct GatewayCommand: AsyncParsableCommand {
 
             What it counts (swift-metrics) is for programs that embed the library.
             """)
+
+    /// The largest content of a message that a relay takes whole: its own limit is for the head, the padding (a thirty-second at this
+    /// size) and the encapsulation, too.
+    static let largestMessage = RelayConfiguration.Limits().messageBytes - 1 << 20
 
     /// A key encapsulation mechanism, as the command line spells it.
     enum Mechanism: String, ExpressibleByArgument, CaseIterable {
@@ -96,7 +101,11 @@ struct GatewayCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The largest message that is not in chunks; held in memory. Default: 1048576.", valueName: "bytes"))
+        help: ArgumentHelp(
+            """
+            The largest message that is not in chunks; held in memory. At most \(largestMessage), what a relay takes. \
+            Default: \(GatewayConfiguration.Limits().messageBytes).
+            """, valueName: "bytes"))
     var maxMessage: Int?
 
     @Option(name: .long, help: ArgumentHelp("How far a request's Date may be off. Default: 60.", valueName: "seconds"))
@@ -149,8 +158,12 @@ struct GatewayCommand: AsyncParsableCommand {
         guard let listen else { throw ValidationError("--listen says where to serve; or make a new key with --rotate.") }
         guard !allow.isEmpty else { throw ValidationError("--allow names the origins that requests may be for, one at least.") }
         try tls.check(listen)
-        guard (1_024...(1 << 30)).contains(maxMessage ?? 1_024) else {
-            throw ValidationError("--max-message must be 1024 to 1073741824 bytes.")
+        guard (1_024...Self.largestMessage).contains(maxMessage ?? 1_024) else {
+            throw ValidationError(
+                """
+                --max-message must be 1024 to \(Self.largestMessage) bytes: approov relay takes no larger ones that are not in chunks. \
+                Clients send and get what is larger in chunks.
+                """)
         }
         guard (1...86_400).contains(replayWindow ?? 1) else { throw ValidationError("--replay-window must be 1 to 86400 seconds.") }
         guard (1...100_000_000).contains(remember ?? 1) else { throw ValidationError("--remember must be 1 to 100000000 requests.") }

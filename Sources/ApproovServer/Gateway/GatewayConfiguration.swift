@@ -58,6 +58,8 @@ public struct GatewayConfiguration: Sendable {
     /// What keeps one client from taking everything.
     public struct Limits: Sendable {
         /// The largest request that is encapsulated whole, and the largest response to it, in bytes; both are held in memory.
+        ///
+        /// A relay has a limit, too, which is for head, padding and encapsulation as well: 16 MiB where it is `approov relay`.
         public var messageBytes = 1 << 20
         /// The largest request that is encapsulated in chunks, and the largest response to it, in bytes; neither is held.
         public var chunkedMessageBytes = 16 << 30

@@ -106,6 +106,28 @@ struct GatewayCommandTests {
         await target.stop()
     }
 
+    @Test("what a gateway encapsulates whole at most goes through a relay, and it is told to encapsulate no more than that")
+    func largestMessage() async throws {
+        let size = 15 << 20
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            let count = try await request.body.collect().count
+            // With a head that takes its share.
+            let fields: HTTPFields = [.eTag: String(repeating: "a", count: 10_000)]
+            return TestResponse(headerFields: fields, body: [UInt8](repeating: 9, count: request.method == .post ? count : size))
+        }
+        try await system(allow: [target.url], with: ["--max-message", "\(size)"]) { (client, _, _) async throws in
+            #expect(try await client.ask(ObliviousClient.request(target.url)).body.count == size)
+            // Of a request the limit is for all of the message.
+            let content = Data(repeating: 7, count: size - (1 << 20))
+            let answer = try await client.ask(ObliviousClient.request(target.url, method: .post), body: content)
+            #expect(answer.body.count == content.count)
+        }
+        await target.stop()
+        let serve = ["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example"]
+        let run = try await Approov.run(serve + ["--max-message", "\(size + 1)"])
+        #expect(run.exitCode == 2 && run.errors.contains("1024 to \(size) bytes") && run.errors.contains("approov relay"))
+    }
+
     @Test("--rotate puts a new key first, which a running gateway takes up, and keeps the old one for the overlap")
     func rotate() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
