@@ -89,20 +89,26 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("an answer over its limit is broken off")
-    func answerTooLarge() async throws {
+    @Test(
+        "an answer over its limit is 502 where its length is known, and else broken off, whole or in chunks",
+        arguments: [("message/ohttp-req", "message/ohttp-res"), ("message/ohttp-chunked-req", "message/ohttp-chunked-res")])
+    func answerTooLarge(request: String, response: String) async throws {
+        let isWhole = request == "message/ohttp-req"
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
             let isAnnounced = try await message.body.collect() == [1]
-            return TestResponse(headerFields: [.contentType: "message/ohttp-res"], length: isAnnounced ? 120_000 : nil) { index in
+            return TestResponse(headerFields: [.contentType: response], length: isAnnounced ? 120_000 : nil) { index in
                 // The first part alone is within the limit, and has left when the second comes.
                 if index == 1 { try await Task.sleep(for: .milliseconds(200)) }
                 return index < 2 ? [UInt8](repeating: 1, count: 60_000) : nil
             }
         }
-        try await RunningRelay.with(gateway: gateway.url, limits: .quick { $0.messageBytes = 100_000 }) { (relay) async throws in
-            #expect(try await relay.post([1]).status == 502)
-            let response = try await relay.send(.bytes([2]))
-            await #expect(throws: TransportError.self) { try await response.body.collect(upTo: 1 << 20) }
+        let limits = RelayConfiguration.Limits.quick {
+            if isWhole { $0.messageBytes = 100_000 } else { $0.chunkedMessageBytes = 100_000 }
+        }
+        try await RunningRelay.with(gateway: gateway.url, limits: limits) { (relay) async throws in
+            #expect(try await relay.post([1], type: request).status == 502)
+            let answer = try await relay.send(.bytes([2]), type: request)
+            await #expect(throws: TransportError.self) { try await answer.body.collect(upTo: 1 << 20) }
         }
         await gateway.stop()
     }

@@ -11,6 +11,9 @@ import Testing
         ("message/ohttp-req", "message/ohttp-res"), ("message/ohttp-chunked-req", "message/ohttp-chunked-res"),
     ]
 
+    /// Where a client calls from that must be recognized in the log: no usual address.
+    private static let clientAddress = "127.0.0.7"
+
     @Test("a message goes to the gateway over pinned TLS with its media type, and its answer comes back", arguments: types)
     func forwards(request: String, response: String) async throws {
         let certificate = try GatewayCertificate()
@@ -87,20 +90,24 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("a message over its limit is refused, whether it says its length or not")
-    func tooLarge() async throws {
+    @Test("a message over its limit is refused, whole or in chunks, whether it says its length or not", arguments: types)
+    func tooLarge(request: String, response: String) async throws {
+        let isWhole = request == "message/ohttp-req"
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
             _ = try await message.body.collect()
-            return TestResponse(headerFields: [.contentType: "message/ohttp-res"])
+            return TestResponse(headerFields: [.contentType: response])
         }
-        try await RunningRelay.with(gateway: gateway.url, limits: .quick { $0.messageBytes = 100_000 }) { (relay) async throws in
-            #expect(try await relay.post([UInt8](repeating: 0, count: 100_000)).status == 200)
-            #expect(try await relay.post([UInt8](repeating: 0, count: 100_001)).status == 413)
+        let limits = RelayConfiguration.Limits.quick {
+            if isWhole { $0.messageBytes = 100_000 } else { $0.chunkedMessageBytes = 100_000 }
+        }
+        try await RunningRelay.with(gateway: gateway.url, limits: limits) { (relay) async throws in
+            #expect(try await relay.post([UInt8](repeating: 0, count: 100_000), type: request).status == 200)
+            #expect(try await relay.post([UInt8](repeating: 0, count: 100_001), type: request).status == 413)
             let (parts, source) = AsyncStream.makeStream(of: [UInt8].self)
             for _ in 0..<101 { source.yield([UInt8](repeating: 0, count: 1_000)) }
             source.finish()
-            #expect(try await relay.send(.stream(length: nil, RequestBodyStream(parts))).status == 413)
-            #expect(try await relay.post().status == 200)
+            #expect(try await relay.send(.stream(length: nil, RequestBodyStream(parts)), type: request).status == 413)
+            #expect(try await relay.post(type: request).status == 200)
         }
         await gateway.stop()
     }
@@ -180,20 +187,21 @@ import Testing
             return TestResponse(headerFields: [.contentType: "message/ohttp-res"], body: Array("answer-marker".utf8))
         }
         try await RunningRelay.with(gateway: gateway.url) { (relay) async throws in
-            #expect(try await relay.send(.bytes(Array("good-marker".utf8))).body.collect(upTo: 100).count == 13)
+            let answer = try await relay.send(.bytes(Array("good-marker".utf8)), from: Self.clientAddress)
+            #expect(try await answer.body.collect(upTo: 100).count == 13)
             let client = try RawClient(port: relay.port)
             client.write(
                 "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nUser-Agent: marker-agent\r\nContent-Type: message/ohttp-req\r\n"
                     + "Content-Length: 14\r\n\r\nmarker-content")
             _ = await client.readToEnd()
             await gateway.stop()
-            #expect(try await relay.post().status == 502)
+            #expect(try await relay.send(.bytes([1]), from: Self.clientAddress).status == 502)
             let text = relay.logs.lines.joined(separator: "\n")
             #expect(text.contains("no usable answer"))
             #expect(!text.contains("marker"))
             #expect(!text.contains("\(client.port)"))
-            #expect(relay.logs.lines.contains { $0.hasPrefix("debug forwarded") && $0.contains("127.0.0.1") })
-            #expect(!relay.logs.lines.contains { !$0.hasPrefix("debug") && !$0.hasPrefix("trace") && $0.contains("client") })
+            #expect(relay.logs.lines.contains { $0.hasPrefix("debug forwarded") && $0.contains(Self.clientAddress) })
+            #expect(!relay.logs.lines.contains { !$0.hasPrefix("debug") && $0.contains(Self.clientAddress) })
         }
     }
 }

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "a client that sends nothing, or half of a message, is answered 408, and the gateway hears nothing of it",
+        "a client that sends nothing, or half of a whole message, is answered 408 and not forwarded; half of one in chunks ends its connection",
         arguments: ["message/ohttp-req", "message/ohttp-chunked-req"], [0, 10])
     func silent(type: String, sent: Int) async throws {
         let gateway = try await gateway()

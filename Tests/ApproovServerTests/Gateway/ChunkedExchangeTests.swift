@@ -199,6 +199,61 @@ import Testing
         await target.stop()
     }
 
+    @Test("a message over the limit of those in chunks is refused, whether it says its length or not")
+    func requestTooLarge() async throws {
+        let whole = Mutex(0)
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            let count = try await request.body.collect().count
+            whole.withLock { $0 += 1 }
+            return TestResponse(text: "\(count)")
+        }
+        try await RunningGateway.with(allow: [target.url], limits: { $0.chunkedMessageBytes = 100_000 }) { (gateway) async throws in
+            let type = OHTTPMediaType.chunkedRequest
+            #expect(try await gateway.post([UInt8](repeating: 0, count: 100_001), type: type).status == 413)
+            let head = try HTTPRequest.to(target.url, method: .post)
+            #expect(try await gateway.askInChunks(head, body: String(repeating: "a", count: 99_000)).text == "99000")
+
+            // Where it says no length it is opened until then, and answered inside.
+            let sealed = try await gateway.chunkedMessage(head, body: String(repeating: "a", count: 100_000))
+            let (parts, source) = AsyncStream.makeStream(of: [UInt8].self)
+            source.yield(sealed.message)
+            source.finish()
+            let response = try await gateway.send(.stream(length: nil, RequestBodyStream(parts)), type: type)
+            #expect(response.status == 200)
+            #expect(try await Self.opened(response, sealed.opener).head.status == .contentTooLarge)
+        }
+        #expect(whole.withLock { $0 } == 1)
+        await target.stop()
+    }
+
+    @Test("an answer over the limit of those in chunks is broken off, whether its length is known or not")
+    func responseTooLarge() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            let size = request.path.hasPrefix("/small") ? 50_000 : 60_000
+            return TestResponse(headerFields: [:], length: request.path.hasSuffix("known") ? 2 * size : nil) { index in
+                // Longer than the first part is held back.
+                if index == 1 { try await Task.sleep(for: .milliseconds(500)) }
+                return index < 2 ? [UInt8](repeating: 1, count: size) : nil
+            }
+        }
+        try await RunningGateway.with(allow: [target.url], limits: { $0.chunkedMessageBytes = 100_000 }) { (gateway) async throws in
+            for form in ["known", "open"] {
+                #expect(try await gateway.askInChunks(.to("\(target.url)/small/\(form)")).body.count == 100_000)
+                await #expect(throws: TransportError.self) { try await gateway.askInChunks(.to("\(target.url)/large/\(form)")) }
+            }
+        }
+        await target.stop()
+    }
+
+    private static func opened(_ response: TransportResponse, _ opener: consuming ChunkedResponseOpener) async throws -> BinaryHTTPResponse
+    {
+        opener.append(try await response.body.collect(upTo: 1 << 20))
+        var bytes = Data()
+        while let part = try opener.next() { bytes.append(part) }
+        bytes.append(try opener.finish())
+        return try BinaryHTTPResponse(decoding: bytes)
+    }
+
     /// The lengths of the chunks of an answer, and the names of the fields around it: what the relay sees.
     private func seen(_ gateway: RunningGateway, _ head: HTTPRequest) async throws -> (lengths: [Int], fields: [String]) {
         let answer = try await gateway.post(gateway.chunkedMessage(head).message, type: OHTTPMediaType.chunkedRequest)

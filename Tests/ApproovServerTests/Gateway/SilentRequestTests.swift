@@ -27,6 +27,25 @@ import Testing
         }
     }
 
+    @Test("a whole request that drips is answered 408 once its time is over, although it is never idle")
+    func drips() async throws {
+        try await RunningGateway.with(allow: ["http://127.0.0.1:1"], limits: { $0.requestTimeout = .seconds(1) }) {
+            (gateway) async throws in
+            let client = try RawClient(port: URL(string: gateway.url)?.port ?? 0)
+            client.write(Self.head(OHTTPMediaType.request))
+            let dripping = Task {
+                // All of it would take ten seconds, and then be answered 400.
+                for _ in 0..<200 {
+                    client.write("a")
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            let answer = await client.readText()
+            dripping.cancel()
+            #expect(answer?.hasPrefix("HTTP/1.1 408 ") == true)
+        }
+    }
+
     @Test("requests of which nothing has come take no place from those that are opened", arguments: types)
     func noPlace(type: String) async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }

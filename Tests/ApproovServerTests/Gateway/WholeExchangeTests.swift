@@ -195,6 +195,32 @@ import Testing
         }
     }
 
+    /// RFC 9458 appendix A seals a request that is cut off after its path, and RFC 9292 allows both forms to any client.
+    @Test("a whole request may leave out the empty sections at its end, and be of the form without lengths")
+    func forms() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil, handler: Self.echo)
+        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+            let key = try await gateway.keys().preferred()
+            let get = BinaryHTTPRequest(head: try .to("\(target.url)/cut"))
+            let post = BinaryHTTPRequest(head: try .to("\(target.url)/open", method: .post), body: Data("hello".utf8))
+            let known = try get.encoded()
+            let cut = Array(known.dropLast(3))
+            // Of fields, content and trailers, all empty, three lengths.
+            #expect(known == cut + [0, 0, 0])
+            for (message, text) in [
+                (cut, "GET /cut "), (try get.encoded(framing: .indeterminateLength), "GET /cut "),
+                (try post.encoded(framing: .indeterminateLength), "POST /open hello"),
+            ] {
+                let sealed = try key.encapsulate(message)
+                let answer = try await gateway.post(sealed.message)
+                #expect(answer.status == 200)
+                let response = try BinaryHTTPResponse(decoding: sealed.response.open(answer.body))
+                #expect(response.head.status == .ok && response.text == text)
+            }
+        }
+        await target.stop()
+    }
+
     @Test("a message over the limit is refused outside, a response over it inside, with what to do")
     func tooLarge() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in
@@ -244,6 +270,27 @@ import Testing
         try await RunningGateway.with(allow: [url], limits: { $0.originIdleTimeout = .milliseconds(300) }) { (gateway) async throws in
             #expect(try await gateway.ask(.to(url)).head.status == .gatewayTimeout)
             #expect(try await gateway.askInChunks(.to(url)).head.status == .gatewayTimeout)
+        }
+        await target.stop()
+    }
+
+    @Test(
+        "a target may take as long as a whole request may, or one in chunks, and not longer, however busy it is", arguments: [true, false])
+    func requestTimeout(isWholeLimited: Bool) async throws {
+        let target = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n")
+            // Never idle, and at its end within any other limit.
+            try await connection.drip(Array("X-Slow: ".utf8) + [UInt8](repeating: 0x61, count: 20), pause: .milliseconds(100))
+            try await connection.send("\r\n\r\nok")
+        }
+        let url = "http://127.0.0.1:\(target.port)"
+        let limits: (inout GatewayConfiguration.Limits) -> Void = {
+            if isWholeLimited { $0.requestTimeout = .milliseconds(700) } else { $0.chunkedRequestTimeout = .milliseconds(700) }
+        }
+        try await RunningGateway.with(allow: [url], limits: limits) { (gateway) async throws in
+            #expect(try await gateway.ask(.to(url)).head.status == (isWholeLimited ? .gatewayTimeout : .ok))
+            #expect(try await gateway.askInChunks(.to(url)).head.status == (isWholeLimited ? .ok : .gatewayTimeout))
         }
         await target.stop()
     }
