@@ -205,6 +205,7 @@ struct ObliviousChannelTests {
         #expect(String(decoding: data, as: UTF8.self) == "now")
         #expect(world.relayRequests.count == 2)
         let messages = world.gateway.received.value
+        try #require(messages.count == 2)
         #expect(messages[0].dropFirst(7).prefix(32) != messages[1].dropFirst(7).prefix(32))
         // The next request begins with the clock's date again.
         _ = try await session.data(for: URLRequest("https://api.test/"))
