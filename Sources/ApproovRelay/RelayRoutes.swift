@@ -57,7 +57,7 @@ struct RelayRoutes: Sendable {
         if let length, length > limit { return refusal(.contentTooLarge) }
         let deadline = ContinuousClock.now + limits.requestTimeout
         guard let place = places.enter(context.remoteAddress) else { return refusal(.tooManyRequests, retryAfter: 1) }
-        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: limits.idleTimeout)
+        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: limits.idleTimeout, deadline: deadline)
         do {
             // Until then it takes no more than its client's own connection and place: whoever stays silent holds up nobody else.
             try await body.readAhead(message == .whole ? Self.wholeBytes : 1)

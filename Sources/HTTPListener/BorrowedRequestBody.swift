@@ -24,6 +24,13 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
 
     private struct State {
         var isReading = false
+        var hasRead = false
+        /// The read that waits for the client, and until when it may.
+        var wait: (read: Task<ByteBuffer?, any Error>, until: ContinuousClock.Instant)?
+        /// Whether a read was given up because it waited for too long.
+        var isStalled = false
+        /// Gives such reads up; begun with the first one that waits.
+        var watch: Task<Void, Never>?
         var isTakenBack = false
         var waiter: CheckedContinuation<Void, Never>?
         var remaining: Int
@@ -43,17 +50,22 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     private nonisolated(unsafe) var iterator: RequestBody.AsyncIterator
     private let state: Mutex<State>
     private let idleTimeout: Duration
+    private let deadline: ContinuousClock.Instant?
 
     /// Lends a request's content out.
     /// - Parameters:
     ///   - body: the content, which nobody else reads
     ///   - limit: the most bytes it may have
     ///   - idleTimeout: how long nothing may come
-    package init(_ body: RequestBody, limit: Int, idleTimeout: Duration = .seconds(30)) {
+    ///   - deadline: until when all of it must have come
+    package init(_ body: RequestBody, limit: Int, idleTimeout: Duration = .seconds(30), deadline: ContinuousClock.Instant? = nil) {
         iterator = body.makeAsyncIterator()
         self.idleTimeout = idleTimeout
+        self.deadline = deadline
         state = Mutex(State(remaining: limit))
     }
+
+    deinit { state.withLock { $0.watch?.cancel() } }
 
     /// The next part, nil at the end.
     ///
@@ -85,6 +97,11 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         state.withLock { $0.ahead = ahead }
     }
 
+    /// All of the content, when it was read ahead to its end, and nothing of it was taken; nil otherwise.
+    package func takeWhole() -> [UInt8]? {
+        state.withLock { $0.isAtEnd ? $0.takeAhead() : nil }
+    }
+
     /// Goes on reading; what one iterator has read, no other reads again.
     package func makeAsyncIterator() -> Iterator { Iterator(body: self) }
 
@@ -95,6 +112,7 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         await withCheckedContinuation { waiter in
             let isFree = state.withLock { state in
                 state.isTakenBack = true
+                state.watch?.cancel()
                 guard state.isReading else { return true }
                 state.waiter = waiter
                 return false
@@ -105,22 +123,68 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
 
     /// The next part, or the error of a client that sends nothing for too long: its request would hold a place that others want.
     private func nextInTime() async throws -> ByteBuffer? {
-        try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in
-            group.addTask { try await self.iterator.next() }
-            group.addTask { [idleTimeout] in
-                try await Task.sleep(for: idleTimeout, clock: .continuous)
-                throw Stalled()
+        if let deadline, .now >= deadline { throw Stalled() }
+        // What is there already has been read when this returns.
+        let read = Task.immediate {
+            defer {
+                state.withLock { state in
+                    state.hasRead = true
+                    state.wait = nil
+                }
             }
-            defer { group.cancelAll() }
-            guard let part = try await group.next() else { return nil }
-            return part
+            return try await iterator.next()
         }
+        watch(read)
+        let part = await withTaskCancellationHandler {
+            await read.result
+        } onCancel: {
+            read.cancel()
+        }
+        // A content whose read was given up may look like one that has ended.
+        guard !read.isCancelled else { throw state.withLock(\.isStalled) ? Stalled() : CancellationError() as any Error }
+        return try part.get()
+    }
+
+    /// Has a read given up when it waits for too long.
+    private func watch(_ read: Task<ByteBuffer?, any Error>) {
+        state.withLock { state in
+            guard !state.hasRead else { return }
+            state.wait = (read, limit(from: .now))
+            guard state.watch == nil else { return }
+            // One timer for a content: a timer stays until its time, even cancelled, and one for each part would cost more than the parts.
+            state.watch = Task { [weak self] in
+                while let next = self?.giveUpLateRead() {
+                    guard (try? await Task.sleep(until: next, clock: .continuous)) != nil else { return }
+                }
+            }
+        }
+    }
+
+    /// Gives up a read that has waited for too long.
+    /// - Returns: when to look again; nil: never
+    private func giveUpLateRead() -> ContinuousClock.Instant? {
+        let now = ContinuousClock.now
+        let (late, next) = state.withLock { state -> (Task<ByteBuffer?, any Error>?, ContinuousClock.Instant?) in
+            guard !state.isTakenBack, !state.isAtEnd else { return (nil, nil) }
+            guard let wait = state.wait, wait.until <= now else { return (nil, state.wait?.until ?? limit(from: now)) }
+            state.isStalled = true
+            return (wait.read, nil)
+        }
+        late?.cancel()
+        return next
+    }
+
+    /// Until when a read that begins now may wait.
+    private func limit(from now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        let idle = now + idleTimeout
+        guard let deadline, now < deadline else { return idle }
+        return Swift.min(idle, deadline)
     }
 
     private func begin() throws(TakenBack) {
         let isOurs = state.withLock { state in
             guard !state.isTakenBack, !state.isReading else { return false }
-            state.isReading = true
+            (state.isReading, state.hasRead) = (true, false)
             return true
         }
         if !isOurs { throw TakenBack() }

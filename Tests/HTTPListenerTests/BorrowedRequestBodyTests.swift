@@ -85,4 +85,66 @@ import Testing
         await #expect(throws: BorrowedRequestBody.Stalled.self) { try await borrowed.readAhead(4) }
         source.finish()
     }
+
+    @Test("slow parts are no stall, but all of them must have come by the deadline")
+    func deadline() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let clock = ContinuousClock()
+        let borrowed = BorrowedRequestBody(body, limit: 10_000, idleTimeout: .seconds(30), deadline: clock.now + .milliseconds(200))
+        let client = Task {
+            while !Task.isCancelled {
+                await source.yield(ByteBuffer(string: "a"))
+                try? await Task.sleep(for: .milliseconds(10))
+            }
+        }
+        let waited = await clock.measure {
+            await #expect(throws: BorrowedRequestBody.Stalled.self) { try await borrowed.readAhead(10_000) }
+        }
+        #expect(waited > .milliseconds(190) && waited < .seconds(5))
+        client.cancel()
+        await client.value
+        source.finish()
+    }
+
+    @Test("each part may take as long as the idle timeout")
+    func slowParts() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: 100, idleTimeout: .milliseconds(400))
+        let client = Task {
+            for _ in 0..<8 {
+                try? await Task.sleep(for: .milliseconds(100))
+                await source.yield(ByteBuffer(string: "a"))
+            }
+            source.finish()
+        }
+        try await borrowed.readAhead(100)
+        #expect(borrowed.takeWhole()?.count == 8)
+        await client.value
+    }
+
+    @Test("a content whose reader is cancelled is not taken for one that has ended")
+    func cancelled() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: 100)
+        await source.yield(ByteBuffer(string: "one"))
+        let reader = Task { try await borrowed.readAhead(100) }
+        try await Task.sleep(for: .milliseconds(50))
+        reader.cancel()
+        await #expect(throws: CancellationError.self) { try await reader.value }
+        #expect(borrowed.takeWhole() == nil)
+        source.finish()
+    }
+
+    @Test("only what was read ahead to its end is there whole, and once")
+    func takeWhole() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: 100)
+        await source.yield(ByteBuffer(string: "one"))
+        try await borrowed.readAhead(1)
+        #expect(borrowed.takeWhole() == nil)
+        source.finish()
+        try await borrowed.readAhead(100)
+        #expect(borrowed.takeWhole() == Array("one".utf8))
+        #expect(try await borrowed.next() == nil)
+    }
 }

@@ -32,7 +32,9 @@ struct GatewayRoutes: Sendable {
         let isChunked = type == OHTTPMediaType.chunkedRequest
         let limit = isChunked ? forwarder.limits.chunkedMessageBytes : forwarder.limits.messageBytes
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { return .problem(.contentTooLarge) }
-        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: forwarder.limits.idleTimeout)
+        let body = BorrowedRequestBody(
+            request.body, limit: limit, idleTimeout: forwarder.limits.idleTimeout,
+            deadline: isChunked ? nil : .now + forwarder.limits.requestTimeout)
         do {
             // Until then it takes no more than its own connection: whoever stays silent takes no place from others.
             try await body.readAhead(1)

@@ -59,20 +59,9 @@ struct WholeExchange: Sendable {
     private static let partBytes = 64 * 1024
 
     private func read() async throws -> [UInt8] {
-        let (body, timeout) = (body, forwarder.limits.requestTimeout)
-        return try await withThrowingTaskGroup(of: [UInt8].self) { group in
-            group.addTask {
-                var bytes: [UInt8] = []
-                for try await part in body { if bytes.isEmpty { bytes = part } else { bytes += part } }
-                return bytes
-            }
-            group.addTask {
-                try await Task.sleep(for: timeout, clock: .continuous)
-                throw BorrowedRequestBody.Stalled()
-            }
-            defer { group.cancelAll() }
-            return try await group.next() ?? []
-        }
+        var bytes: [UInt8] = []
+        for try await part in body { if bytes.isEmpty { bytes = part } else { bytes += part } }
+        return bytes
     }
 
     private func response(to message: Data, encapsulatedKey: [UInt8], keyID: UInt8) async throws -> BinaryHTTPResponse {
