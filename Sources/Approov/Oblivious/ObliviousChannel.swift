@@ -25,6 +25,8 @@ struct ObliviousChannel: Sendable {
     private static let responseTooLarge = "urn:approov:problem:response-too-large"
     /// What responses say their version is.
     static let version = "OHTTP"
+    /// What asks a gateway whether it understands chunks: of no framing that there is, and for the relay as long as a small request.
+    private static let question = [UInt8](repeating: 0x3f, count: BinaryHTTPPadding.sizeClasses.paddedSize(of: 1))
     /// What a response's head may add to its body.
     private static let headAllowance = 1 << 20
 
@@ -79,7 +81,8 @@ struct ObliviousChannel: Sendable {
 
     /// Whether a request goes in chunks: all that go to a gateway that understands them.
     ///
-    /// To one of which nothing is known yet, what may not fit a whole message, and what is streamed and can be sent again.
+    /// To one of which nothing is known yet, what may not fit a whole message, and what is streamed; where that must not be sent twice the
+    /// gateway is asked before.
     private func usesChunks(for request: TransportRequest, isStreamed: Bool) async throws -> Bool {
         switch route.chunking {
         case .always: return true
@@ -90,8 +93,8 @@ struct ObliviousChannel: Sendable {
             case .understood: return true
             case .refused: return false
             case .wanted, nil:
-                if Self.mayBeTriedAgain(request) { return known == .wanted || isStreamed || !Self.fitsWhole(request.body) }
-                guard known == .wanted || !Self.fitsWhole(request.body) else { return false }
+                guard known == .wanted || isStreamed || !Self.fitsWhole(request.body) else { return false }
+                if Self.mayBeTriedAgain(request) { return true }
                 return try await understandsChunks(onBehalfOf: request)
             }
         }
@@ -108,14 +111,14 @@ struct ObliviousChannel: Sendable {
         }
     }
 
-    /// Asks the gateway whether it understands chunks, with a message that has nothing in it: what it then says inside of the
-    /// encapsulation does not matter, and no host hears of it.
+    /// Asks the gateway whether it understands chunks, with a message that is no request: what it then says inside of the encapsulation
+    /// does not matter, and no host hears of it.
     private func understandsChunks(onBehalfOf request: TransportRequest) async throws -> Bool {
         let message: [UInt8]
         let opener: ChunkedResponseOpener
         do {
             let chunked = try route.key.chunkedRequest()
-            message = try chunked.sealer.finish()
+            message = try chunked.sealer.finish(Self.question)
             opener = chunked.response
         } catch {
             throw ApproovError(.obliviousError, "nothing can be sealed for the gateway", cause: error)

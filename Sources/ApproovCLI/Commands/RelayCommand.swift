@@ -19,8 +19,9 @@ struct RelayCommand: AsyncParsableCommand {
 
             Forwards encapsulated requests (POST /) to one gateway, each of them
             once and without anything that tells one client from another; it
-            cannot read them. GET /health answers 200. Prints its URL on standard
-            output when it is ready. SIGTERM and SIGINT let open requests end first.
+            cannot read them. Whole ones may have 16 MiB, larger ones come in chunks.
+            GET /health answers 200. Prints its URL on standard output when it is
+            ready. SIGTERM and SIGINT let open requests end first.
 
             Relay and gateway must be run by different people: together they see
             who asks what.

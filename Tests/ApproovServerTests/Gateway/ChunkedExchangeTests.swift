@@ -199,6 +199,20 @@ import Testing
         await target.stop()
     }
 
+    @Test("what is opened and is no request is answered inside, like any small answer, each time it comes: clients ask so for chunks")
+    func question() async throws {
+        try await RunningGateway.with(allow: ["http://127.0.0.1:1"], time: ManualClock()) { (gateway) async throws in
+            let request = try await gateway.keys().preferred().chunkedRequest()
+            let message = try request.sealer.finish([UInt8](repeating: 0x3f, count: 1_024))
+            for _ in 0..<2 {
+                let answer = try await gateway.post(message, type: OHTTPMediaType.chunkedRequest)
+                #expect(answer.status == 200 && chunkLengths(of: answer.body, after: 16) == [1_024 + 16])
+            }
+            let response = try await gateway.send(.bytes(message), type: OHTTPMediaType.chunkedRequest)
+            #expect(try await Self.opened(response, request.response).head.status == .badRequest)
+        }
+    }
+
     @Test("a message over the limit of those in chunks is refused, whether it says its length or not")
     func requestTooLarge() async throws {
         let whole = Mutex(0)

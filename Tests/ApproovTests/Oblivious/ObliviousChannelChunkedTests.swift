@@ -192,6 +192,19 @@ struct ObliviousChannelChunkedTests {
         }
     }
 
+    @Test("a POST whose response is streamed goes in chunks, too, once the gateway was asked", arguments: [true, false])
+    func streamedPOST(knowsChunks: Bool) async throws {
+        let world = try world(knowsChunks: knowsChunks)
+        let session = try world.session()
+        for _ in 0..<2 {
+            let (bytes, _) = try await session.bytes(for: URLRequest("https://api.test/events", method: "POST", body: "x"))
+            for try await _ in bytes {}
+        }
+        #expect(world.gateway.opened.value.map(\.head.path) == ["/events", "/events"])
+        let type = knowsChunks ? OHTTPMediaType.chunkedRequest : OHTTPMediaType.request
+        #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest, type, type])
+    }
+
     @Test("a gateway that knows chunks is asked once, no host hears of it, and the relay cannot answer in its place")
     func askedAndKnown() async throws {
         let world = try world()
@@ -200,6 +213,10 @@ struct ObliviousChannelChunkedTests {
         for _ in 0..<2 { _ = try await session.upload(for: post, from: Data(count: 600 << 10)) }
         #expect(contentTypes(world) == Array(repeating: OHTTPMediaType.chunkedRequest, count: 3))
         #expect(world.gateway.opened.value.count == 2)
+        // For the relay the question could be any small request.
+        _ = try await session.data(for: post)
+        let lengths = world.gateway.received.value.map { chunkLengths(of: $0, after: 7 + 32) }
+        #expect(lengths.first == [1_024 + 16] && lengths.last == lengths.first)
 
         let lying = try self.world(knowsChunks: false)
         let gateway = lying.gateway
