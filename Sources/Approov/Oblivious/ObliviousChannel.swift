@@ -4,7 +4,7 @@ import HTTPTransport
 import HTTPTypes
 import OHTTP
 
-/// Sends requests inside Oblivious HTTP: Binary HTTP, sealed for the gateway, posted to the relay.
+/// Sends a request inside Oblivious HTTP: Binary HTTP, sealed for the gateway, posted to the relay.
 ///
 /// It sends nothing twice on its own account, with three exceptions. The gateway says inside of the encapsulation that it does not accept
 /// the date; or an answer outside of it says that chunks are not understood, which the relay may have made up, so that a request is then sent
@@ -35,6 +35,20 @@ struct ObliviousChannel: Sendable {
     let time: any TimeSource
     let userAgent: String
     let memory: GatewayMemory
+    /// When the request began whose time is counted.
+    let started: Duration
+
+    init(
+        route: ObliviousRoute, transport: any HTTPTransport, time: any TimeSource, userAgent: String = ObliviousChannel.userAgent,
+        memory: GatewayMemory
+    ) {
+        self.route = route
+        self.transport = transport
+        self.time = time
+        self.userAgent = userAgent
+        self.memory = memory
+        started = time.uptime
+    }
 
     /// Sends a request and returns the response that was inside.
     ///
@@ -124,7 +138,7 @@ struct ObliviousChannel: Sendable {
             throw ApproovError(.obliviousError, "nothing can be sealed for the gateway", cause: error)
         }
         do {
-            let outer = try await exchange.send(.bytes(message), isChunked: true, for: request)
+            let outer = try await post(.bytes(message), isChunked: true, for: request)
             _ = try await ChunkedResponseReader(opener, body: outer.body, options: request.options).head()
             memory.note(.understood, behind: route.relay, now: time.uptime)
             return true
@@ -182,8 +196,6 @@ struct ObliviousChannel: Sendable {
         else { return (nil, again) }
         return (name, again)
     }
-
-    private var exchange: RelayExchange { RelayExchange(transport: transport, relay: route.relay, userAgent: userAgent) }
 
     private func sendWhole(_ request: TransportRequest, date: Date) async throws -> TransportResponse {
         let body = try await request.body.collected(upTo: Self.maximumWholeBytes)
@@ -245,11 +257,27 @@ struct ObliviousChannel: Sendable {
         _ sealed: RequestBody, isChunked: Bool, for request: TransportRequest, length: Int?
     ) async throws -> TransportResponse {
         guard case .bytes = sealed, let length, let report = UploadReport(of: request, total: length) else {
-            return try await exchange.send(sealed, isChunked: isChunked, for: request)
+            return try await post(sealed, isChunked: isChunked, for: request)
         }
-        let response = try await exchange.send(sealed, isChunked: isChunked, for: request) { report.advance(to: $0.completed) }
+        let response = try await post(sealed, isChunked: isChunked, for: request) { report.advance(to: $0.completed) }
         report.advance(to: length)
         return response
+    }
+
+    /// Posts what was sealed to the relay, within what earlier messages have left of the request's time.
+    private func post(
+        _ sealed: RequestBody, isChunked: Bool, for request: TransportRequest, onUpload: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> TransportResponse {
+        var request = request
+        if let total = request.options.totalTimeout {
+            let remaining = total - (time.uptime - started)
+            guard remaining > .zero else {
+                throw TransportError(.totalTimeout, "the relay and the gateway took all of the request's time")
+            }
+            request.options.totalTimeout = remaining
+        }
+        return try await RelayExchange(transport: transport, relay: route.relay, userAgent: userAgent)
+            .send(sealed, isChunked: isChunked, for: request, onUpload: onUpload)
     }
 
     private static func tooLarge(_ limit: Int) -> ApproovError {

@@ -229,8 +229,7 @@ struct RequestPerformer: Sendable {
     /// Straight to the host, or over the relay.
     private func send(_ request: TransportRequest, over route: ObliviousRoute?, isStreamed: Bool) async throws -> TransportResponse {
         guard let route else { return try await transport.send(request) }
-        let channel = ObliviousChannel(
-            route: route, transport: transport, time: time, userAgent: ObliviousChannel.userAgent, memory: gatewayMemory)
+        let channel = ObliviousChannel(route: route, transport: transport, time: time, memory: gatewayMemory)
         return try await channel.send(request, isStreamed: isStreamed)
     }
 

@@ -230,6 +230,31 @@ struct ObliviousChannelChunkedTests {
         #expect(contentTypes(lying) == [OHTTPMediaType.chunkedRequest, OHTTPMediaType.request])
     }
 
+    @Test("the question and what follows it share the request's time, however long the relay takes over each", arguments: [40, 60])
+    func time(seconds: Int) async throws {
+        let world = try world()
+        let (gateway, clock) = (world.gateway, world.clock)
+        gateway.script.change { script in
+            script.fault = { _ in
+                if gateway.received.value.isEmpty { clock.advance(by: .seconds(seconds)) }
+                return nil
+            }
+        }
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForResource = 60
+        // The token is there already, so that nothing else takes time.
+        #expect(await world.service.fetchToken(for: try #require(URL(string: "https://api.test/"))).status == .success)
+        let session = try world.session(configuration: configuration)
+        let post = URLRequest("https://api.test/", method: "POST")
+        if seconds < 60 {
+            _ = try await session.upload(for: post, from: Data(count: 600 << 10))
+            #expect(world.relayRequests.map(\.options.totalTimeout) == [.seconds(60), .seconds(60 - seconds)])
+        } else {
+            await #expect(throws: ApproovError(.networkingError, "")) { try await session.upload(for: post, from: Data(count: 600 << 10)) }
+            #expect(world.relayRequests.count == 1 && gateway.opened.value.isEmpty)
+        }
+    }
+
     @Test("a gateway that cannot be reached, or refuses the key, is not taken for one that knows no chunks", arguments: [true, false])
     func notAsked(isUnreachable: Bool) async throws {
         let world = try world()
