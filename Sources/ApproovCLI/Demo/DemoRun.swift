@@ -1,5 +1,6 @@
 import ApproovTesting
 import Foundation
+import Glibc
 import UnixSignals
 
 /// One run of the demo, from an empty temporary folder to none.
@@ -13,8 +14,10 @@ struct DemoRun {
         // Trapped before there is anything to put away.
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let folder = FileManager.default.temporaryDirectory.appending(path: "approov-demo-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        guard mkdir(folder.path, 0o700) == 0 else {
+            let reason = String(cString: strerror(errno))
+            throw CommandFailure("the folder \(folder.path) cannot be made: \(reason); name one that you may write with TMPDIR")
+        }
         defer { try? FileManager.default.removeItem(at: folder) }
         return try await withThrowingTaskGroup(of: Bool?.self) { group in
             group.addTask { try await steps(in: folder) }

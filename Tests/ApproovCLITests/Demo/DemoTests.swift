@@ -31,6 +31,15 @@ struct DemoTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).isEmpty)
     }
 
+    @Test("a temporary folder that cannot be written is an error that says so and how to name another")
+    func noFolder() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("", to: "file")
+        let run = try await Approov.run(["demo"], environment: ["TMPDIR": file])
+        #expect(run.exitCode == 1)
+        #expect(run.errors.hasPrefix("approov: the folder \(file)/approov-demo-") && run.errors.hasSuffix("with TMPDIR\n"), "\(run.errors)")
+    }
+
     @Test("interrupted at any moment, it puts everything away", arguments: [30, 300, 700, 1100, 1700])
     func interrupted(milliseconds: Int) async throws {
         let folder = try TemporaryFolder()
