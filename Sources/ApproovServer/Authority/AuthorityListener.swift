@@ -47,6 +47,8 @@ struct AuthorityListener: Sendable {
                 throw ServerError(code: .identityFailed, message: "the certificate or a backup pin cannot be read", cause: error)
             }
             guard Set(pins).count >= 2 else { throw ServerError.noBackupPin }
+            // Apps refuse a list that names a key twice: it looks like one more backup than there is.
+            guard Set(pins).count == pins.count else { throw ServerError.repeatedBackupPin }
             trustRoots = trustRootsPEM
             renewal = nil
         }
@@ -62,6 +64,14 @@ struct AuthorityListener: Sendable {
 }
 
 extension ServerError {
+    /// Backup pins of which two are for one key, or one is the certificate's own.
+    static var repeatedBackupPin: ServerError {
+        ServerError(
+            code: .invalidConfiguration,
+            message: "a backup pin is named twice, or is that of the certificate's own key: name each backup key once "
+                + "(approov serve --backup-pin; approov pin -get CERTIFICATE shows the certificate's)")
+    }
+
     /// An authority whose key could never be replaced.
     static var noBackupPin: ServerError {
         ServerError(

@@ -101,7 +101,8 @@ public struct DynamicConfiguration: Sendable, Hashable {
     /// Reads the members and checks every rule that needs no other version; unknown members are ignored.
     ///
     /// - Throws: `AttestationError` naming the member: `.malformedMember`, `.malformedKey`, `.unknownCritical`, or
-    ///   `.malformedConfiguration` for an enforced host with one pin, or with none where there are no managed trust roots either.
+    ///   `.malformedConfiguration` for a list that names a key twice, for an enforced host with one pin, or with none where there are no
+    ///   managed trust roots either.
     public init(json: JSONValue) throws(AttestationError) {
         // First, as a reader that does not know a critical member must not interpret the rest.
         critical = try json.optionalStrings("critical")
@@ -152,7 +153,7 @@ public struct DynamicConfiguration: Sendable, Hashable {
             guard !settings.oblivious || oblivious != nil else {
                 throw AttestationError(.malformedConfiguration, "is oblivious, but the member oblivious is missing", member: member)
             }
-            try PinText.requireKeys(settings.pins, member: member + ".pins")
+            try PinText.requireDifferentKeys(settings.pins, member: member + ".pins")
             guard settings.enforce else { continue }
             if settings.pins.isEmpty {
                 guard !managedTrustRoots.isEmpty else {
@@ -160,15 +161,15 @@ public struct DynamicConfiguration: Sendable, Hashable {
                         .malformedConfiguration, "has no pins, and there are no managedTrustRoots: give it two pins or managed roots",
                         member: member)
                 }
-            } else if PinText.distinct(settings.pins) < 2 {
+            } else if settings.pins.count < 2 {
                 throw AttestationError(
                     .malformedConfiguration, "needs two different pins, one of them a backup, or none to use managedTrustRoots",
                     member: member + ".pins")
             }
         }
-        try PinText.requireKeys(managedTrustRoots, member: "managedTrustRoots")
-        try PinText.requireKeys(authorityPins ?? [], member: "authorityPins")
-        if let authorityPins, PinText.distinct(authorityPins) < 2 {
+        try PinText.requireDifferentKeys(managedTrustRoots, member: "managedTrustRoots")
+        try PinText.requireDifferentKeys(authorityPins ?? [], member: "authorityPins")
+        if let authorityPins, authorityPins.count < 2 {
             throw AttestationError(.malformedConfiguration, "needs two different pins, one of them a backup", member: "authorityPins")
         }
         if let configKeys { try ConfigKeys.check(configKeys) }

@@ -94,8 +94,14 @@ enum PinText {
         return bytes
     }
 
-    /// Refuses the hash of no bytes, which a pipe into `openssl dgst` prints when the command before failed: it would pass for a backup.
-    static func requireKeys(_ pins: [String], member: String) throws(AttestationError) {
+    /// Refuses what would pass for a backup and is none: a key that is named twice, in either spelling, and the hash of no bytes, which
+    /// a pipe into `openssl dgst` prints when the command before failed.
+    static func requireDifferentKeys(_ pins: [String], member: String) throws(AttestationError) {
+        guard distinct(pins) == pins.count else {
+            throw AttestationError(
+                .malformedConfiguration, "names a key twice: remove the second entry, or put a backup key's pin in its place",
+                member: member)
+        }
         guard pins.contains(where: { bytes(of: $0) == hashOfNothing }) else { return }
         throw AttestationError(
             .malformedConfiguration,

@@ -41,8 +41,8 @@ public struct InitialConfiguration: Sendable {
     /// Reads the text of `approov-initial.config`, a JSON object; unknown members are ignored.
     ///
     /// - Throws: `AttestationError` naming the member that is missing or malformed; `.malformedInitialConfiguration` when the text is
-    ///   empty, the authority is not an https URL or has fewer than two pins; `.tooLarge` beyond `maximumBytes`; and what
-    ///   `ConfigurationState` throws when the inner configuration is of another account or epoch or no key of `configKeys` signed it.
+    ///   empty, the authority is not an https URL or has fewer than two pins; `.malformedConfiguration` when a key of the authority is
+    ///   pinned twice; `.tooLarge` beyond `maximumBytes`; and what `ConfigurationState` throws when the inner configuration is of another account or epoch or no key of `configKeys` signed it.
     public init(_ text: String) throws(AttestationError) {
         try self.init(Array(text.utf8))
     }
@@ -64,11 +64,11 @@ public struct InitialConfiguration: Sendable {
         epoch = try json.integer("epoch", in: positiveSafeIntegers)
         authority = try Self.authority(try json.string("authority"))
         authorityPins = try json.elements("authorityPins") { (element) throws(AttestationError) in try PinText.validated(element) }
-        try PinText.requireKeys(authorityPins, member: "authorityPins")
         guard PinText.distinct(authorityPins) >= 2 else {
             throw AttestationError(
                 .malformedInitialConfiguration, "needs two different pins, one of them a backup", member: "authorityPins")
         }
+        try PinText.requireDifferentKeys(authorityPins, member: "authorityPins")
         trustRoots = try json.optionalString("trustRoots")
         if let trustRoots { try PEMText.check(trustRoots, member: "trustRoots") }
         configKeys = try json.elements("configKeys") { (element) throws(AttestationError) in try PublicJWK(json: element) }

@@ -110,6 +110,27 @@ import Testing
         #expect(check([Account.pinA], enforce: false) == nil)
     }
 
+    @Test("a list that names a key twice is refused wherever it stands, also beside enough others and in its two spellings (A15)")
+    func repeatedPins() throws {
+        let lists = [
+            [Account.pinA, Account.pinA, Account.pinB], [Account.pinA, Account.pinB, String(Account.pinA.dropFirst(7))],
+            [Account.pinA, Account.pinB, Account.pinB],
+        ]
+        for list in lists {
+            for (member, change) in [
+                ("hosts.x.example.com.pins", { $0.hosts["x.example.com"] = HostSettings(pins: list) }),
+                ("hosts.x.example.com.pins", { $0.hosts["x.example.com"] = HostSettings(pins: list, enforce: false) }),
+                ("managedTrustRoots", { $0.managedTrustRoots = list }), ("authorityPins", { $0.authorityPins = list }),
+            ] as [(String, (inout DynamicConfiguration) -> Void)] {
+                let json = account.configuration(version: 2, change: change).json
+                let error = #expect(throws: AttestationError.self) { try DynamicConfiguration(json: json) }
+                #expect(error?.code == .malformedConfiguration)
+                #expect(error?.member == member)
+                #expect(error?.message.contains("twice") == true)
+            }
+        }
+    }
+
     @Test("a host's member of another type is refused and named")
     func hostMembers() throws {
         let settings = HostSettings(pins: [Account.pinA, Account.pinB]).json

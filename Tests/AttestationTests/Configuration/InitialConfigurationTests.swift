@@ -88,6 +88,17 @@ import Testing
         }
     }
 
+    @Test("a key of the authority that is pinned twice is refused, also beside another one and in its two spellings (A15)")
+    func repeatedPins() throws {
+        for repeated in [Account.pinA, String(Account.pinA.dropFirst(7))] {
+            for pins in [[Account.pinA, repeated, Account.pinB], [Account.pinB, Account.pinA, repeated]] {
+                let error = try refusal(setting: "authorityPins", to: .array(pins.map { .string($0) }))
+                #expect(error?.code == .malformedConfiguration)
+                #expect(error?.member == "authorityPins")
+            }
+        }
+    }
+
     @Test("a malformed pin in the inner configuration is refused")
     func innerPins() throws {
         let bad = account.configuration(version: 1) { $0.hosts["api.example.com"]?.pins = [Account.pinA, "sha256/x"] }
