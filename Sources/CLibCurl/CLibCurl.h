@@ -91,8 +91,4 @@ static inline int clibcurl_multi_next_done(CURLM *multi, CURL **easy, CURLcode *
     return 0;
 }
 
-static inline CURLcode clibcurl_get_large(CURL *easy, CURLINFO info, curl_off_t *value) {
-    return curl_easy_getinfo(easy, info, value);
-}
-
 static inline curl_version_info_data *clibcurl_version_info(void) { return curl_version_info(CURLVERSION_NOW); }

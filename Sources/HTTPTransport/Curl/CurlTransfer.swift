@@ -146,10 +146,8 @@ final class CurlTransfer: @unchecked Sendable {
         isHeadComplete = true
         head.isDecoded = options.decompresses && upload.offersDecoding
         if options.onDownload != nil {
-            var length: curl_off_t = -1
-            if clibcurl_get_large(easy.pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length) == CURLE_OK, length >= 0 {
-                expectedBodyBytes = Int(length)
-            }
+            // The parser knows that what a server says of encoded content is not so of what comes out of it.
+            expectedBodyBytes = (try? ResponseHeadParser.parse(head))?.fields[.contentLength].flatMap { Int($0) }
         }
         loop?.headIsReady(of: self)
         // A refusal ends what is left of the content, which libcurl would otherwise wait for, even past the server's closing.
