@@ -56,8 +56,14 @@ import Testing
             }
             let third = try RawClient(port: port)
             third.write("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            let waiting = Task { await third.readText() }
+            let isAnswered = Shared(false)
+            let waiting = Task {
+                let text = await third.readText()
+                isAnswered.value = true
+                return text
+            }
             try await Task.sleep(for: .milliseconds(500))
+            #expect(!isAnswered.value)
             held.removeAll()
             #expect(await waiting.value?.hasPrefix("HTTP/1.1 200") == true)
         }

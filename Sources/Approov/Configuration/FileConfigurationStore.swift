@@ -3,7 +3,8 @@ public import Foundation
 
 /// Keeps the configuration in force as `approov-dynamic.json`.
 ///
-/// The file has mode 0600 and is replaced as a whole; what does not verify becomes `approov-dynamic.json.refused`. Several processes
+/// The file has mode 0600 and is replaced as a whole. What does not verify becomes `approov-dynamic.json.refused`; only what names keys
+/// that this app does not know, and so may be another app's, stays until the authority's next version takes its place. Several processes
 /// may share the folder: they take turns by a lock on `approov-dynamic.lock`.
 public struct FileConfigurationStore: ConfigurationStore {
     /// The name of the file.

@@ -206,12 +206,22 @@ struct ServeCommandTests {
         }
     }
 
-    @Test("a certificate that cannot be read is an error that names the file")
+    @Test("a certificate that cannot be read, and a key file that is not there, are errors that say so")
     func badCertificate() async throws {
-        let file = try folder.write("garbage", to: "cert.pem")
-        let run = try await Approov.run(
-            "serve", "--data", folder.path("data"), "--listen", "127.0.0.1:0", "--tls-cert", file, "--tls-key", folder.path("missing"))
-        #expect(run.exitCode == 1)
-        #expect(run.errors.contains("missing"))
+        let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: TestPKI.root())
+        let certificate = try folder.write(leaf.chainPEM, to: "cert.pem")
+        let key = try folder.write(leaf.key.privateKeyPEM, to: "key.pem")
+        let garbage = try folder.write("garbage", to: "garbage.pem")
+        func errors(_ certificate: String, _ key: String) async throws -> String {
+            let run = try await Approov.run(
+                "serve", "--data", folder.path("data"), "--listen", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", key,
+                "--backup-pin", TestKey().pin.description)
+            #expect(run.exitCode == 1)
+            return run.errors
+        }
+        #expect(try await errors(garbage, key).contains("the TLS certificate or its key cannot be read; give both in PEM"))
+        #expect(try await errors(certificate, garbage).contains("the TLS certificate or its key cannot be read; give both in PEM"))
+        #expect(try await errors(certificate, folder.path("missing")).contains(folder.path("missing")))
+        #expect(try await errors(folder.path("missing"), key).contains(folder.path("missing")))
     }
 }

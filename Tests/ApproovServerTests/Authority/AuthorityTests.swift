@@ -140,7 +140,7 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("more attestations than an address may ask for are answered 429 with Retry-After, before the body is read")
+    @Test("more attestations than an address may ask for are answered 429 with Retry-After")
     func rateLimit() async throws {
         let account = try await TestAccount(clock: ManualClock(date: Date()))
         let transport = try CurlTransport()
@@ -159,6 +159,21 @@ import Testing
             #expect(later.status == 400)
         }
         transport.shutdown()
+    }
+
+    @Test("one attestation too many is answered 429 before its body has come")
+    func rateLimitBeforeBody() async throws {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let configuration = AuthorityConfiguration.loopback(tls: .none, attestationsPerMinute: 1)
+        try await RunningAuthority.with(store: account.store, configuration: configuration, time: account.clock) { authority in
+            let head = "POST /v1/attestations HTTP/1.1\r\nHost: x\r\nContent-Type: application/jose\r\nContent-Length: 1000\r\n\r\n"
+            let first = try RawClient(port: authority.port)
+            first.write(head + String(repeating: "x", count: 1_000))
+            #expect(await first.readText()?.hasPrefix("HTTP/1.1 400") == true)
+            let second = try RawClient(port: authority.port)
+            second.write(head)
+            #expect(await second.readText()?.hasPrefix("HTTP/1.1 429") == true)
+        }
     }
 
     @Test("the authority renews its certificate's names, and its URL and pins are remembered")

@@ -35,6 +35,22 @@ import Testing
         await refusesStore(.storeInsecure, directory.url)
     }
 
+    @Test(
+        "a folder that belongs to another user is refused, with the remedy, and nothing is put into it",
+        .enabled(if: geteuid() == 0, "only root can give a folder away"))
+    func foreignFolder() async throws {
+        let directory = try TemporaryFolder()
+        let data = directory.url.appending(path: "data")
+        try FileManager.default.createDirectory(at: data, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        try #require(chown(data.path, 65_534, 65_534) == 0)
+        let error = #expect(throws: ServerError.self) { try AuthorityStore(directory: data) }
+        #expect(error?.code == .storeInsecure)
+        #expect(error?.message.contains("belongs to another user; run as its owner") == true)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: data.path).isEmpty)
+        try #require(chown(data.path, 0, 0) == 0)
+        _ = try AuthorityStore(directory: data)
+    }
+
     @Test("a database that others can read is refused", arguments: ["authority.sqlite", "authority.sqlite-wal"])
     func openFile(name: String) async throws {
         let directory = try TemporaryFolder()

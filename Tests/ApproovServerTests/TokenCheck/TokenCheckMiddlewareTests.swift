@@ -181,10 +181,21 @@ import Testing
         let next = AccountSecret.generate()
         let current = Shared(try TokenVerifier(keys: [.hs256(secret)], time: clock))
         let check = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifierProvider: { current.value })
-        let line = ("Approov-Token", try token())
-        #expect(try await status([line], check: check) == 200)
-        current.value = try TokenVerifier(keys: [.hs256(next)], time: clock)
-        #expect(try await status([line], check: check) == 401)
+        let old = ("Approov-Token", try token())
+        let now = Int64(clock.date.timeIntervalSince1970)
+        let claims = TokenClaims(exp: now + 300, iat: now, did: "AAECAwQFBgcICQoLDA0ODw==", aud: "api.example.com")
+        let new = ("Approov-Token", try TokenSigner(key: .hs256(next, kid: "next")).sign(claims))
+        #expect(try await status([old], check: check) == 200)
+        #expect(try await status([new], check: check) == 401)
+        let both: [VerificationKey] = [try .hs256(secret), try .hs256(next, kid: "next")]
+        for keys in [both, both.reversed()] {
+            current.value = try TokenVerifier(keys: keys, time: clock)
+            #expect(try await status([old], check: check) == 200)
+            #expect(try await status([new], check: check) == 200)
+        }
+        current.value = try TokenVerifier(keys: [.hs256(next, kid: "next")], time: clock)
+        #expect(try await status([old], check: check) == 401)
+        #expect(try await status([new], check: check) == 200)
     }
 
     @Test("a handler behind no check gets no token")

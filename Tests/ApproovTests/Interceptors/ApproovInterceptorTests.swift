@@ -133,6 +133,18 @@ import Testing
         await #expect(throws: ApproovError(.networkingError, "")) { try await lax.adapt(URLRequest("https://api.test/")) }
     }
 
+    @Test("where waiting would not help no request goes without a token, whatever the caller said of an authority that is down")
+    func noToken() async throws {
+        for isAllowed in [false, true] {
+            for (code, world) in try World.withoutTokens() {
+                let interceptor = try ApproovInterceptor(service: world.service, sendsWithoutTokenWhenAuthorityIsDown: isAllowed)
+                let error = await #expect(throws: ApproovError.self) { try await interceptor.adapt(URLRequest("https://api.test/")) }
+                #expect(error?.code == code)
+                #expect(error?.isRetryable == false)
+            }
+        }
+    }
+
     @Test("a rejection reaches the caller with ARC and reasons")
     func rejection() async throws {
         let world = try World()

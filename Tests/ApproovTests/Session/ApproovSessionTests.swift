@@ -207,6 +207,51 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 20)
     }
 
+    @Test("where no token can be had and waiting would not help, nothing reaches the API, whatever is allowed while the authority is down")
+    func noToken() async throws {
+        for isAllowed in [false, true] {
+            for (code, world) in try World.withoutTokens() {
+                let session = try world.session(sendsWithoutTokenWhenAuthorityIsDown: isAllowed)
+                let error = await #expect(throws: ApproovError.self) { try await session.data(for: URLRequest("https://api.test/")) }
+                #expect(error?.code == code)
+                #expect(world.apiRequests.isEmpty)
+            }
+        }
+    }
+
+    @Test("what a session is told of tokens holds: the header's name and prefix, excluded URLs, and going without one in an outage")
+    func tokenSettings() async throws {
+        let world = try World(hosts: ["api.test": .pinned, "other.test": .pinned])
+        func session(isAllowed: Bool) throws -> ApproovSession {
+            try ApproovSession(
+                wrapping: URLSession(configuration: .ephemeral), service: world.service,
+                trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .quiet),
+                tokenHeader: TokenHeader(name: "X-Attestation", prefix: "Bearer ", traceIDName: "X-Trace"),
+                excluding: { $0.path().hasPrefix("/public") }, sendsWithoutTokenWhenAuthorityIsDown: isAllowed)
+        }
+        let tokenName = try #require(HTTPField.Name("X-Attestation"))
+        let traceName = try #require(HTTPField.Name("X-Trace"))
+        let lax = try session(isAllowed: true)
+        _ = try await lax.data(for: URLRequest("https://api.test/shapes"))
+        let protected = try #require(world.apiRequests.last).headerFields
+        #expect(protected[tokenName]?.hasPrefix("Bearer ey") == true)
+        #expect(protected[traceName]?.hasPrefix("trace-") == true)
+        #expect(protected[.approovToken] == nil && protected[.approovTraceID] == nil)
+        _ = try await lax.data(for: URLRequest("https://api.test/public/x"))
+        #expect(try #require(world.apiRequests.last).headerFields[tokenName] == nil)
+        #expect(world.apiRequests.count == 2)
+
+        // Of the other host there is no token yet.
+        world.authority.script.value.fault = { _ in throw TransportError(.connectionFailed, "refused") }
+        let strict = try session(isAllowed: false)
+        let error = await #expect(throws: ApproovError.self) { try await strict.data(for: URLRequest("https://other.test/")) }
+        #expect(error?.isRetryable == true)
+        #expect(world.apiRequests.count == 2)
+        _ = try await lax.data(for: URLRequest("https://other.test/"))
+        #expect(world.apiRequests.count == 3)
+        #expect(try #require(world.apiRequests.last).headerFields[tokenName] == nil)
+    }
+
     @Test("an update during 200 requests: each sees wholly the old or wholly the new rules")
     func updateInFlight() async throws {
         let world = try World()

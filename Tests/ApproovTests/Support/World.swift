@@ -52,6 +52,20 @@ final class World: Sendable {
             limits: limits, logger: .quiet)
     }
 
+    /// Worlds in which no token can be had and waiting would not help, each with what a request fails with.
+    ///
+    /// An attester that fails, an authority that refuses the evidence, an app that is rejected.
+    static func withoutTokens() throws -> [(code: ApproovError.Code, world: World)] {
+        let broken = try World(attester: ScriptedAttester { _ in throw CocoaError(.fileNoSuchFile) })
+        let foreign = try World()
+        foreign.authority.script.value.fault = { request in
+            request.url.target == "/v1/attestations" ? .problem(.wrongAccount, 403, to: request) : nil
+        }
+        let rejected = try World()
+        rejected.authority.script.value.rejectionReasons = ["debugger"]
+        return [(.permanentError, broken), (.permanentError, foreign), (.rejectionError, rejected)]
+    }
+
     /// The requests that reached an API straight.
     var apiRequests: [TransportRequest] { transport.requests.filter { !["authority.test", "relay.test"].contains($0.url.host.name) } }
 

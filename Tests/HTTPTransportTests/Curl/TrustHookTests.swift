@@ -165,13 +165,23 @@ import Testing
     @Test("an evaluator that takes its time while the request is cancelled fails closed and crashes nothing (C16)")
     func slowEvaluator() async throws {
         let site = try await Site.start(versions: .http1)
-        let rule = TrustRule(evaluators: [SlowEvaluator()])
+        let evaluator = SlowEvaluator()
+        let rule = TrustRule(evaluators: [evaluator])
         let policy = TrustPolicy(rules: try HostMap([(try HostPattern("localhost"), rule)]), defaultAnchors: try site.anchors())
         let task = Task { try await site.get(policy: policy) }
-        try await Task.sleep(for: .milliseconds(100))
+        for _ in 0..<2_000 where evaluator.begun.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
+        // Only a connection that has ended carries no more requests.
+        for _ in 0..<2_000 where evaluator.ended.value == 0 || site.server.counters.open > 0 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(evaluator.ended.value == 1)
+        #expect(site.server.counters.handshakes <= 1 && site.server.counters.open == 0)
         #expect(site.server.counters.requests == 0)
+        // The control: whoever waits for it is answered.
+        #expect(try await site.get(policy: policy).1 == "hello")
+        #expect(site.server.counters.requests == 1)
         await site.stop()
     }
 }
@@ -193,9 +203,14 @@ private struct CountingEvaluator: ServerTrustEvaluating {
 }
 
 private struct SlowEvaluator: ServerTrustEvaluating {
+    let begun = Counter()
+    let ended = Counter()
+
     func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
+        begun.add()
         // What an evaluator must not do; it still must not open a hole.
         usleep(500_000)
+        ended.add()
         return .trusted
     }
 }
