@@ -2,14 +2,20 @@ internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 
-/// Puts a listener's connections into a `ConnectionTable` from their first byte on.
+/// Puts a listener's connections into a `ConnectionTable` from their first byte on, and has them flushed before they end.
 struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
     let table: ConnectionTable
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
         table.add(channel)
-        return base.setup(channel: channel, logger: logger)
+        let ready = base.setup(channel: channel, logger: logger)
+        do {
+            try FlushBeforeClose.install(in: channel)
+        } catch {
+            return channel.eventLoop.makeFailedFuture(error)
+        }
+        return ready
     }
 
     func handle(value: Base.Value, logger: Logger) async {

@@ -34,8 +34,8 @@ struct RunningAuthority {
 
     /// Sends a request over TLS that is pinned to the authority's keys, as the SDK does.
     func send(
-        _ path: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: [UInt8]? = nil, over transport: CurlTransport,
-        alsoAsking evaluator: (any ServerTrustEvaluating)? = nil
+        _ path: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: [UInt8]? = nil,
+        stream: RequestBodyStream? = nil, over transport: CurlTransport, alsoAsking evaluator: (any ServerTrustEvaluating)? = nil
     ) async throws -> (status: Int, headers: HTTPFields, body: [UInt8], version: String) {
         let identity = try await store.serverIdentity(hosts: [])
         let anchors = try TrustAnchors(pem: identity.rootPEM)
@@ -43,9 +43,9 @@ struct RunningAuthority {
         let evaluators: [any ServerTrustEvaluating] = [pins] + (evaluator.map { [$0] } ?? [])
         let rules = try HostMap([(try HostPattern("127.0.0.1"), TrustRule(evaluators: evaluators, anchors: anchors))])
         let policy = TrustPolicy(rules: rules, defaultAnchors: anchors)
+        let content = stream.map { RequestBody.stream(length: nil, $0) } ?? body.map { .bytes($0) } ?? .none
         let request = TransportRequest(
-            url: try TransportURL(url.absoluteString + path), method: method, headerFields: headers, body: body.map { .bytes($0) } ?? .none,
-            policy: policy)
+            url: try TransportURL(url.absoluteString + path), method: method, headerFields: headers, body: content, policy: policy)
         let response = try await transport.send(request)
         return (response.status, response.headerFields, try await response.body.collect(upTo: 1 << 20), "\(response.version)")
     }

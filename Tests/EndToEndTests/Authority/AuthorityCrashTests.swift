@@ -13,13 +13,14 @@ struct AuthorityCrashTests {
     private static let measurement = Base64.encode([UInt8](repeating: 7, count: 32))
     private static let pins = [1, 2].map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }
 
-    @Test("after kill -9 at work, no evidence that was answered is ever answered again")
+    @Test("after kill -9 at work, no evidence that was answered is ever answered again, and no version that was served is taken back")
     func kill() async throws {
         let folder = try TemporaryFolder()
         let store = try AuthorityStore(directory: folder.url)
         try await store.addHost(Self.host, settings: HostSettings(pins: Self.pins))
         try await store.addRegistration(Self.measurement, label: "test")
         var answered: [String] = []
+        let served = Shared<Int64>(0)
         var port = 0
         for round in 0..<3 {
             let authority = try await AuthorityProcess.start(folder, port: port)
@@ -28,21 +29,31 @@ struct AuthorityCrashTests {
             for evidence in answered {
                 #expect(try await transport.post("/v1/attestations", evidence).status == 409)
             }
+            let before = served.value
             answered = try await withThrowingTaskGroup(of: [String].self) { group in
                 let count = Shared(0)
                 for _ in 0..<8 {
-                    group.addTask { await self.attestUntilItFails(transport, account: store.account, url: authority.url, count) }
+                    group.addTask { await self.attestUntilItFails(transport, account: store.account, url: authority.url, count).answered }
                 }
-                // At work, however slow the machine is.
-                while count.value <= round * 13 { try await Task.sleep(for: .milliseconds(2)) }
+                group.addTask {
+                    await self.readVersionsUntilItFails(transport, served)
+                    return []
+                }
+                // At work, however slow the machine is, and while versions grow under it.
+                while count.value <= round * 13 || served.value <= before + 1 {
+                    try await store.setPins(Self.pins.reversed(), forHost: Self.host)
+                    try await Task.sleep(for: .milliseconds(20))
+                }
                 authority.kill()
                 return try await group.reduce(into: answered) { $0 += $1 }
             }
             #expect(!answered.isEmpty)
             transport.shutDown()
+            #expect(try AuthorityStore(directory: folder.url).configurationVersion >= served.value)
         }
         let authority = try await AuthorityProcess.start(folder, port: port)
         let transport = try await AuthorityConnection(authority.url, store: store)
+        #expect(try await newestVersion(transport) >= served.value)
         for evidence in answered {
             #expect(try await transport.post("/v1/attestations", evidence).status == 409)
         }
@@ -58,7 +69,7 @@ struct AuthorityCrashTests {
         let version = store.configurationVersion
         let authority = try await AuthorityProcess.start(folder)
         let transport = try await AuthorityConnection(authority.url, store: store)
-        let answered = try await withThrowingTaskGroup(of: [String].self) { group in
+        let work = try await withThrowingTaskGroup(of: Work.self) { group in
             let count = Shared(0)
             for _ in 0..<8 {
                 group.addTask { await self.attestUntilItFails(transport, account: store.account, url: authority.url, count) }
@@ -67,42 +78,76 @@ struct AuthorityCrashTests {
             let start = ContinuousClock.now
             #expect(await authority.terminate() == .exit(0))
             #expect(ContinuousClock.now - start < .seconds(10))
-            return try await group.reduce(into: [String]()) { $0 += $1 }
+            return try await group.reduce(into: Work()) {
+                $0.answered += $1.answered
+                $0.endings += $1.endings
+            }
         }
-        #expect(!answered.isEmpty)
+        #expect(!work.answered.isEmpty)
+        // What came too late found nobody; nothing that was taken was cut off.
+        #expect(work.endings.count == 8)
+        for ending in work.endings { #expect(ending.hasPrefix("connectionFailed: ")) }
         transport.shutDown()
 
         let restarted = try await AuthorityProcess.start(folder, port: authority.port)
         let second = try await AuthorityConnection(restarted.url, store: store)
         let list = try await second.get("/v1/configuration?since=\(version - 1)")
         #expect(try JSONValue(parsing: list.body, limit: 1 << 20).array().count == 1)
-        for evidence in answered {
+        for evidence in work.answered {
             #expect(try await second.post("/v1/attestations", evidence).status == 409)
         }
         second.shutDown()
         #expect(await restarted.terminate() == .exit(0))
     }
 
-    /// Attests over and over.
-    /// - Returns: the evidence that was answered with a result
-    private func attestUntilItFails(
-        _ transport: AuthorityConnection, account: String, url: String, _ count: Shared<Int>
-    ) async -> [String] {
+    /// What one client saw until there was nothing more to see.
+    private struct Work {
+        /// The evidence that was answered with a result.
         var answered: [String] = []
+        /// What became of the first request that got no result: a status, or an error.
+        var endings: [String] = []
+    }
+
+    /// Attests over and over.
+    private func attestUntilItFails(_ transport: AuthorityConnection, account: String, url: String, _ count: Shared<Int>) async -> Work {
+        var work = Work()
         let attester = ScriptedAttester(measurement: Self.measurement)
         do {
             while true {
-                let challenge = try Challenge(json: JSONValue(parsing: await transport.post("/v1/challenges", "").body, limit: 1 << 20))
+                let answer = try await transport.post("/v1/challenges", "")
+                guard answer.status == 200 else {
+                    work.endings.append("\(answer.status)")
+                    return work
+                }
+                let challenge = try Challenge(json: JSONValue(parsing: answer.body, limit: 1 << 20))
                 let evidence = try await attester.evidence(
                     for: EvidenceRequest(
                         challenge: challenge.value, audience: url, account: account, host: Self.host, sdkVersion: "1", configVersion: 0))
                 let response = try await transport.post("/v1/attestations", evidence)
-                guard response.status == 200 else { return answered }
-                answered.append(evidence)
+                guard response.status == 200 else {
+                    work.endings.append("\(response.status)")
+                    return work
+                }
+                work.answered.append(evidence)
                 count.change { $0 += 1 }
             }
         } catch {
-            return answered
+            work.endings.append("\(error)")
+            return work
         }
+    }
+
+    /// Asks for the newest configuration over and over: none may be older than one that was served before, by whichever process.
+    private func readVersionsUntilItFails(_ transport: AuthorityConnection, _ served: Shared<Int64>) async {
+        while let version = try? await newestVersion(transport) {
+            #expect(version >= served.value)
+            served.value = version
+        }
+    }
+
+    private func newestVersion(_ transport: AuthorityConnection) async throws -> Int64 {
+        let list = try JSONValue(parsing: await transport.get("/v1/configuration?since=0").body, limit: 1 << 20).array()
+        let newest = try SignedConfiguration(json: #require(list.last))
+        return try DynamicConfiguration(json: JSONValue(parsing: newest.payloadBytes, limit: 1 << 20)).version
     }
 }
