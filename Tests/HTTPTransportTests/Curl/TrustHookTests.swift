@@ -171,6 +171,7 @@ import Testing
         let task = Task { try await site.get(policy: policy) }
         for _ in 0..<2_000 where evaluator.begun.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
         task.cancel()
+        evaluator.isAwaited.value = false
         await #expect(throws: CancellationError.self) { try await task.value }
         // Only a connection that has ended carries no more requests.
         for _ in 0..<2_000 where evaluator.ended.value == 0 || site.server.counters.open > 0 {
@@ -205,11 +206,14 @@ private struct CountingEvaluator: ServerTrustEvaluating {
 private struct SlowEvaluator: ServerTrustEvaluating {
     let begun = Counter()
     let ended = Counter()
+    /// Whether somebody waits for it, for whom it takes all the time in the world.
+    let isAwaited = Shared(true)
 
     func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         begun.add()
         // What an evaluator must not do; it still must not open a hole.
-        usleep(500_000)
+        for _ in 0..<20_000 where isAwaited.value { usleep(1_000) }
+        usleep(300_000)
         ended.add()
         return .trusted
     }
