@@ -109,10 +109,10 @@ import Testing
     @Test("each part may take as long as the idle timeout")
     func slowParts() async throws {
         let (body, source) = RequestBody.makeStream()
-        let borrowed = BorrowedRequestBody(body, limit: 100, idleTimeout: .milliseconds(400))
+        let borrowed = BorrowedRequestBody(body, limit: 100, idleTimeout: .seconds(2))
         let client = Task {
             for _ in 0..<8 {
-                try? await Task.sleep(for: .milliseconds(100))
+                try? await Task.sleep(for: .milliseconds(300))
                 await source.yield(ByteBuffer(string: "a"))
             }
             source.finish()

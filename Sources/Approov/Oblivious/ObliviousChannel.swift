@@ -6,10 +6,10 @@ import OHTTP
 
 /// Sends a request inside Oblivious HTTP: Binary HTTP, sealed for the gateway, posted to the relay.
 ///
-/// It sends nothing twice on its own account, with three exceptions. The gateway says inside of the encapsulation that it does not accept
-/// the date; or an answer outside of it says that chunks are not understood, which the relay may have made up, so that a request is then sent
-/// again only if twice is as good as once; or the host has answered, and its response did not fit: then a GET or HEAD is sent again for a
-/// response in chunks. Before what must not be sent twice goes in chunks for the first time, the gateway is asked whether it knows them.
+/// It sends nothing twice on its own account, with two exceptions, both said inside of the encapsulation: the gateway does not accept the
+/// date; or the host has answered, and its response did not fit: then a GET or HEAD is sent again for a response in chunks. Whether a gateway
+/// knows chunks it is asked before the first request goes there in them: an answer outside of the encapsulation, which the relay may have
+/// made up, has no request sent again.
 struct ObliviousChannel: Sendable {
     /// The most bytes of a body that is not in chunks.
     static let maximumWholeBytes = 64 << 20
@@ -58,45 +58,39 @@ struct ObliviousChannel: Sendable {
     /// - Returns: The host's response.
     /// - Throws: ``RelayExchange/Refusal`` `key`; ``ApproovError`` `obliviousError`; what the transport throws.
     func send(_ request: TransportRequest, isStreamed: Bool) async throws -> TransportResponse {
-        guard try await usesChunks(for: request, isStreamed: isStreamed) else {
+        if try await !usesChunks(for: request, isStreamed: isStreamed) {
             let response = try await dated(request, sendWhole)
             guard route.chunking == .automatic, response.status == 502 else { return response }
             // A gateway of ours says when a response does not fit; then it knows chunks.
             let (problem, again) = try await peek(response)
             guard problem == Self.responseTooLarge else { return again }
             memory.note(.wanted, behind: route.relay, now: time.uptime)
-            guard request.method == .get || request.method == .head, request.body.canBeSentAgain else { return again }
-            return try await sendInChunks(request)
+            guard request.method == .get || request.method == .head, request.body.canBeSentAgain,
+                try await understandsChunks(onBehalfOf: request)
+            else { return again }
         }
         return try await sendInChunks(request)
     }
 
-    /// Sends in chunks; and whole, when the gateway is not known to understand them, refuses, and the request may reach the host twice.
     private func sendInChunks(_ request: TransportRequest) async throws -> TransportResponse {
         do {
             let response = try await dated(request, sendChunked)
             memory.note(.understood, behind: route.relay, now: time.uptime)
             return response
         } catch RelayExchange.Refusal.form(let status) {
-            let hasUnderstood = memory.chunks(behind: route.relay, now: time.uptime) == .understood
             // 415 is about the media type; 400 and 422 may be about anything.
-            let isAboutChunks = route.chunking == .automatic && (!hasUnderstood || status == 415)
+            let isAboutChunks = route.chunking == .automatic && status == 415
             if isAboutChunks { memory.note(.refused, behind: route.relay, now: time.uptime) }
-            // Nobody has signed that answer: a relay that writes it once the gateway has run the request could have it run twice.
-            guard isAboutChunks, !hasUnderstood, Self.mayBeTriedAgain(request) else {
-                throw ApproovError(
-                    .obliviousError,
-                    "the gateway behind \(route.relay.host) answered \(status) to a request in chunks, which is not sent a second time: "
-                        + (isAboutChunks ? "the next one goes without them" : "does it know them?"))
-            }
-            return try await dated(request, sendWhole)
+            throw ApproovError(
+                .obliviousError,
+                "the gateway behind \(route.relay.host) answered \(status) to a request in chunks, which is not sent a second time: "
+                    + (isAboutChunks ? "the next one goes without them" : "does it know them?"))
         }
     }
 
     /// Whether a request goes in chunks: all that go to a gateway that understands them.
     ///
-    /// To one of which nothing is known yet, what may not fit a whole message, and what is streamed; where that must not be sent twice the
-    /// gateway is asked before.
+    /// One of which nothing is known yet is asked for the sake of what may not fit a whole message, and of what is streamed.
     private func usesChunks(for request: TransportRequest, isStreamed: Bool) async throws -> Bool {
         switch route.chunking {
         case .always: return true
@@ -108,13 +102,10 @@ struct ObliviousChannel: Sendable {
             case .refused: return false
             case .wanted, nil:
                 guard known == .wanted || isStreamed || !Self.fitsWhole(request.body) else { return false }
-                if Self.mayBeTriedAgain(request) { return true }
                 return try await understandsChunks(onBehalfOf: request)
             }
         }
     }
-
-    private static func mayBeTriedAgain(_ request: TransportRequest) -> Bool { request.isIdempotent && request.body.canBeSentAgain }
 
     /// Whether a body fits a whole message at any gateway.
     private static func fitsWhole(_ body: RequestBody) -> Bool {
@@ -139,8 +130,13 @@ struct ObliviousChannel: Sendable {
         }
         do {
             let outer = try await post(.bytes(message), isChunked: true, for: request)
-            _ = try await ChunkedResponseReader(opener, body: outer.body, options: request.options).head()
+            var options = request.options
+            (options.maximumBodyBytes, options.onDownload) = (RelayExchange.maximumProblemBytes, nil)
+            let reader = ChunkedResponseReader(opener, body: outer.body, options: options)
+            _ = try await reader.head()
             memory.note(.understood, behind: route.relay, now: time.uptime)
+            // To its end, so that the request can go over the same connection.
+            while try await reader.part() != nil {}
             return true
         } catch RelayExchange.Refusal.form {
             memory.note(.refused, behind: route.relay, now: time.uptime)

@@ -12,13 +12,11 @@ import OHTTP
 public struct ObliviousRoute: Sendable {
     /// Whether messages are sent in chunks (draft-ietf-ohai-chunked-ohttp), so that neither requests nor responses need to be in memory.
     public enum Chunking: Sendable {
-        /// All requests in chunks once the gateway has understood one or asked for them; until then those with a body from a file or a stream,
-        /// or a large one, and those whose response is streamed.
+        /// All requests in chunks once the gateway has understood one.
         ///
-        /// When a gateway refuses them with 400, 415 or 422, requests of the next ten minutes go without. The refused one is sent once more
-        /// without, if it is idempotent and its body is still there: nobody has signed that answer, and a relay could write it once the
-        /// gateway has served the request. Before any other request goes in chunks to a gateway that is not known to understand them, a
-        /// message of its own, which is no request, asks it. Say `never` for a gateway that is known not to understand them.
+        /// Before the first one that has a body from a file or a stream, or a large one, or whose response is streamed, a message with no
+        /// request in it asks the gateway whether it knows chunks. When it refuses that with 400, 415 or 422, requests of the next ten
+        /// minutes go without. Say `always` or `never` where it is known, and the question is spared.
         case automatic
         /// Always, for a gateway that is known to understand them.
         case always

@@ -91,13 +91,16 @@ final class SmallGateway: Sendable {
             return Self.keyProblem(to: request)
         }
         let answer: BinaryHTTPResponse
+        // What is for the answers of a host does not concern the gateway's own.
+        var script = Script()
         if let inner = try? BinaryHTTPRequest(decoding: plain) {
             opened.change { $0.append(inner) }
-            answer = try script.value.host(inner)
+            script = self.script.value
+            answer = try script.host(inner)
         } else {
             answer = BinaryHTTPResponse(head: HTTPResponse(status: .badRequest))
         }
-        let script = script.value
+        let (way, pause) = (script.way, script.pause)
         let sealer = opener.takeResponse()
         let parts = AsyncThrowingStream<[UInt8], any Error>.makeStream()
         let box = ResponseBox(sealer)
@@ -105,7 +108,7 @@ final class SmallGateway: Sendable {
             do {
                 for part in try box.parts(of: answer) {
                     parts.continuation.yield(part)
-                    await script.pause()
+                    await pause()
                 }
                 parts.continuation.finish()
             } catch {
@@ -114,7 +117,7 @@ final class SmallGateway: Sendable {
         }
         return TransportResponse(
             status: 200, headerFields: [.contentType: OHTTPMediaType.chunkedResponse], url: request.url,
-            body: ResponseBody(script.way(parts.stream)))
+            body: ResponseBody(way(parts.stream)))
     }
 }
 
