@@ -55,7 +55,7 @@ public struct RelayConfiguration: Sendable {
         /// How long a request may take from its head to its answer's end.
         public var requestTimeout: Duration = .seconds(900)
         /// How long open requests may go on when the relay is asked to stop.
-        public var drain: Duration = .seconds(10)
+        public var drain: Duration = .seconds(8)
 
         /// The defaults.
         public init() {}

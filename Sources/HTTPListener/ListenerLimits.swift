@@ -23,7 +23,7 @@ package struct ListenerLimits: Sendable {
 
     package init(
         headerBytes: Int = 16 * 1024, headerFields: Int = 64, connections: Int = 4_096, idleTimeout: Duration = .seconds(30),
-        requestTimeout: Duration, drain: Duration = .seconds(10), offersHTTP2: Bool = true
+        requestTimeout: Duration, drain: Duration = .seconds(8), offersHTTP2: Bool = true
     ) {
         self.headerBytes = headerBytes
         self.headerFields = headerFields

@@ -55,7 +55,7 @@ public struct AuthorityConfiguration: Sendable {
         /// How long a request may take from its head to its answer's end.
         public var requestTimeout: Duration = .seconds(15)
         /// How long open requests may go on when the authority is asked to stop.
-        public var drain: Duration = .seconds(10)
+        public var drain: Duration = .seconds(8)
         /// How many addresses the limit of attestations remembers.
         public var rememberedAddresses = 100_000
 

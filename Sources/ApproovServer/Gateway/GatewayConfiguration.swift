@@ -82,7 +82,7 @@ public struct GatewayConfiguration: Sendable {
         /// How long a request in chunks may take.
         public var chunkedRequestTimeout: Duration = .seconds(900)
         /// How long open requests may go on when the gateway is asked to stop.
-        public var drain: Duration = .seconds(10)
+        public var drain: Duration = .seconds(8)
 
         /// The defaults.
         public init() {}

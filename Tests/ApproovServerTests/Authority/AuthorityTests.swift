@@ -240,7 +240,7 @@ import Testing
             #expect(await open.readToEnd().text.hasPrefix("HTTP/1.1 200"))
             #expect(await silent.readToEnd().isClosed)
         }
-        #expect(ContinuousClock.now - stop < .seconds(9))
+        #expect(ContinuousClock.now - stop < .seconds(7))
         transport.shutdown()
     }
 
