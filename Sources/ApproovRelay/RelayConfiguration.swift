@@ -54,7 +54,7 @@ public struct RelayConfiguration: Sendable {
         public var gatewayIdleTimeout: Duration = .seconds(60)
         /// How long a request may take from its head to its answer's end.
         public var requestTimeout: Duration = .seconds(900)
-        /// How long open requests may go on when the relay is asked to stop.
+        /// How long open requests may go on when the relay is asked to stop; all of it is then over within ten seconds.
         public var drain: Duration = .seconds(8)
 
         /// The defaults.

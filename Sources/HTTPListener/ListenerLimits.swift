@@ -18,7 +18,7 @@ package struct ListenerLimits: Sendable {
     /// stream whose response has no Content-Length; and where one connection carries the requests of many clients, as between a relay and
     /// a gateway, those who go away would take the others with them. What must not be sent twice is safer on HTTP/1.1.
     package var offersHTTP2: Bool
-    /// How long open requests may go on when the server is asked to stop.
+    /// How long open requests may go on when the server is asked to stop; all of it is then over within ten seconds.
     package var drain: Duration
 
     package init(

@@ -54,7 +54,7 @@ public struct AuthorityConfiguration: Sendable {
         public var idleTimeout: Duration = .seconds(30)
         /// How long a request may take from its head to its answer's end.
         public var requestTimeout: Duration = .seconds(15)
-        /// How long open requests may go on when the authority is asked to stop.
+        /// How long open requests may go on when the authority is asked to stop; all of it is then over within ten seconds.
         public var drain: Duration = .seconds(8)
         /// How many addresses the limit of attestations remembers.
         public var rememberedAddresses = 100_000

@@ -81,7 +81,7 @@ public struct GatewayConfiguration: Sendable {
         public var requestTimeout: Duration = .seconds(120)
         /// How long a request in chunks may take.
         public var chunkedRequestTimeout: Duration = .seconds(900)
-        /// How long open requests may go on when the gateway is asked to stop.
+        /// How long open requests may go on when the gateway is asked to stop; all of it is then over within ten seconds.
         public var drain: Duration = .seconds(8)
 
         /// The defaults.
