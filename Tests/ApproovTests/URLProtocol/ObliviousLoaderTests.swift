@@ -214,7 +214,8 @@ struct ObliviousLoaderTests {
         let (loader, transport) = try loader()
         for _ in 0..<2 { #expect(try await loader.load(URLRequest("https://any.test/")).1.count == 2 << 20) }
         let types = transport.requests.filter { $0.url.host.name == "relay.test" }.map { $0.headerFields[.contentType] }
-        #expect(types == [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest, OHTTPMediaType.chunkedRequest])
+        // One of those in chunks asks whether they are understood.
+        #expect(types == [OHTTPMediaType.request] + Array(repeating: OHTTPMediaType.chunkedRequest, count: 3))
     }
 
     @Test("a body from a stream is there again for new keys")
