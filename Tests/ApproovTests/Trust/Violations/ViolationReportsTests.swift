@@ -118,6 +118,8 @@ import Testing
         #expect(before.status != .success && server.received.value.isEmpty)
         let sessions = try [world.session(trustManager: manager), world.session(trustManager: manager)]
         var violations = manager.violations().makeAsyncIterator()
+        // The authority is left alone for a second after the first refusal.
+        world.clock.advance(by: .seconds(10))
         _ = await world.service.fetchToken(for: try #require(URL(string: "https://api.test/")), binding: nil)
         let violation = try #require(await violations.next())
         #expect(violation.host == "authority.test" && violation.notedHost == "authority.test" && violation.isRefused)
