@@ -138,8 +138,8 @@ struct ApproovURLProtocolTests {
                     return nil
                 }
             }
-            let task = Task { try await session.data(for: URLRequest("https://any.test/")) }
             let seen = transport.requests.count
+            let task = Task { try await session.data(for: URLRequest("https://any.test/")) }
             #expect(await eventually { transport.requests.count > seen })
             task.cancel()
             await #expect(throws: (any Error).self) { try await task.value }

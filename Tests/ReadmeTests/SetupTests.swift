@@ -1,0 +1,79 @@
+import ApproovTesting
+import Foundation
+import Testing
+
+/// Runs Scripts/setup where all that it calls is a fake, which says how it was called.
+@Suite struct SetupTests {
+    private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Scripts/setup").path
+
+    /// What is there besides Debian's packages.
+    private struct Machine {
+        var isRoot = true
+        var commands: Set<String> = ["apt-get", "dpkg-query", "strace", "sudo"]
+        var missing: Set<String> = []
+    }
+
+    private func run(_ machine: Machine) async throws -> (run: ChildProcess.Run, calls: [String]) {
+        let folder = try TemporaryFolder()
+        let log = folder.path("calls")
+        let fakes = [
+            "swift": "",
+            "strace": "",
+            "id": "echo \(machine.isRoot ? 0 : 1_000)",
+            "dpkg-query": """
+            for package in \(machine.missing.sorted().joined(separator: " ")); do [ "$3" = "$package" ] && exit 1; done
+            printf 'install ok installed'
+            """,
+            "apt-get": "echo apt-get \"$@\" >>\(log)",
+            "sudo": "echo sudo \"$@\" >>\(log); [ \"$1\" = -n ] && shift; exec \"$@\"",
+            "env": "shift; exec \"$@\"",
+        ]
+        for (name, body) in fakes where machine.commands.union(["swift", "id", "env"]).contains(name) {
+            let path = folder.path(name)
+            try Data("#!/bin/sh\n\(body)\n".utf8).write(to: URL(filePath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        }
+        let run = try await ChildProcess.run(URL(filePath: "/bin/bash"), [Self.script], environment: ["PATH": folder.url.path])
+        let calls = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        return (run, calls.split(separator: "\n").map(String.init))
+    }
+
+    @Test("where all is there it does and says nothing")
+    func nothingToDo() async throws {
+        let (run, calls) = try await run(Machine())
+        #expect(run.exitCode == 0 && run.output.isEmpty && run.errors.isEmpty)
+        #expect(calls.isEmpty)
+    }
+
+    @Test("what is missing is installed, by root or with sudo, and nothing is removed for it", arguments: [true, false])
+    func installs(isRoot: Bool) async throws {
+        let (run, calls) = try await run(Machine(isRoot: isRoot, missing: ["libjwt-dev", "libpsl-dev"]))
+        #expect(run.exitCode == 0)
+        let installation = "apt-get install -y -qq --no-install-recommends --no-remove libjwt-dev libpsl-dev"
+        #expect(calls.contains(installation) && calls.contains("apt-get update -qq"))
+        #expect(calls.contains { $0.hasPrefix("sudo") } != isRoot)
+    }
+
+    @Test("without root and sudo it says the exact command, and fails")
+    func noRights() async throws {
+        let machine = Machine(isRoot: false, commands: ["apt-get", "dpkg-query", "strace"], missing: ["libjwt-dev"])
+        let (run, calls) = try await run(machine)
+        #expect(run.exitCode == 1 && calls.isEmpty)
+        #expect(run.errors.contains("apt-get update && apt-get install -y libjwt-dev\n"))
+    }
+
+    @Test("where there is no apt-get it says what to install, and fails")
+    func elsewhere() async throws {
+        let (run, calls) = try await run(Machine(commands: ["strace"]))
+        #expect(run.exitCode == 1 && calls.isEmpty)
+        #expect(run.errors.contains("libjwt") && run.errors.contains("Run as root"))
+    }
+
+    @Test("a tool of the tests that cannot be had does not keep programs from being built")
+    func onlyStrace() async throws {
+        let (run, _) = try await run(Machine(isRoot: false, commands: ["apt-get", "dpkg-query"]))
+        #expect(run.exitCode == 0)
+        #expect(run.errors.contains("apt-get install -y strace"))
+    }
+}
