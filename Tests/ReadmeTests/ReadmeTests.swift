@@ -1,3 +1,4 @@
+import ApproovTesting
 import ArgumentParser
 import Foundation
 import Testing
@@ -38,6 +39,30 @@ import Testing
         #expect(!shown.isEmpty)
         #expect(Set(shown) == Set(compiled))
         #expect(shown.count == compiled.count)
+    }
+
+    @Test("the lines for Package.swift are a manifest's, and the products in them are this package's")
+    func manifest() async throws {
+        let lines = try #require(blocks("swift Package.swift").first)
+        let folder = try TemporaryFolder()
+        _ = try folder.write(
+            """
+            // swift-tools-version: 6.2
+            import PackageDescription
+            let package = Package(
+            name: "Try",
+            \(lines))
+            """, to: "Package.swift")
+        let run = try await ChildProcess.run(
+            URL(filePath: "/usr/bin/env"), ["swift", "package", "--package-path", folder.url.path, "dump-package"],
+            environment: ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""])
+        try #require(run.exitCode == 0, "\(run.errors)")
+        let manifest = try #require(try JSONSerialization.jsonObject(with: run.data) as? [String: Any])
+        let targets = try #require(manifest["targets"] as? [[String: Any]])
+        let used = targets.flatMap { $0["dependencies"] as? [[String: [Any]]] ?? [] }.compactMap { $0["product"]?.first as? String }
+        let own = try String(contentsOf: Self.repository.appending(path: "Package.swift"), encoding: .utf8)
+        #expect(used.count == 2)
+        for product in used { #expect(own.contains(".library(name: \"\(product)\"")) }
     }
 
     @Test("every approov command line is one that the command line accepts")
