@@ -28,18 +28,6 @@ struct RelayRoutes: Sendable {
     /// The most bytes of a message that are here before it is forwarded.
     private static let wholeBytes = 64 * 1024
 
-    init(
-        link: GatewayLink, transport: any HTTPTransport, limits: RelayConfiguration.Limits, places: ClientPlaces, metrics: RelayMetrics,
-        logger: Logger
-    ) {
-        self.link = link
-        self.transport = transport
-        self.limits = limits
-        self.places = places
-        self.metrics = metrics
-        self.logger = logger
-    }
-
     func router() -> Router<ConnectionContext> {
         let router = Router(context: ConnectionContext.self)
         router.add(middleware: PlainErrors(methods: ["/": "POST", "/health": "GET"]))
