@@ -24,6 +24,7 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
 
     private struct State {
         var isReading = false
+        /// Whether the read that began last has come back.
         var hasRead = false
         /// The read that waits for the client, and until when it may.
         var wait: (read: Task<ByteBuffer?, any Error>, until: ContinuousClock.Instant)?

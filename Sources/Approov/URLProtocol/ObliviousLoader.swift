@@ -86,7 +86,7 @@ final class ObliviousLoader: Sendable {
         do {
             let configuration = try configured()
             var hop = try Hop(request, body: RequestBody(of: request))
-            // In memory, so that it is there again for new keys, or for a gateway that turns out not to know chunks.
+            // In memory, so that it is there again for new keys, or for the gateway's date.
             if case .stream = hop.body {
                 let body = try await hop.body.collected(
                     upTo: ObliviousChannel.maximumWholeBytes,
