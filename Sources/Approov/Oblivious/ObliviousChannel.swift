@@ -138,6 +138,8 @@ struct ObliviousChannel: Sendable {
             // To its end, so that the request can go over the same connection.
             while try await reader.part() != nil {}
             return true
+        } catch RelayExchange.Refusal.key {
+            throw RelayExchange.Refusal.key(ofQuestion: true)
         } catch RelayExchange.Refusal.form {
             memory.note(.refused, behind: route.relay, now: time.uptime)
             return false

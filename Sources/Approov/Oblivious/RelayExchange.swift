@@ -17,8 +17,8 @@ struct RelayExchange: Sendable {
     ///
     /// Nobody has signed that: the relay may have written it although the gateway has served the request.
     enum Refusal: Error {
-        /// It does not accept the key, and a newer key may be accepted.
-        case key
+        /// It does not accept the key, and a newer key may be accepted; `ofQuestion` when nothing of the request was sent yet.
+        case key(ofQuestion: Bool)
         /// It does not understand the form of the message.
         case form(status: Int)
     }
@@ -56,11 +56,11 @@ struct RelayExchange: Sendable {
 
     private func failure(_ response: TransportResponse, isChunked: Bool) async throws -> any Error {
         // 401 is what a widely used gateway answers to a key that it does not know.
-        if response.status == 401 { return Refusal.key }
+        if response.status == 401 { return Refusal.key(ofQuestion: false) }
         if response.status == 400, response.headerFields.mediaType == Problem.mediaType {
             let bytes = try await response.body.collect(upTo: Self.maximumProblemBytes)
             let problem = try? JSONValue(parsing: bytes, limit: Self.maximumProblemBytes).object()
-            if problem?["type"] == .string(OHTTPProblemType.key) { return Refusal.key }
+            if problem?["type"] == .string(OHTTPProblemType.key) { return Refusal.key(ofQuestion: false) }
         }
         if isChunked, [400, 415, 422].contains(response.status) { return Refusal.form(status: response.status) }
         return ApproovError(

@@ -268,10 +268,10 @@ struct RequestPerformer: Sendable {
     private static func mayBeSent(
         _ hop: Hop, after error: any Error, under newest: RequestPolicy, insteadOf policy: RequestPolicy
     ) -> Bool {
-        guard case RelayExchange.Refusal.key = error else { return newest !== policy }
+        guard case RelayExchange.Refusal.key(let ofQuestion) = error else { return newest !== policy }
         // That the key was refused is the relay's word alone: sealed to the same one the request could only run twice.
         let changed = newest.snapshot?.obliviousRoute?.key != policy.snapshot?.obliviousRoute?.key
-        return changed && hop.body.canBeSentAgain
+        return changed && (ofQuestion || hop.body.canBeSentAgain)
     }
 
     private static func explained(_ error: any Error, isOwnRoute: Bool) -> any Error {

@@ -274,6 +274,37 @@ struct ObliviousChannelChunkedTests {
         #expect(contentTypes(world).last == OHTTPMediaType.chunkedRequest)
     }
 
+    @Test("a body that is there once survives a key that is refused before it was sent, and only then", arguments: [true, false])
+    func keyRefusedToQuestion(isAsked: Bool) async throws {
+        let world = try world()
+        let session = try world.session()
+        let url = try #require(URL(string: "https://api.test/x"))
+        // The token is there already, so that the configuration comes from the check and from nothing else.
+        #expect(await world.service.fetchToken(for: url).status == .success)
+        // Of a gateway that has understood chunks nothing is asked.
+        if !isAsked { _ = try await session.upload(for: URLRequest("https://api.test/", method: "POST"), from: Data(count: 600 << 10)) }
+        let before = (world.relayRequests.count, world.gateway.opened.value.count)
+        world.gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
+        let configuration = try world.account.signed(
+            world.account.configuration(
+                version: 2, hosts: ["api.test": .pinned.with { $0.oblivious = true }], oblivious: world.gateway.settings))
+        world.authority.script.change { $0.configurations = [configuration] }
+        world.gateway.script.change { $0.host = { BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: $0.body) } }
+        var request = URLRequest("https://api.test/x", method: "POST")
+        request.httpBodyStream = InputStream(data: Data("once".utf8))
+        if isAsked {
+            #expect(try await session.data(for: request).0 == Data("once".utf8))
+            // The question, refused; the question to the new key; the request.
+            #expect(world.relayRequests.count == before.0 + 3)
+            #expect(world.gateway.opened.value.count == before.1 + 1)
+        } else {
+            await #expect(throws: ApproovError(.obliviousError, "")) { try await session.data(for: request) }
+            #expect(world.relayRequests.count == before.0 + 1)
+            #expect(world.gateway.opened.value.count == before.1)
+        }
+        #expect(world.service.configuration.version == 2)
+    }
+
     @Test("a relay that says 415 once the gateway has run a POST does not make it run again")
     func dishonestRelay() async throws {
         let world = try world()
