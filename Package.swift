@@ -88,8 +88,7 @@ let package = Package(
             name: "HTTPListener",
             dependencies: [
                 "CertificatePinning", httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging,
-                nioCore,
-                nioHTTP1, nioHTTP2, nioSSL,
+                nioCore, nioHTTP1, nioHTTP2, nioSSL,
             ],
             swiftSettings: settings),
         .target(name: "Attestation", dependencies: ["CJansson", crypto], swiftSettings: settings),
@@ -219,9 +218,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "bundled-app", "configuration-writer", "exit-storm", "Approov", "ApproovCLI", "ApproovRelay", "ApproovServer",
-                "ApproovTesting",
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes, hummingbird, nioCore,
-                nioPosix,
+                "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes,
+                hummingbird, nioCore, nioPosix,
             ],
             swiftSettings: settings),
         .testTarget(
