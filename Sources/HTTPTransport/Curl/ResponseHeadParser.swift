@@ -52,7 +52,10 @@ enum ResponseHeadParser {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
             let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
         else { return nil }
-        return HTTPField(name: name, value: String(decoding: trimmed(line[(colon + 1)...]), as: UTF8.self))
+        let value = trimmed(line[(colon + 1)...])
+        // Octets stay what they are (RFC 9110 section 5.5); as text ASCII takes a quarter of the time.
+        return value.allSatisfy { $0 < 0x80 }
+            ? HTTPField(name: name, value: String(decoding: value, as: UTF8.self)) : HTTPField(name: name, value: value)
     }
 
     private static func nextLine(_ rest: inout Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>>? {

@@ -323,6 +323,25 @@ import Testing
         await target.stop()
     }
 
+    @Test("an answer's field values are the octets that its target sent, whole and in chunks")
+    func octets() async throws {
+        let latin: [UInt8] = [0xE9, 0x74, 0xE9]
+        let target = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\nX-Latin: "
+            try await connection.send(Array(head.utf8) + latin + Array("\r\n\r\nok".utf8))
+        }
+        let url = "http://127.0.0.1:\(target.port)"
+        try await RunningGateway.with(allow: [url]) { (gateway) async throws in
+            let name = try #require(HTTPField.Name("X-Latin"))
+            for answer in [try await gateway.ask(.to(url)), try await gateway.askInChunks(.to(url))] {
+                let field = try #require(answer.head.headerFields.first { $0.name == name })
+                #expect(field.withUnsafeBytesOfValue { Array($0) } == latin)
+            }
+        }
+        await target.stop()
+    }
+
     @Test("trailer fields of an answer come back, whole and in chunks, without those about a connection")
     func trailers() async throws {
         let target = try await RawServer.start { connection in

@@ -116,6 +116,24 @@ import Testing
         }
     }
 
+    @Test("a response's fields come octet for octet, in the head and behind the body")
+    func responseFields() async throws {
+        let latin: [UInt8] = [0xE9, 0x74, 0xE9]
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send(
+                Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Latin: \t".utf8) + latin + Array(" \r\n\r\n0\r\nX-Latin: ".utf8)
+                    + latin + Array("\r\n\r\n".utf8))
+        } body: { _, request, transport in
+            let response = try await transport.send(request)
+            #expect(try await response.body.collect(upTo: 10).isEmpty)
+            let name = try #require(HTTPField.Name("X-Latin"))
+            for fields in [response.headerFields, response.body.trailerFields] {
+                #expect(fields.filter { $0.name == name }.map { $0.withUnsafeBytesOfValue { Array($0) } } == [latin])
+            }
+        }
+    }
+
     @Test("a response can be read to its end when nobody holds the transport any more")
     func bodyWithoutTransport() async throws {
         let root = try TestPKI.root()
