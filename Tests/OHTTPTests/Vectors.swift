@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// The published vectors that are too large to be written here, or are of a draft: they lie beside the project: ../shared/vectors, seen from its top folder, or `APPROOV_VECTORS`.
+/// The published vectors that are too large to be written here: they lie beside the project, in ../shared/vectors seen from its top
+/// folder, or where `APPROOV_VECTORS` says.
 enum Vectors {
     static let folder =
         ProcessInfo.processInfo.environment["APPROOV_VECTORS"].map { URL(filePath: $0) }
@@ -15,12 +16,6 @@ enum Vectors {
     static func load(_ name: String) throws -> [String: Any] {
         let data = try Data(contentsOf: folder.appending(path: name))
         return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
-    }
-
-    /// The member `hex` of an example, decoded.
-    static func bytes(_ name: String) throws -> [String: [UInt8]] {
-        let hex = try #require(try load(name)["hex"] as? [String: Any])
-        return hex.compactMapValues { ($0 as? String).flatMap(Hex.decode) }
     }
 }
 

@@ -35,6 +35,19 @@ struct BadEncapsulationTests {
         }
     }
 
+    @Test("a key or a suite that is not accepted takes the work of one that is, and is refused after it")
+    func sameWork() throws {
+        let known = configuration.id
+        let cases: [(keyID: UInt8, aead: SymmetricSuite.AEAD, isAccepted: Bool)] = [
+            (known, .aes128GCM, true), (known, .chaCha20Poly1305, false), (9, .aes128GCM, false),
+        ]
+        for (keyID, aead, isAccepted) in cases {
+            let header = MessageHeader(keyID: keyID, kem: .x25519, suite: SymmetricSuite(kdf: .hkdfSHA256, aead: aead))
+            let recipient = try keyring.recipient(header, Data([UInt8](repeating: 9, count: 32)), .whole)
+            #expect(recipient.isAccepted == isAccepted)
+        }
+    }
+
     @Test("a request cut off at any byte is refused")
     func truncated() throws {
         let message = try seal()
