@@ -4,7 +4,7 @@ import HTTPTransport
 import HTTPTypes
 
 extension HTTPRequest {
-    /// What the gateway learns: the request as it would have gone to the host itself.
+    /// What the gateway learns: the request as it would have gone to the host itself, but for a response that is not encoded.
     ///
     /// - Parameters:
     ///   - request: The request to the host.
@@ -15,6 +15,8 @@ extension HTTPRequest {
         // The transport's own, as on the way straight to the host.
         fields.removeAll { $0.name == .contentLength || $0.name.canonicalName == "host" }
         if let contentLength { fields[.contentLength] = String(contentLength) }
+        // On the way straight to the host the transport offers what it can undo; nobody undoes anything here.
+        if !fields.contains(.acceptEncoding) { fields.append(HTTPField(name: .acceptEncoding, value: "identity")) }
         if !fields.contains(.date) { fields.append(HTTPField(name: .date, value: HTTPDate.format(date))) }
         let url = request.url
         self.init(

@@ -52,6 +52,15 @@ struct ObliviousChannelTests {
         #expect(inner.head.headerFields[.date] == HTTPDate.format(world.clock.date))
     }
 
+    @Test("the host is asked for a response that is not encoded, unless the caller asks for another", arguments: [nil, "br"])
+    func encoding(own: String?) async throws {
+        let world = try world()
+        let request = URLRequest("https://api.test/", own.map { ["Accept-Encoding": $0] } ?? [:])
+        _ = try await world.session().data(for: request)
+        let inner = try #require(world.gateway.opened.value.first)
+        #expect(inner.head.headerFields[values: .acceptEncoding] == [own ?? "identity"])
+    }
+
     @Test("the messages of two small requests differ in everything that is sealed, and have one length")
     func unlinkable() async throws {
         let world = try world()
