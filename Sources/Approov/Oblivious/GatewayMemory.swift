@@ -52,6 +52,11 @@ final class GatewayMemory: Sendable {
         }
     }
 
+    /// Knows nothing any more of the gateway behind a relay.
+    func forget(_ relay: TransportURL) {
+        entries.withLock { $0.removeAll { $0.relay == relay } }
+    }
+
     private static func valid(_ entries: [Entry], _ relay: TransportURL, _ now: Duration) -> Entry? {
         entries.first { $0.relay == relay && ($0.chunks != .refused || now - $0.since < refusalLifetime) }
     }

@@ -78,13 +78,21 @@ struct ObliviousChannel: Sendable {
             memory.note(.understood, behind: route.relay, now: time.uptime)
             return response
         } catch RelayExchange.Refusal.form(let status) {
-            // 415 is about the media type; 400 and 422 may be about anything.
-            let isAboutChunks = route.chunking == .automatic && status == 415
-            if isAboutChunks { memory.note(.refused, behind: route.relay, now: time.uptime) }
+            let isAutomatic = route.chunking == .automatic
+            if isAutomatic {
+                // 415 is about the media type. 400 and 422 may be about anything: the gateway is asked anew when it matters next.
+                if status == 415 {
+                    memory.note(.refused, behind: route.relay, now: time.uptime)
+                } else {
+                    memory.forget(route.relay)
+                }
+            }
             throw ApproovError(
                 .obliviousError,
                 "the gateway behind \(route.relay.host) answered \(status) to a request in chunks, which is not sent a second time: "
-                    + (isAboutChunks ? "the next one goes without them" : "does it know them?"))
+                    + (isAutomatic
+                        ? "try again, and the next one goes as the gateway wants it by then"
+                        : "publish that it knows none with `approov oblivious -set … -chunked off`"))
         }
     }
 
@@ -142,6 +150,10 @@ struct ObliviousChannel: Sendable {
             throw RelayExchange.Refusal.key(ofQuestion: true)
         } catch RelayExchange.Refusal.form {
             memory.note(.refused, behind: route.relay, now: time.uptime)
+            return false
+        } catch RelayExchange.Refusal.other(let status) {
+            // Who is busy or away for a small question is so for the request, and would be blamed for what he may well know.
+            guard ![429, 502, 503, 504].contains(status) else { throw unexpected(status, isChunked: true) }
             return false
         } catch is ApproovError {
             // Not what was asked, but whole messages may work.
@@ -254,12 +266,20 @@ struct ObliviousChannel: Sendable {
     private func send(
         _ sealed: RequestBody, isChunked: Bool, for request: TransportRequest, length: Int?
     ) async throws -> TransportResponse {
-        guard case .bytes = sealed, let length, let report = UploadReport(of: request, total: length) else {
-            return try await post(sealed, isChunked: isChunked, for: request)
+        do {
+            guard case .bytes = sealed, let length, let report = UploadReport(of: request, total: length) else {
+                return try await post(sealed, isChunked: isChunked, for: request)
+            }
+            let response = try await post(sealed, isChunked: isChunked, for: request) { report.advance(to: $0.completed) }
+            report.advance(to: length)
+            return response
+        } catch RelayExchange.Refusal.other(let status) {
+            throw unexpected(status, isChunked: isChunked)
         }
-        let response = try await post(sealed, isChunked: isChunked, for: request) { report.advance(to: $0.completed) }
-        report.advance(to: length)
-        return response
+    }
+
+    private func unexpected(_ status: Int, isChunked: Bool) -> ApproovError {
+        RelayExchange.unexpected(status, from: route.relay, isChunked: isChunked)
     }
 
     /// Posts what was sealed to the relay, within what earlier messages have left of the request's time.

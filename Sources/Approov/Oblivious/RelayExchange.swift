@@ -21,6 +21,8 @@ struct RelayExchange: Sendable {
         case key(ofQuestion: Bool)
         /// It does not understand the form of the message.
         case form(status: Int)
+        /// Something else: the relay, or the gateway, may be busy, or away, or none.
+        case other(status: Int)
     }
 
     /// Sends an encapsulated request.
@@ -31,7 +33,7 @@ struct RelayExchange: Sendable {
     ///   - request: The request inside, for its timeouts, its proxy and its trust policy.
     ///   - onUpload: Called with the bytes of the encapsulated request that have gone out.
     /// - Returns: The encapsulated response.
-    /// - Throws: ``Refusal``; ``ApproovError`` `obliviousError` for any other answer; what the transport throws.
+    /// - Throws: ``Refusal``; ``ApproovError`` `obliviousError` for an answer that is no encapsulated response; what the transport throws.
     func send(
         _ body: RequestBody, isChunked: Bool, for request: TransportRequest, onUpload: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> TransportResponse {
@@ -47,26 +49,31 @@ struct RelayExchange: Sendable {
         ]
         let response = try await transport.send(
             TransportRequest(url: relay, method: .post, headerFields: fields, body: body, policy: request.policy, options: options))
-        guard (200..<300).contains(response.status) else { throw try await failure(response, isChunked: isChunked) }
+        guard (200..<300).contains(response.status) else { throw try await refusal(response, isChunked: isChunked) }
         guard response.headerFields.mediaType == (isChunked ? OHTTPMediaType.chunkedResponse : OHTTPMediaType.response) else {
             throw ApproovError(.obliviousError, "the relay \(relay.host) answered something that is no encapsulated response")
         }
         return response
     }
 
-    private func failure(_ response: TransportResponse, isChunked: Bool) async throws -> any Error {
+    private func refusal(_ response: TransportResponse, isChunked: Bool) async throws -> Refusal {
         // 401 is what a widely used gateway answers to a key that it does not know.
-        if response.status == 401 { return Refusal.key(ofQuestion: false) }
+        if response.status == 401 { return .key(ofQuestion: false) }
         if response.status == 400, response.headerFields.mediaType == Problem.mediaType {
             let bytes = try await response.body.collect(upTo: Self.maximumProblemBytes)
             let problem = try? JSONValue(parsing: bytes, limit: Self.maximumProblemBytes).object()
-            if problem?["type"] == .string(OHTTPProblemType.key) { return Refusal.key(ofQuestion: false) }
+            if problem?["type"] == .string(OHTTPProblemType.key) { return .key(ofQuestion: false) }
         }
-        if isChunked, [400, 415, 422].contains(response.status) { return Refusal.form(status: response.status) }
-        return ApproovError(
+        if isChunked, [400, 415, 422].contains(response.status) { return .form(status: response.status) }
+        return .other(status: response.status)
+    }
+
+    /// What an answer of another status is to the caller.
+    static func unexpected(_ status: Int, from relay: TransportURL, isChunked: Bool) -> ApproovError {
+        ApproovError(
             .obliviousError,
-            "the relay \(relay.host), or the gateway behind it, answered \(response.status) instead of an encapsulated response"
-                + Self.remedy(for: response.status, isChunked: isChunked))
+            "the relay \(relay.host), or the gateway behind it, answered \(status) instead of an encapsulated response"
+                + remedy(for: status, isChunked: isChunked))
     }
 
     /// What to do about an answer, where its status says so.

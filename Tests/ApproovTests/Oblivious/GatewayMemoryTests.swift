@@ -35,6 +35,14 @@ struct GatewayMemoryTests {
         #expect(memory.chunks(behind: try relay("other"), now: .zero) == nil)
     }
 
+    @Test("what is forgotten of one is not known any more, and the others are as they were")
+    func forgotten() throws {
+        for name in ["own", "configured"] { memory.note(.understood, behind: try relay(name), now: .zero) }
+        memory.forget(try relay("own"))
+        #expect(memory.chunks(behind: try relay("own"), now: .zero) == nil)
+        #expect(memory.chunks(behind: try relay("configured"), now: .zero) == .understood)
+    }
+
     @Test("of more than sixteen relays the one noted longest ago is let go")
     func bounded() throws {
         for number in 0..<16 { memory.note(.understood, behind: try relay("relay\(number)"), now: .zero) }
