@@ -99,12 +99,16 @@ struct ChunkedExchange: Sendable {
             return .unknownKey
         }
         guard let sealer = reader.takeResponse() else {
-            if error is BorrowedRequestBody.TooLong || error is BorrowedRequestBody.Stalled { return .unread(error) }
-            forwarder.metrics.count(.unopened)
+            if error is BorrowedRequestBody.TooLong || error is BorrowedRequestBody.Stalled { return forwarder.unread(error) }
+            forwarder.metrics.count(OriginForwarder.isOfClient(error) ? .abandoned : .unopened)
             return .unknownKey
         }
         let problem = InnerProblem(error)
-        if !(error is InnerProblem) { forwarder.metrics.count(.malformed) }
+        if reader.isQuestion {
+            forwarder.metrics.count(.question)
+        } else if !(error is InnerProblem) {
+            forwarder.metrics.count(OriginForwarder.isOfClient(error) ? .abandoned : .malformed)
+        }
         do {
             let bytes = try ChunkedResponseWriter(sealer).whole(problem.response(at: forwarder.now))
             // Without a length, as other answers are: its form does not tell the relay whose it is.

@@ -7,8 +7,13 @@ internal import Synchronization
 /// Opens a request in chunks and takes it apart as it comes, for one reader at a time: the handler until it has the head, then the
 /// transfer that sends the content on.
 final class ChunkedRequestReader: Sendable {
+    /// What our clients' question whether a gateway understands chunks begins with: no framing indicator (RFC 9292 section 3.3).
+    private static let question: UInt8 = 0x3f
+
     fileprivate struct State: ~Copyable {
         var opener: ChunkedRequestOpener
+        /// What the first byte is that was opened.
+        var firstByte: UInt8?
         var parser: BinaryHTTPRequestParser
         var isRead = false
         /// An event that was looked at and not taken.
@@ -33,6 +38,9 @@ final class ChunkedRequestReader: Sendable {
             return (key, id)
         }
     }
+
+    /// Whether it is no request but the question whether chunks are understood, which any answer inside of encapsulation affirms.
+    var isQuestion: Bool { state.withLock { $0.firstByte == Self.question } }
 
     /// What seals the response, once; nil before a first chunk was opened.
     func takeResponse() -> ChunkedResponseSealer? {
@@ -119,14 +127,19 @@ extension ChunkedRequestReader.State {
         while true {
             if let event = try parser.next() { return event }
             guard !isRead, let bytes = try opener.next() else { return nil }
-            try parser.append(bytes)
+            try parse(bytes)
         }
     }
 
     /// The stream has ended.
     fileprivate mutating func finish() throws {
         isRead = true
-        try parser.append(try opener.finish())
+        try parse(try opener.finish())
         parser.finish()
+    }
+
+    private mutating func parse(_ bytes: Data) throws {
+        if firstByte == nil { firstByte = bytes.first }
+        try parser.append(bytes)
     }
 }

@@ -14,11 +14,17 @@ struct GatewayMetrics: Sendable {
         case date
         /// Its target is not one of those that are allowed.
         case forbidden
-        /// It was no valid request once opened.
+        /// Once opened it was no valid request, or larger than one may be.
         case malformed
-        /// Its target gave no usable answer, or the gateway had no room.
+        /// It only asked whether the gateway understands chunks, as apps do before their first request in them.
+        case question
+        /// It was turned away unopened: too large, or of another media type.
+        case refused
+        /// The gateway had no place for it, or could not remember it; it was told to come back.
+        case busy
+        /// Its target gave no usable answer, or the gateway could not seal one.
         case failed
-        /// The relay's side broke it off.
+        /// The relay's side broke it off, or sent no more of it for too long.
         case abandoned
     }
 

@@ -28,10 +28,14 @@ struct GatewayRoutes: Sendable {
 
     @Sendable private func open(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let type = request.headers.mediaType
-        guard type == OHTTPMediaType.request || type == OHTTPMediaType.chunkedRequest else { return .problem(.unsupportedMediaType) }
+        guard type == OHTTPMediaType.request || type == OHTTPMediaType.chunkedRequest else {
+            return forwarder.refusal(.unsupportedMediaType)
+        }
         let isChunked = type == OHTTPMediaType.chunkedRequest
         let limit = isChunked ? forwarder.limits.chunkedMessageBytes : forwarder.limits.messageBytes
-        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { return .problem(.contentTooLarge) }
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit {
+            return forwarder.refusal(.contentTooLarge)
+        }
         let body = BorrowedRequestBody(
             request.body, limit: limit, idleTimeout: forwarder.limits.idleTimeout,
             deadline: isChunked ? nil : .now + forwarder.limits.requestTimeout)
@@ -39,9 +43,12 @@ struct GatewayRoutes: Sendable {
             // Until then it takes no more than its own connection: whoever stays silent takes no place from others.
             try await body.readAhead(1)
         } catch {
-            return .unread(error)
+            return forwarder.unread(error)
         }
-        guard let slot = load.enter() else { return .problem(.serviceUnavailable) }
+        guard let slot = load.enter() else {
+            forwarder.hadNoPlace()
+            return .problem(.serviceUnavailable)
+        }
         return isChunked
             ? await ChunkedExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop).answer(with: keys)
             : await WholeExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop).answer(with: keys)
@@ -75,16 +82,22 @@ final class GatewayLoad: Sendable {
     }
 }
 
-extension Response {
-    /// The answer to a request whose content did not come.
-    static func unread(_ error: any Error) -> Response {
-        switch error {
-        case is BorrowedRequestBody.TooLong: .problem(.contentTooLarge)
-        case is BorrowedRequestBody.Stalled: .problem(.requestTimeout)
-        default: .problem(.badRequest)
-        }
+extension OriginForwarder {
+    /// Counts and answers a request that is turned away unopened.
+    func refusal(_ status: HTTPResponse.Status) -> Response {
+        metrics.count(.refused)
+        return .problem(status)
     }
 
+    /// Counts and answers a request whose content did not come.
+    func unread(_ error: any Error) -> Response {
+        if error is BorrowedRequestBody.TooLong { return refusal(.contentTooLarge) }
+        metrics.count(.abandoned)
+        return .problem(error is BorrowedRequestBody.Stalled ? .requestTimeout : .badRequest)
+    }
+}
+
+extension Response {
     /// The one answer to a request that cannot be opened, and to one that was here before (RFC 9458 section 5.3).
     static var unknownKey: Response {
         problem(

@@ -28,6 +28,7 @@ struct OriginForwarder: Sendable {
         case clockSetBack
         case undatedFull
         case datedFull
+        case noPlace
         /// A target that is allowed gives no answer.
         case target(origin: String, error: String)
     }
@@ -65,7 +66,7 @@ struct OriginForwarder: Sendable {
             warn(.undatedFull, "no more requests without a Date can be remembered, and they are refused: --remember more, or --rotate")
             throw InnerProblem.date
         case .full:
-            metrics.count(.failed)
+            metrics.count(.busy)
             warn(.datedFull, "no more requests with a Date can be remembered, and they are refused: --remember more")
             throw InnerProblem.busy
         }
@@ -122,7 +123,7 @@ struct OriginForwarder: Sendable {
     }
 
     /// Whether the client's side broke off, which says nothing of the origin.
-    private static func isOfClient(_ error: any Error) -> Bool {
+    static func isOfClient(_ error: any Error) -> Bool {
         switch error {
         case let error as TransportError where error.code == .requestBodyFailed: error.cause.map(isOfClient) ?? false
         // What opens and bounds a request says that it is no good; the rest is the connection to the relay, or the end of its handler.
@@ -148,6 +149,14 @@ struct OriginForwarder: Sendable {
 
     /// The gateway's time, or the first that it accepts of a request.
     var now: Date { window.acceptableDate(time.date) }
+
+    /// Counts and logs that a request came while as many as may be were under way.
+    func hadNoPlace() {
+        metrics.count(.busy)
+        warn(
+            .noPlace, "as many requests as may be are under way, and further ones are answered 503: is a target slow?",
+            ["requests": "\(limits.requests)"])
+    }
 
     /// Counts and logs that a response could not be sealed, which is a defect.
     func sealingFailed(_ error: any Error) {

@@ -21,7 +21,7 @@ struct WholeExchange: Sendable {
         do {
             message = try await read()
         } catch {
-            return .unread(error)
+            return forwarder.unread(error)
         }
         do {
             let opened = try keys.current.keyring.decapsulate(message)

@@ -62,8 +62,20 @@ import Testing
         try admit(forwarder, 1, date: forwarder.now)
         for key in 2..<50 as Range<UInt8> { #expect(throws: InnerProblem.busy) { try admit(forwarder, key, date: forwarder.now) } }
         #expect(logs.lines.count == 1)
+        #expect(count("busy") == 48)
         clock.advance(by: .seconds(600))
         try admit(forwarder, 2, date: forwarder.now)
+    }
+
+    @Test("that all places are taken is told to the operator once an hour, however many requests it concerns")
+    func noPlace() throws {
+        let forwarder = try forwarder()
+        for _ in 0..<10 { forwarder.hadNoPlace() }
+        #expect(logs.lines.count == 1)
+        clock.advance(by: .seconds(3_600))
+        forwarder.hadNoPlace()
+        #expect(logs.lines.count == 2)
+        #expect(count("busy") == 11)
     }
 
     @Test("a clock that is set back admits nothing again; clients are told a date that is accepted, and the operator once what to do")
