@@ -34,6 +34,34 @@ struct CallObliviousTests {
         await api.stop()
     }
 
+    @Test("--pin is for the relay: one that does not match exits 60, and the relay gets no byte")
+    func relayPin() async throws {
+        let folder = try TemporaryFolder()
+        let root = try TestPKI.root()
+        let leaf = try TestPKI.leaf(hosts: ["relay.localhost"], issuer: root)
+        let keyring = try GatewayKeyring([GatewayKey(id: 3)])
+        let relay = try await TestHTTPServer.start(certificate: leaf) { request in
+            let opened = try keyring.decapsulate(try await request.body.collect())
+            let answer = BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data("inside".utf8))
+            return TestResponse(
+                headerFields: [.contentType: OHTTPMediaType.response], body: try opened.response.seal(try answer.encoded()))
+        }
+        let keys = folder.path("keys")
+        try Data(keyring.configurations.encoded()).write(to: URL(filePath: keys))
+        let call = [
+            "call", "https://api.example.com/", "--no-attest", "--relay", "https://relay.localhost:\(relay.port)/", "--key-config", keys,
+            "--cacert", try folder.write(root.pem, to: "roots.pem"), "--pin",
+        ]
+        let good = try await Approov.run(call + [leaf.pin.description])
+        #expect(good.exitCode == 0 && good.output == "inside", "\(good.errors)")
+        let requests = relay.counters.requests
+        let other = try TestKey().pin.description
+        let refused = try await Approov.run(call + [other])
+        #expect(refused.exitCode == 60 && refused.errors.contains(other), "\(refused.errors)")
+        #expect(relay.counters.requests == requests)
+        await relay.stop()
+    }
+
     @Test("a gateway that knows RFC 9458 alone is no obstacle, whatever it says to chunks", arguments: [400, 415])
     func plainGateway(status: Int) async throws {
         let folder = try TemporaryFolder()

@@ -68,6 +68,63 @@ struct GatewayCommandTests {
         await target.stop()
     }
 
+    @Test("an origin with another key than --pin says gets no byte, and the client an encapsulated 502")
+    func otherPin() async throws {
+        let root = try TestPKI.root()
+        let target = try await TestHTTPServer.start(certificate: try TestPKI.leaf(hosts: ["localhost"], issuer: root)) { _ in
+            TestResponse(text: "ok")
+        }
+        let options = ["--cacert", try folder.write(root.pem, to: "roots.pem"), "--pin", "localhost=\(try TestKey().pin)"]
+        try await system(allow: [target.url], with: options) { (client, _, _) async throws in
+            #expect(try await client.ask(ObliviousClient.request(target.url)).head.status == .badGateway)
+        }
+        #expect(target.counters.requests == 0)
+        await target.stop()
+    }
+
+    @Test("--require-date refuses a request without a Date, and --replay-window one whose Date is older than that")
+    func dates() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
+        try await system(allow: [target.url], with: ["--require-date", "--replay-window", "1"]) { (client, _, _) async throws in
+            func isAccepted(_ date: Date?) async throws -> Bool {
+                var request = try ObliviousClient.request(target.url)
+                if let date { request.headerFields[.date] = HTTPDate.format(date) }
+                let answer = try await client.ask(request)
+                if answer.head.status == .ok { return true }
+                #expect(answer.head.status == .badRequest)
+                #expect(String(decoding: answer.body, as: UTF8.self).contains(OHTTPProblemType.date))
+                return false
+            }
+            #expect(try await !isAccepted(nil))
+            // No gateway accepts a date before its start.
+            let old = Date()
+            try await Task.sleep(for: .seconds(2))
+            #expect(try await !isAccepted(old))
+            // One of whole seconds is soon a second old.
+            var isNewAccepted = false
+            for _ in 0..<20 where !isNewAccepted { isNewAccepted = try await isAccepted(Date()) }
+            #expect(isNewAccepted)
+        }
+        #expect(target.counters.requests == 1)
+        await target.stop()
+    }
+
+    @Test("with --tls-cert and --tls-key it serves https with that certificate")
+    func servesTLS() async throws {
+        let root = try TestPKI.root()
+        let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: root)
+        let arguments = [
+            "gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example", "--tls-cert",
+            try folder.write(leaf.chainPEM, to: "gateway.pem"), "--tls-key", try folder.write(leaf.key.privateKeyPEM, to: "gateway.key"),
+        ]
+        _ = try await ServerProcess.run(arguments) { (gateway) async throws in
+            #expect(gateway.url.hasPrefix("https://127.0.0.1:"))
+            let list = try await ServerProcess.send(
+                .none, to: "\(gateway.url)/ohttp-keys", method: .get, trusting: root.pem, over: transport)
+            #expect(list.status == 200 && list.headerFields[.contentType] == OHTTPMediaType.keys)
+        }
+    }
+
     @Test("many requests at once go through relay and gateway, and none is lost")
     func many() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { TestResponse(text: $0.target) }
@@ -149,6 +206,19 @@ struct GatewayCommandTests {
             await #expect(throws: ObliviousClient.Refusal.self) { try await client.ask(request) }
         }
         await target.stop()
+    }
+
+    @Test("--rotate says until when the old key is accepted: 30 days on, or as many as --overlap says", arguments: [nil, "3", "0.5"])
+    func overlap(days: String?) async throws {
+        try await makeKeys()
+        let before = Date()
+        let run = try await Approov.run(["gateway", "--keys", keys, "--rotate"] + (days.map { ["--overlap", $0] } ?? []))
+        #expect(run.exitCode == 0)
+        let end = try #require(run.lines.last?.components(separatedBy: "accepted until ").last)
+        let passed = try Date(end, strategy: .iso8601).timeIntervalSince(before)
+        let expected = 86_400 * (Double(days ?? "30") ?? 0)
+        // Dates are printed in whole seconds.
+        #expect((expected - 1...expected + 60).contains(passed), "\(end)")
     }
 
     @Test("a plain --rotate keeps X-Wing first, and --only ends the other mechanisms")

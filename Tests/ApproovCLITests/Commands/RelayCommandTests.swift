@@ -34,6 +34,76 @@ struct RelayCommandTests {
         await gateway.stop()
     }
 
+    @Test("a gateway with another key than --pin gets no byte, and its clients 502")
+    func otherPin() async throws {
+        let root = try TestPKI.root()
+        let gateway = try await TestHTTPServer.start(certificate: try TestPKI.leaf(hosts: ["localhost"], issuer: root)) { message in
+            TestResponse(headerFields: [.contentType: "message/ohttp-res"], body: try await message.body.collect())
+        }
+        let roots = try folder.write(root.pem, to: "roots.pem")
+        let pin = try TestKey().pin.description
+        let arguments = ["relay", "--listen", "127.0.0.1:0", "--gateway", gateway.url, "--cacert", roots, "--pin", pin]
+        _ = try await ServerProcess.run(arguments) { (relay) async throws in
+            let transport = try CurlTransport()
+            defer { transport.shutdown() }
+            let answer = try await ServerProcess.send(.bytes([1]), type: "message/ohttp-req", to: "\(relay.url)/", over: transport)
+            #expect(answer.status == 502)
+            #expect(relay.errors.contains(pin), "\(relay.errors)")
+        }
+        #expect(gateway.counters.requests == 0)
+        await gateway.stop()
+    }
+
+    @Test("--requests-per-client bounds what one address has under way; the rest is answered 429, and a place that is free again is used")
+    func requestsPerClient() async throws {
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let arrived = AsyncStream.makeStream(of: Void.self)
+        let gateway = try await TestHTTPServer.start(certificate: nil) { message in
+            let body = try await message.body.collect()
+            if body == [1] {
+                arrived.continuation.yield()
+                for await _ in gate.stream { break }
+            }
+            return TestResponse(headerFields: [.contentType: "message/ohttp-res"], body: body)
+        }
+        let arguments = ["relay", "--listen", "127.0.0.1:0", "--gateway", gateway.url, "--requests-per-client", "1"]
+        _ = try await ServerProcess.run(arguments) { (relay) async throws in
+            let transport = try CurlTransport()
+            defer { transport.shutdown() }
+            func status(_ message: [UInt8]) async throws -> Int {
+                let answer = try await ServerProcess.send(.bytes(message), type: "message/ohttp-req", to: "\(relay.url)/", over: transport)
+                _ = try await answer.body.collect(upTo: 1_000)
+                return answer.status
+            }
+            async let first = status([1])
+            for await _ in arrived.stream { break }
+            #expect(try await status([2]) == 429)
+            gate.continuation.yield()
+            #expect(try await first == 200)
+            // The place is free once the answer's last byte is written, which may be a moment after it was read.
+            for _ in 0..<100 where try await status([2]) == 429 { try await Task.sleep(for: .milliseconds(50)) }
+            #expect(try await status([2]) == 200)
+        }
+        await gateway.stop()
+    }
+
+    @Test("with --tls-cert and --tls-key it serves https with that certificate")
+    func servesTLS() async throws {
+        let root = try TestPKI.root()
+        let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: root)
+        let arguments = [
+            "relay", "--listen", "127.0.0.1:0", "--gateway", "http://127.0.0.1:1", "--tls-cert",
+            try folder.write(leaf.chainPEM, to: "relay.pem"), "--tls-key", try folder.write(leaf.key.privateKeyPEM, to: "relay.key"),
+        ]
+        _ = try await ServerProcess.run(arguments) { (relay) async throws in
+            #expect(relay.url.hasPrefix("https://127.0.0.1:"))
+            let transport = try CurlTransport()
+            defer { transport.shutdown() }
+            let health = try await ServerProcess.send(.none, to: "\(relay.url)/health", method: .get, trusting: root.pem, over: transport)
+            #expect(health.status == 200)
+        }
+    }
+
     @Test("servers take as many descriptors as they are allowed, and say when that is too few for all their connections")
     func descriptors() async throws {
         let serving = [

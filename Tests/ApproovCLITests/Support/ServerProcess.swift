@@ -60,13 +60,15 @@ struct ServerProcess {
 
     /// Sends a message to a server on this machine.
     static func send(
-        _ body: RequestBody, type: String? = nil, to url: String, method: HTTPRequest.Method = .post, over transport: CurlTransport
+        _ body: RequestBody, type: String? = nil, to url: String, method: HTTPRequest.Method = .post, trusting roots: String? = nil,
+        over transport: CurlTransport
     ) async throws -> TransportResponse {
         var options = TransferOptions()
         options.isIdempotent = false
         return try await transport.send(
             TransportRequest(
                 url: try TransportURL(url), method: method, headerFields: type.map { [.contentType: $0] } ?? [:], body: body,
-                policy: TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system()), options: options))
+                policy: TrustPolicy(rules: try HostMap([]), defaultAnchors: try roots.map { try TrustAnchors(pem: $0) } ?? .system()),
+                options: options))
     }
 }
