@@ -9,7 +9,8 @@ import OHTTP
 /// It sends nothing twice on its own account, with two exceptions, both said inside of the encapsulation: the gateway does not accept the
 /// date; or the host has answered, and its response did not fit: then a GET or HEAD is sent again for a response in chunks. Whether a gateway
 /// knows chunks it is asked before the first request goes there in them: an answer outside of the encapsulation, which the relay may have
-/// made up, has no request sent again.
+/// made up, has no request sent again. Whoever uses it sends a request once more for one such answer: that the key is refused, once a newer
+/// key is there, so that a relay can have a request run twice at each change of keys, while the older one is accepted.
 struct ObliviousChannel: Sendable {
     /// The most bytes of a body that is not in chunks.
     static let maximumWholeBytes = 64 << 20
@@ -146,8 +147,6 @@ struct ObliviousChannel: Sendable {
             // To its end, so that the request can go over the same connection.
             while try await reader.part() != nil {}
             return true
-        } catch RelayExchange.Refusal.key {
-            throw RelayExchange.Refusal.key(ofQuestion: true)
         } catch RelayExchange.Refusal.form {
             memory.note(.refused, behind: route.relay, now: time.uptime)
             return false

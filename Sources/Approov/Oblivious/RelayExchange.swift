@@ -17,8 +17,8 @@ struct RelayExchange: Sendable {
     ///
     /// Nobody has signed that: the relay may have written it although the gateway has served the request.
     enum Refusal: Error {
-        /// It does not accept the key, and a newer key may be accepted; `ofQuestion` when nothing of the request was sent yet.
-        case key(ofQuestion: Bool)
+        /// It does not accept the key, and a newer key may be accepted.
+        case key
         /// It does not understand the form of the message.
         case form(status: Int)
         /// Something else: the relay, or the gateway, may be busy, or away, or none.
@@ -58,11 +58,11 @@ struct RelayExchange: Sendable {
 
     private func refusal(_ response: TransportResponse, isChunked: Bool) async throws -> Refusal {
         // 401 is what a widely used gateway answers to a key that it does not know.
-        if response.status == 401 { return .key(ofQuestion: false) }
+        if response.status == 401 { return .key }
         if response.status == 400, response.headerFields.mediaType == Problem.mediaType {
             let bytes = try await response.body.collect(upTo: Self.maximumProblemBytes)
             let problem = try? JSONValue(parsing: bytes, limit: Self.maximumProblemBytes).object()
-            if problem?["type"] == .string(OHTTPProblemType.key) { return .key(ofQuestion: false) }
+            if problem?["type"] == .string(OHTTPProblemType.key) { return .key }
         }
         if isChunked, [400, 415, 422].contains(response.status) { return .form(status: response.status) }
         return .other(status: response.status)

@@ -60,6 +60,10 @@ struct InputStreamParts: AsyncSequence, Sendable {
 
         private func read() throws -> [UInt8]? {
             if !isOpen {
+                // Opened anew, it would look like one without any bytes.
+                guard ![.atEnd, .closed, .error].contains(stream.streamStatus) else {
+                    throw ApproovError(.bodyFailed, "the request's body stream was read before: give each request a stream of its own")
+                }
                 stream.open()
                 isOpen = true
             }

@@ -268,10 +268,11 @@ struct RequestPerformer: Sendable {
     private static func mayBeSent(
         _ hop: Hop, after error: any Error, under newest: RequestPolicy, insteadOf policy: RequestPolicy
     ) -> Bool {
-        guard case RelayExchange.Refusal.key(let ofQuestion) = error else { return newest !== policy }
+        // Nothing of a body has gone out before TLS has passed the pins; but to go over a relay as a whole, a stream was read before that.
+        guard hop.body.canBeSentAgain else { return false }
+        guard case RelayExchange.Refusal.key = error else { return newest !== policy }
         // That the key was refused is the relay's word alone: sealed to the same one the request could only run twice.
-        let changed = newest.snapshot?.obliviousRoute?.key != policy.snapshot?.obliviousRoute?.key
-        return changed && (ofQuestion || hop.body.canBeSentAgain)
+        return newest.snapshot?.obliviousRoute?.key != policy.snapshot?.obliviousRoute?.key
     }
 
     private static func explained(_ error: any Error, isOwnRoute: Bool) -> any Error {

@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 
 extension RequestBody {
-    /// Whether the body is there for a second request.
+    /// Whether the body is there as a whole for a request, be it the second: a stream until somebody has begun to read it.
     package var canBeSentAgain: Bool {
-        if case .stream = self { return false }
+        if case .stream(_, let stream) = self { return !stream.hasBegun }
         return true
     }
 
@@ -48,7 +48,7 @@ extension RequestBody {
     package func forEachPart(
         _ pause: BodyPause, holding: Int?, _ use: @Sendable (BodyPause.Event) async throws -> Int?
     ) async throws {
-        guard case .stream(let length, let stream) = self, let next = stream.read?() else {
+        guard case .stream(let length, let stream) = self, let next = try stream.read?() else {
             // What is in memory or in a file does not pause.
             return try await forEachPart { _ = try await use(.part($0)) }
         }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The content of a request.
 public enum RequestBody: Sendable {
     /// No content.
@@ -11,14 +13,20 @@ public enum RequestBody: Sendable {
 }
 
 /// The parts of a streamed request body, pulled with back pressure: at most 256 KiB wait for the network.
+///
+/// They are there once: who begins to read them a second time gets an error, and no body that is empty, or lacks its beginning.
 public struct RequestBodyStream: Sendable {
     let write: @Sendable (_ sink: @Sendable ([UInt8]) async throws -> Void) async throws -> Void
     /// Begins to read the parts one by one; nil: they can be written only.
-    let read: (@Sendable () -> @Sendable () async throws -> [UInt8]?)?
+    let read: (@Sendable () throws -> @Sendable () async throws -> [UInt8]?)?
+    private let start = Start()
 
     /// Wraps a function that hands the parts to a sink, in order.
     package init(write: @escaping @Sendable (_ sink: @Sendable ([UInt8]) async throws -> Void) async throws -> Void) {
-        self.write = write
+        self.write = { [start] sink in
+            try start.begin()
+            try await write(sink)
+        }
         read = nil
     }
 
@@ -26,12 +34,30 @@ public struct RequestBodyStream: Sendable {
     ///
     /// - Parameter sequence: the parts, in order. An error it throws fails the request with `requestBodyFailed`.
     public init<S: AsyncSequence & Sendable>(_ sequence: S) where S.Element == [UInt8] {
-        write = { sink in
+        write = { [start] sink in
+            try start.begin()
             for try await part in sequence { try await sink(part) }
         }
-        read = {
+        read = { [start] in
+            try start.begin()
             let iterator = IteratorBox(sequence.makeAsyncIterator())
             return { try await iterator.next() }
+        }
+    }
+
+    /// Whether somebody has begun to read the parts.
+    var hasBegun: Bool { start.hasBegun }
+
+    /// Lets one reader begin.
+    private final class Start: Sendable {
+        private let isBegun = Atomic(false)
+
+        var hasBegun: Bool { isBegun.load(ordering: .relaxed) }
+
+        func begin() throws(TransportError) {
+            guard !isBegun.exchange(true, ordering: .relaxed) else {
+                throw TransportError(.requestBodyFailed, "the request's body is a stream that was read before: make the request anew")
+            }
         }
     }
 }

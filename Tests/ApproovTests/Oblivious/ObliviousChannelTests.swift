@@ -426,6 +426,39 @@ struct ObliviousChannelTests {
         #expect(world.transport.refusedRequests.map { $0.url.host.name } == ["relay.test"])
     }
 
+    @Test(
+        "when the relay's pins have changed, a body that is there once goes on if nothing of it was read, and never without its beginning",
+        arguments: [true, false])
+    func streamAndChangedPins(isChunked: Bool) async throws {
+        let world = try World(hosts: ["api.test": .pinned.with { $0.oblivious = true }], chunked: isChunked)
+        let session = try world.session()
+        let url = try #require(URL(string: "https://api.test/x"))
+        #expect(await world.service.fetchToken(for: url).status == .success)
+        var settings = world.gateway.settings
+        settings.chunked = isChunked
+        let configuration = try world.account.signed(
+            world.account.configuration(version: 2, hosts: ["api.test": .pinned.with { $0.oblivious = true }], oblivious: settings))
+        world.authority.script.change { $0.configurations = [configuration] }
+        let gateway = world.gateway
+        gateway.script.change { script in
+            script.fault = { _ in
+                gateway.script.change { $0.fault = nil }
+                throw TransportError(.trustRefused, "the pins of the first configuration")
+            }
+        }
+        var request = URLRequest("https://api.test/x", method: "POST")
+        request.httpBodyStream = InputStream(data: Data("transfer".utf8))
+        if isChunked {
+            _ = try await session.data(for: request)
+            #expect(gateway.opened.value.map(\.body) == [Data("transfer".utf8)])
+        } else {
+            // It had to be read as a whole before the relay was called.
+            await #expect(throws: ApproovError(.pinningError, "")) { try await session.data(for: request) }
+            #expect(gateway.opened.value.isEmpty)
+        }
+        #expect(world.service.configuration.version == 2)
+    }
+
     @Test("a host's own problem comes as it is, whatever its size")
     func largeProblem() async throws {
         let world = try world()

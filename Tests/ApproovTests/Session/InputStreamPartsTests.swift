@@ -20,4 +20,11 @@ import Testing
         let stream = try #require(InputStream(fileAtPath: "/nonexistent/file"))
         await #expect(throws: ApproovError(.bodyFailed, "")) { for try await _ in InputStreamParts(stream) {} }
     }
+
+    @Test("a stream that was read before is an error, not an empty body")
+    func readBefore() async throws {
+        let stream = InputStream(data: Data("once".utf8))
+        for try await _ in InputStreamParts(stream) {}
+        await #expect(throws: ApproovError(.bodyFailed, "")) { for try await _ in InputStreamParts(stream) {} }
+    }
 }
