@@ -45,6 +45,8 @@ public struct GatewayConfiguration: Sendable {
         /// They are remembered in memory alone: whoever recorded one can send it again after the gateway was restarted.
         public var requiresDate = false
         /// How many requests with a date are remembered, each for a window and 7 seconds to twice that; one more is answered 503.
+        ///
+        /// As many again whose dates were refused as too far ahead, each until its date is too old: in memory alone, as all of them.
         public var rememberedDated = 3 << 18
         /// How many requests without a date are remembered, until the key that they were sealed to ends; one more is asked for a date.
         ///

@@ -7,8 +7,9 @@ internal import Synchronization
 /// What is full refuses, and what is forgotten is refused by its date, or by its key when it has none: no date up to the latest that was
 /// forgotten is accepted again, whatever the calendar does meanwhile, and no key whose requests were.
 ///
-/// What is remembered is a replay also once its date is too old: a client that is asked for another date sends its request again, and whoever
-/// holds requests back could have one served twice by that.
+/// A client that is asked for another date sends its request again, and whoever holds requests back could have one served twice by that. So
+/// what is remembered is a replay also once its date is too old; and a request whose date is refused is remembered for as long as that date
+/// may yet be accepted.
 final class ReplayWindow: Sendable {
     /// What is to be done with a request.
     enum Verdict: Sendable, Equatable {
@@ -20,7 +21,7 @@ final class ReplayWindow: Sendable {
         case dateNeeded
         /// It has no date, and there is no room to remember another such request.
         case undatedFull
-        /// It has a date, and there is no room to remember it.
+        /// It has a date, and there is no room to remember it: to ask for another date could have it served twice.
         case full
     }
 
@@ -49,6 +50,10 @@ final class ReplayWindow: Sendable {
         var turned: Duration
         /// Of requests without a date, by the identifier of the key that they were sealed to.
         var undated: [UInt8: Set<Mark>] = [:]
+        /// The keys whose requests without a date are refused from now on, as one of them could not be remembered.
+        var undatedRefused: Set<UInt8> = []
+        /// Of requests whose dates are too far ahead, those dates, by the identifier of the key that they were sealed to.
+        var ahead: [UInt8: [Mark: Date]] = [:]
         /// The keys whose requests without a date are forgotten.
         var ended: Set<UInt8> = []
         /// The first date that is accepted: all that was served with this one or a later one is remembered.
@@ -60,12 +65,25 @@ final class ReplayWindow: Sendable {
         /// Whether a request was here before, as far as that is remembered, or may have been.
         func mayKnow(_ mark: Mark, _ keyID: UInt8) -> Bool {
             ended.contains(keyID) || current.marks.contains(mark) || earlier.marks.contains(mark)
-                || undated[keyID]?.contains(mark) == true
+                || undated[keyID]?.contains(mark) == true || ahead[keyID]?[mark] != nil
         }
+
+        var undatedCount: Int { undated.values.reduce(0) { $0 + $1.count } }
+        var aheadCount: Int { ahead.values.reduce(0) { $0 + $1.count } }
 
         mutating func forget(_ generation: Generation) {
             // A date has whole seconds.
             earliestDate = max(earliestDate, generation.latestDate + 1)
+        }
+
+        /// Forgets dates that were ahead and are too old by now, and accepts them no more, whatever the calendar does.
+        mutating func forgetAhead(before limit: Date) {
+            for (key, dates) in ahead {
+                let kept = dates.filter { $0.value >= limit }
+                guard kept.count < dates.count else { continue }
+                earliestDate = max(earliestDate, limit)
+                ahead[key] = kept.isEmpty ? nil : kept
+            }
         }
     }
 
@@ -98,15 +116,15 @@ final class ReplayWindow: Sendable {
     func judge(encapsulatedKey: [UInt8], keyID: UInt8, date: Date?, now: Date, uptime: Duration) -> Verdict {
         let mark = Mark(encapsulatedKey)
         return state.withLock { state in
-            turn(&state, uptime)
+            turn(&state, now, uptime)
             guard !state.mayKnow(mark, keyID) else { return .replayed }
             guard let date else { return settings.requiresDate ? .dateNeeded : judgeUndated(mark, keyID, &state) }
             let age = state.reference(now).timeIntervalSince(date)
-            guard age <= settings.window / .seconds(1), -age <= Double(Self.longestAhead), date >= state.earliestDate else {
-                return .dateNeeded
-            }
+            guard -age <= Double(Self.longestAhead) else { return refuseAhead(mark, keyID, date, &state) }
             guard state.current.marks.count + state.earlier.marks.count < settings.rememberedDated else { return .full }
             state.current.marks.insert(mark)
+            // One that is too old is remembered in case the clock is fast and is put right.
+            guard age <= settings.window / .seconds(1), date >= state.earliestDate else { return .dateNeeded }
             state.current.latestDate = max(state.current.latestDate, date)
             return .fresh
         }
@@ -121,8 +139,10 @@ final class ReplayWindow: Sendable {
     /// Forgets the requests that were sealed to keys that are not accepted any more, and takes none that was opened with such a key before.
     func forget(keysOtherThan accepted: Set<UInt8>) {
         state.withLock { state in
-            for id in state.undated.keys where !accepted.contains(id) {
+            for id in Set(state.undated.keys).union(state.undatedRefused).union(state.ahead.keys) where !accepted.contains(id) {
                 state.undated[id] = nil
+                state.ahead[id] = nil
+                state.undatedRefused.remove(id)
                 state.ended.insert(id)
             }
             // An identifier that comes again is another key's.
@@ -132,20 +152,30 @@ final class ReplayWindow: Sendable {
 
     /// How many requests are remembered.
     var count: Int {
-        state.withLock { $0.current.marks.count + $0.earlier.marks.count + $0.undated.values.reduce(0) { $0 + $1.count } }
+        state.withLock { $0.current.marks.count + $0.earlier.marks.count + $0.undatedCount + $0.aheadCount }
     }
 
     private func judgeUndated(_ mark: Mark, _ keyID: UInt8, _ state: inout State) -> Verdict {
-        guard state.undated.values.reduce(0, { $0 + $1.count }) < settings.rememberedUndated else { return .undatedFull }
+        guard state.undatedCount < settings.rememberedUndated, !state.undatedRefused.contains(keyID) else {
+            // What is refused now must not be served once there is room.
+            state.undatedRefused.insert(keyID)
+            return .undatedFull
+        }
         state.undated[keyID, default: []].insert(mark)
         return .fresh
+    }
+
+    private func refuseAhead(_ mark: Mark, _ keyID: UInt8, _ date: Date, _ state: inout State) -> Verdict {
+        guard state.aheadCount < settings.rememberedDated else { return .full }
+        state.ahead[keyID, default: [:]][mark] = date
+        return .dateNeeded
     }
 
     /// Forgets what is older than a mark's life: from a date that is as far ahead as it may be, to its being too old.
     ///
     /// Two seconds more, because a date has whole ones, and the first that is accepted may be the one after the start. A shorter life would
     /// not admit anything twice, but refuse dates that the window should accept.
-    private func turn(_ state: inout State, _ uptime: Duration) {
+    private func turn(_ state: inout State, _ now: Date, _ uptime: Duration) {
         let life = settings.window + .seconds(Self.longestAhead + 2)
         guard uptime - state.turned > life else { return }
         state.forget(state.earlier)
@@ -157,5 +187,6 @@ final class ReplayWindow: Sendable {
         }
         state.current = Generation()
         state.turned = uptime
+        state.forgetAhead(before: state.reference(now) - settings.window / .seconds(1))
     }
 }

@@ -133,7 +133,46 @@ import Testing
         // What the gateway itself names is one that it takes.
         let named = window.acceptableDate(start)
         #expect(window.judge(encapsulatedKey: [5], keyID: 1, date: named, now: start, uptime: .zero) == .fresh)
+    }
+
+    @Test("a request whose date is refused is not served later, when that date has come or the clock was put right")
+    func refused() {
+        let window = window()
+        // A client's clock is ahead: it is asked for another date, and its request is not held back for later.
+        #expect(judge(window, 1, date: 60, at: 0) == .dateNeeded)
+        #expect(judge(window, 1, date: 60, at: 58) == .replayed)
+        for seconds in [100.0, 170, 240] { #expect(judge(window, Int(seconds), date: seconds, at: seconds) == .fresh) }
+        #expect(judge(window, 1, date: 60, at: 240) == .dateNeeded)
+        // That was forgotten, and stays refused when the calendar goes through it again.
+        #expect(judge(window, 1, date: 60, at: 60, uptime: 400) != .fresh)
+        // The gateway's own clock is ahead for a moment.
+        let fast = self.window()
+        #expect(judge(fast, 1, date: 10, at: 100, uptime: 9) == .dateNeeded)
+        #expect(judge(fast, 1, date: 10, at: 11) == .replayed)
+    }
+
+    @Test("requests that are remembered for their refused dates have a bound, and go when they are too old, or with their key")
+    func refusedBound() {
+        let window = window { $0.rememberedDated = 2 }
+        #expect(judge(window, 1, date: 60, at: 0) == .dateNeeded)
+        #expect(judge(window, 2, date: 1_000, at: 0, keyID: 2) == .dateNeeded)
+        // No date is asked for where the request could be served with the one that it has.
+        #expect(judge(window, 3, date: 60, at: 0) == .full)
+        #expect(judge(window, 4, date: 200, at: 200) == .fresh)
         #expect(window.count == 2)
+        window.forget(keysOtherThan: [1])
+        #expect(window.count == 1)
+        #expect(judge(window, 2, date: 1_000, at: 1_000, keyID: 2) == .replayed)
+    }
+
+    @Test("a request without a date that could not be remembered is not served once there is room")
+    func refusedUndated() {
+        let window = window { $0.rememberedUndated = 1 }
+        #expect(judge(window, 1, date: nil, at: 0, keyID: 1) == .fresh)
+        #expect(judge(window, 2, date: nil, at: 0, keyID: 2) == .undatedFull)
+        window.forget(keysOtherThan: [2])
+        #expect(judge(window, 2, date: nil, at: 0, keyID: 2) == .undatedFull)
+        #expect(judge(window, 3, date: nil, at: 0, keyID: 3) == .fresh)
     }
 
     @Test("a request without a date is remembered until its key goes")
@@ -174,7 +213,7 @@ import Testing
         #expect(judge(window, 3, date: nil, at: 0, keyID: 2) == .undatedFull)
         #expect(judge(window, 3, date: 1, at: 0, keyID: 2) == .fresh)
         window.forget(keysOtherThan: [2])
-        #expect(judge(window, 4, date: nil, at: 0, keyID: 2) == .fresh)
+        #expect(judge(window, 4, date: nil, at: 0, keyID: 4) == .fresh)
         #expect(judge(window, 2, date: nil, at: 0, keyID: 2) == .replayed)
     }
 
