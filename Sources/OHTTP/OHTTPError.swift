@@ -40,7 +40,7 @@ public struct OHTTPError: Error, Sendable, Equatable, CustomStringConvertible {
         public static let decapsulationFailed = Code(.decapsulationFailed)
         /// The client cannot open the response: it was changed, truncated, or answers another request.
         public static let responseRejected = Code(.responseRejected)
-        /// A chunk of a chunked message is not one: no data, or a length that cannot be.
+        /// A chunk of a chunked message is not one: its length cannot be.
         public static let malformedChunk = Code(.malformedChunk)
         /// A chunked message ended without its final chunk.
         public static let truncatedChunks = Code(.truncatedChunks)

@@ -17,15 +17,14 @@ public enum ConnectionFields {
     }
 
     /// The names, in lower case, that the Connection field lists.
-    static func named(in fields: HTTPFields) -> [String] {
+    static func named(in fields: HTTPFields) -> Set<String> {
         guard fields.contains(.connection) else { return [] }
-        return fields[values: .connection].joined(separator: ",").lowercased().split(separator: ",").map {
-            String($0.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" })
-        }
+        let names = fields[values: .connection].joined(separator: ",").lowercased().split(separator: ",")
+        return Set(names.map { String($0.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }) })
     }
 
     @inline(__always)
-    static func isAboutConnection(_ field: HTTPField, named: [String]) -> Bool {
+    static func isAboutConnection(_ field: HTTPField, named: Set<String>) -> Bool {
         let name = field.name.canonicalName
         switch name.utf8.count {
         case 2: if name == "te", field.value.lowercased() != "trailers" { return true }

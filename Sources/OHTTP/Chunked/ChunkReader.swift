@@ -38,8 +38,8 @@ struct ChunkReader {
             guard let length = VariableLengthInteger.read(buffer.span, at: &start) else { return nil }
             if length > 0 {
                 guard length <= UInt64(maximumSealedSize) else { throw tooLarge }
-                guard length > UInt64(SymmetricSuite.AEAD.tagSize) else {
-                    throw OHTTPError(.malformedChunk, "a chunk that is not the final one and holds no data")
+                guard length >= UInt64(SymmetricSuite.AEAD.tagSize) else {
+                    throw OHTTPError(.malformedChunk, "a chunk that is shorter than what authenticates it")
                 }
                 let end = start + Int(length)
                 guard end <= buffer.count else { return nil }

@@ -1,4 +1,5 @@
 import ApproovTesting
+import Crypto
 import Foundation
 import Testing
 
@@ -175,10 +176,29 @@ struct ChunkedMessageTests {
         #expect(throws: OHTTPError(.limitExceeded, "")) { _ = try exchange.receiveResponse(pattern(16) + huge) }
     }
 
-    @Test("a chunk that is not final and holds nothing is refused")
-    func emptyChunk() throws {
+    @Test("a chunk that is shorter than its tag is refused")
+    func shortChunk() throws {
         var exchange = try ChunkedExchange()
-        #expect(throws: OHTTPError(.malformedChunk, "")) { _ = try exchange.receiveResponse(pattern(16) + [16] + pattern(16)) }
+        #expect(throws: OHTTPError(.malformedChunk, "")) { _ = try exchange.receiveResponse(pattern(16) + [15] + pattern(15)) }
+    }
+
+    @Test("a chunk that is not final and holds nothing, as others may send, says nothing")
+    func emptyChunk() throws {
+        let key = try GatewayKey(id: 1)
+        let header = try key.configuration.header(.aes128GCM)
+        var sender = try FixedEphemeralKey.sender(to: key.configuration, header, .chunked, ephemeral: pattern(32))
+        var message = header.bytes + sender.encapsulatedKey
+        for part in [[], [1, 2], [], []] as [[UInt8]] {
+            let sealed = try sender.seal(part)
+            message += [UInt8(sealed.count)] + sealed
+        }
+        message += [0] + (try sender.seal([3], authenticating: Array("final".utf8)))
+        var opener = try GatewayKeyring([key]).chunkedRequestOpener()
+        opener.append(message)
+        var parts: [Data] = []
+        while let part = try opener.next() { parts.append(part) }
+        #expect(parts.map(Array.init) == [[], [1, 2], [], []])
+        #expect(Array(try opener.finish()) == [3])
     }
 
     private func answeredSealer(_ exchange: inout ChunkedExchange) throws -> ChunkedResponseSealer {
