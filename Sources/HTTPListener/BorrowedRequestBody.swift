@@ -23,21 +23,37 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     }
 
     private struct State {
+        /// Whether somebody is in `next`.
         var isReading = false
-        /// Whether the read that began last has come back.
-        var hasRead = false
+        /// Whether a read has begun and not come back: that of whoever is in `next`, or of one who was cancelled in there.
+        var isUnderWay = false
         /// The read that waits for the client, and until when it may.
-        var wait: (read: Task<ByteBuffer?, any Error>, until: ContinuousClock.Instant)?
+        var wait: (read: Task<Void, Never>, until: ContinuousClock.Instant)?
+        /// Takes what the read brings.
+        var reader: CheckedContinuation<Landed, Never>?
+        /// What a read has brought that nobody took.
+        var landed: Landed?
         /// Whether a read was given up because it waited for too long.
         var isStalled = false
         /// Gives such reads up; begun with the first one that waits.
         var watch: Task<Void, Never>?
         var isTakenBack = false
-        var waiter: CheckedContinuation<Void, Never>?
+        var isDraining = false
+        /// The handler, until nobody is in `next`, and no read under way unless it goes on with that itself.
+        var handler: CheckedContinuation<Void, Never>?
         var remaining: Int
         /// What was read before the content was lent out.
         var ahead: [UInt8] = []
         var isAtEnd = false
+
+        /// Whether the handler need not wait.
+        var isFree: Bool { !isReading && (isDraining || !isUnderWay) }
+
+        /// The read that whoever waited for it has left, when it is in the handler's way.
+        var abandonedRead: Task<Void, Never>? { isTakenBack && !isDraining && !isReading && isUnderWay ? wait?.read : nil }
+
+        /// The handler, when it need not wait any more.
+        mutating func takeHandler() -> CheckedContinuation<Void, Never>? { isFree ? handler.take() : nil }
 
         /// What is known without reading: bytes, or none at the end; nil when there is something to read.
         mutating func takeAhead() -> [UInt8]? {
@@ -47,7 +63,9 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         }
     }
 
-    // Touched between begin() and end() alone, which let one reader in at a time.
+    private typealias Landed = Result<ByteBuffer?, any Error>
+
+    // Touched by the one read that is under way alone.
     private nonisolated(unsafe) var iterator: RequestBody.AsyncIterator
     private let state: Mutex<State>
     private let idleTimeout: Duration
@@ -74,17 +92,7 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     /// - Throws: `TooLong`, `TakenBack`, `Stalled`, or what happened to the connection
     package func next() async throws -> [UInt8]? {
         if let ahead = state.withLock({ $0.takeAhead() }) { return ahead.isEmpty ? nil : ahead }
-        try begin()
-        let part: ByteBuffer?
-        do {
-            part = try await nextInTime()
-        } catch {
-            _ = end(read: 0)
-            throw error
-        }
-        guard end(read: part?.readableBytes ?? 0) else { throw TooLong() }
-        if part == nil { state.withLock { $0.isAtEnd = true } }
-        return part.map { Array($0.readableBytesView) }
+        return try await read()
     }
 
     /// Waits for the beginning of the content, which `next` then returns as its first part.
@@ -110,46 +118,107 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     ///
     /// The reader must be ending: its task cancelled, or its transfer over.
     package func takeBack() async {
-        await withCheckedContinuation { waiter in
-            let isFree = state.withLock { state in
-                state.isTakenBack = true
-                state.watch?.cancel()
-                guard state.isReading else { return true }
-                state.waiter = waiter
-                return false
+        state.withLock { $0.watch?.cancel() }
+        await waitForReader(isDraining: false)
+    }
+
+    /// Takes the content back, reads what is left of it and drops that, within the bounds that it has.
+    ///
+    /// For an answer that comes before its request's end: a client that goes on sending reads it once it has sent all, and until then its
+    /// connection would be an idle one, which is closed. As for ``takeBack()``, the reader must be ending.
+    package func drain() async {
+        await waitForReader(isDraining: true)
+        while !state.withLock(\.isAtEnd), (try? await read(isDraining: true)) != nil {}
+        await takeBack()
+    }
+
+    private func waitForReader(isDraining: Bool) async {
+        await withCheckedContinuation { handler in
+            let (isFree, abandoned) = state.withLock { state in
+                (state.isTakenBack, state.isDraining) = (true, isDraining)
+                if !state.isFree { state.handler = handler }
+                return (state.isFree, state.abandonedRead)
             }
-            if isFree { waiter.resume() }
+            abandoned?.cancel()
+            if isFree { handler.resume() }
         }
+    }
+
+    private func read(isDraining: Bool = false) async throws -> [UInt8]? {
+        try begin(isDraining: isDraining)
+        let part: ByteBuffer?
+        do {
+            part = try await nextInTime()
+        } catch {
+            _ = end(read: 0)
+            throw error
+        }
+        guard end(read: part?.readableBytes ?? 0) else { throw TooLong() }
+        if part == nil { state.withLock { $0.isAtEnd = true } }
+        return part.map { Array($0.readableBytesView) }
     }
 
     /// The next part, or the error of a client that sends nothing for too long: its request would hold a place that others want.
+    ///
+    /// Whoever is cancelled here leaves the read to the next one: to cancel that, too, would end the content for everybody.
     private func nextInTime() async throws -> ByteBuffer? {
         if let deadline, .now >= deadline { throw Stalled() }
+        startRead()
+        if let landed = state.withLock({ $0.landed.take() }) { return try landed.get() }
+        return try await withTaskCancellationHandler {
+            await withCheckedContinuation { reader in
+                let landed = state.withLock { state -> Landed? in
+                    if let landed = state.landed.take() { return landed }
+                    guard !Task.isCancelled else { return .failure(CancellationError()) }
+                    state.reader = reader
+                    return nil
+                }
+                if let landed { reader.resume(returning: landed) }
+            }
+        } onCancel: {
+            state.withLock { $0.reader.take() }?.resume(returning: .failure(CancellationError()))
+        }.get()
+    }
+
+    /// Begins a read, unless there is one that whoever waited for it has left.
+    private func startRead() {
+        let isFirst = state.withLock { state in
+            guard !state.isUnderWay, state.landed == nil else { return false }
+            state.isUnderWay = true
+            return true
+        }
+        guard isFirst else { return }
         // What is there already has been read when this returns.
         let read = Task.immediate {
-            defer {
-                state.withLock { state in
-                    state.hasRead = true
-                    state.wait = nil
-                }
+            let result: Landed
+            do {
+                let part = try await iterator.next()
+                // A content whose read was given up may look like one that has ended.
+                result = Task.isCancelled ? .failure(state.withLock(\.isStalled) ? Stalled() : TakenBack()) : .success(part)
+            } catch {
+                result = .failure(Task.isCancelled && state.withLock(\.isStalled) ? Stalled() : error)
             }
-            return try await iterator.next()
+            land(result)
         }
         watch(read)
-        let part = await withTaskCancellationHandler {
-            await read.result
-        } onCancel: {
-            read.cancel()
+    }
+
+    private func land(_ result: Landed) {
+        let (reader, handler) = state.withLock { state in
+            state.isUnderWay = false
+            state.wait = nil
+            let reader = state.reader.take()
+            if reader == nil { state.landed = result }
+            return (reader, state.takeHandler())
         }
-        // A content whose read was given up may look like one that has ended.
-        guard !read.isCancelled else { throw state.withLock(\.isStalled) ? Stalled() : CancellationError() as any Error }
-        return try part.get()
+        reader?.resume(returning: result)
+        handler?.resume()
     }
 
     /// Has a read given up when it waits for too long.
-    private func watch(_ read: Task<ByteBuffer?, any Error>) {
+    private func watch(_ read: Task<Void, Never>) {
         state.withLock { state in
-            guard !state.hasRead else { return }
+            guard state.isUnderWay else { return }
             state.wait = (read, limit(from: .now))
             guard state.watch == nil else { return }
             // One timer for a content: a timer stays until its time, even cancelled, and one for each part would cost more than the parts.
@@ -165,8 +234,8 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     /// - Returns: when to look again; nil: never
     private func giveUpLateRead() -> ContinuousClock.Instant? {
         let now = ContinuousClock.now
-        let (late, next) = state.withLock { state -> (Task<ByteBuffer?, any Error>?, ContinuousClock.Instant?) in
-            guard !state.isTakenBack, !state.isAtEnd else { return (nil, nil) }
+        let (late, next) = state.withLock { state -> (Task<Void, Never>?, ContinuousClock.Instant?) in
+            guard !state.isTakenBack || state.isDraining, !state.isAtEnd else { return (nil, nil) }
             guard let wait = state.wait, wait.until <= now else { return (nil, state.wait?.until ?? limit(from: now)) }
             state.isStalled = true
             return (wait.read, nil)
@@ -182,10 +251,10 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         return Swift.min(idle, deadline)
     }
 
-    private func begin() throws(TakenBack) {
+    private func begin(isDraining: Bool) throws(TakenBack) {
         let isOurs = state.withLock { state in
-            guard !state.isTakenBack, !state.isReading else { return false }
-            (state.isReading, state.hasRead) = (true, false)
+            guard !state.isTakenBack || isDraining, !state.isReading else { return false }
+            state.isReading = true
             return true
         }
         if !isOurs { throw TakenBack() }
@@ -193,13 +262,13 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
 
     /// Ends a read; false when there have been too many bytes.
     private func end(read count: Int) -> Bool {
-        let (waiter, isWithin) = state.withLock { state in
+        let (handler, abandoned, isWithin) = state.withLock { state in
             state.isReading = false
             state.remaining -= count
-            defer { state.waiter = nil }
-            return (state.waiter, state.remaining >= 0)
+            return (state.takeHandler(), state.abandonedRead, state.remaining >= 0)
         }
-        waiter?.resume()
+        abandoned?.cancel()
+        handler?.resume()
         return isWithin
     }
 

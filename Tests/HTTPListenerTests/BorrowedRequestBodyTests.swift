@@ -135,6 +135,63 @@ import Testing
         source.finish()
     }
 
+    /// A content whose reader was cancelled while nothing came.
+    private func abandoned(
+        limit: Int = 100, idleTimeout: Duration = .seconds(30)
+    ) async throws -> (
+        BorrowedRequestBody, RequestBody.Source
+    ) {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: limit, idleTimeout: idleTimeout)
+        let reader = Task { try await borrowed.next() }
+        try await Task.sleep(for: .milliseconds(50))
+        reader.cancel()
+        await #expect(throws: CancellationError.self) { try await reader.value }
+        return (borrowed, source)
+    }
+
+    @Test("what comes once a reader was cancelled is for the next one")
+    func leftBehind() async throws {
+        let (borrowed, source) = try await abandoned()
+        await source.yield(ByteBuffer(string: "one"))
+        await source.yield(ByteBuffer(string: "two"))
+        source.finish()
+        for part in ["one", "two"] { #expect(try await borrowed.next() == Array(part.utf8)) }
+        #expect(try await borrowed.next() == nil)
+    }
+
+    @Test("taking back does not wait for a read that nobody waits for")
+    func takenBackAfterCancelling() async throws {
+        let (borrowed, source) = try await abandoned()
+        await borrowed.takeBack()
+        source.finish()
+    }
+
+    @Test("a content is drained to its end, also when its reader was cancelled, and nobody else reads it any more")
+    func drained() async throws {
+        let (borrowed, source) = try await abandoned()
+        let client = Task {
+            for _ in 0..<3 {
+                try await Task.sleep(for: .milliseconds(50))
+                await source.yield(ByteBuffer(string: "more"))
+                await #expect(throws: BorrowedRequestBody.TakenBack.self) { try await borrowed.next() }
+            }
+            source.finish()
+        }
+        let start = ContinuousClock.now
+        await borrowed.drain()
+        #expect(ContinuousClock.now - start >= .milliseconds(150))
+        try await client.value
+    }
+
+    @Test("draining ends with the content's bounds: too many bytes, or none for too long", arguments: [true, false])
+    func drainedWithinBounds(isLong: Bool) async throws {
+        let (borrowed, source) = try await abandoned(limit: 3, idleTimeout: .milliseconds(300))
+        if isLong { await source.yield(ByteBuffer(string: "long")) }
+        await borrowed.drain()
+        source.finish()
+    }
+
     @Test("only what was read ahead to its end is there whole, and once")
     func takeWhole() async throws {
         let (body, source) = RequestBody.makeStream()

@@ -25,8 +25,7 @@ struct ChunkedExchange: Sendable {
             guard case .head(let head) = try await reader.next() else { throw InnerProblem.malformed }
             return try await answer(to: head, reader)
         } catch {
-            await body.takeBack()
-            return refusal(error, reader)
+            return await refusal(error, reader)
         }
     }
 
@@ -81,9 +80,9 @@ struct ChunkedExchange: Sendable {
                 let problem = forwarder.failed(error, target)
                 guard writer.begin(anew: problem.response(at: forwarder.now)) else { throw error }
             }
-            await body.takeBack()
             while let bytes = try writer.end(trailers: trailers) { try await send(bytes) }
             try await output.finish(nil)
+            await body.drain()
         }
         return Response(status: .ok, headers: Self.headers, body: content)
     }
@@ -93,15 +92,10 @@ struct ChunkedExchange: Sendable {
         response.headerFields[.contentLength].flatMap { Int($0) }.map { $0 <= 8 << 10 } ?? false
     }
 
-    private func refusal(_ error: any Error, _ reader: ChunkedRequestReader) -> Response {
-        if error is OriginForwarder.Replayed {
-            forwarder.metrics.count(.replayed)
-            return .unknownKey
-        }
-        guard let sealer = reader.takeResponse() else {
-            if error is BorrowedRequestBody.TooLong || error is BorrowedRequestBody.Stalled { return forwarder.unread(error) }
-            forwarder.metrics.count(OriginForwarder.isOfClient(error) ? .abandoned : .unopened)
-            return .unknownKey
+    private func refusal(_ error: any Error, _ reader: ChunkedRequestReader) async -> Response {
+        guard !(error is OriginForwarder.Replayed), let sealer = reader.takeResponse() else {
+            await body.takeBack()
+            return outside(error)
         }
         let problem = InnerProblem(error)
         if reader.isQuestion {
@@ -109,18 +103,33 @@ struct ChunkedExchange: Sendable {
         } else if !(error is InnerProblem) {
             forwarder.metrics.count(OriginForwarder.isOfClient(error) ? .abandoned : .malformed)
         }
+        let bytes: [UInt8]
         do {
-            let bytes = try ChunkedResponseWriter(sealer).whole(problem.response(at: forwarder.now))
-            // Without a length, as other answers are: its form does not tell the relay whose it is.
-            let content = ResponseBody { output in
-                try await output.write(ByteBuffer(bytes: bytes))
-                try await output.finish(nil)
-            }
-            return Response(status: .ok, headers: Self.headers, body: content)
+            bytes = try ChunkedResponseWriter(sealer).whole(problem.response(at: forwarder.now))
         } catch {
             forwarder.sealingFailed(error)
+            await body.takeBack()
             return .problem(.internalServerError)
         }
+        // Without a length, as other answers are: its form does not tell the relay whose it is.
+        let content = ResponseBody { [slot, body] output in
+            defer { withExtendedLifetime(slot) {} }
+            try await output.write(ByteBuffer(bytes: bytes))
+            try await output.finish(nil)
+            await body.drain()
+        }
+        return Response(status: .ok, headers: Self.headers, body: content)
+    }
+
+    /// The answer to what could not be opened, or is not to be.
+    private func outside(_ error: any Error) -> Response {
+        if error is OriginForwarder.Replayed {
+            forwarder.metrics.count(.replayed)
+            return .unknownKey
+        }
+        if error is BorrowedRequestBody.TooLong || error is BorrowedRequestBody.Stalled { return forwarder.unread(error) }
+        forwarder.metrics.count(OriginForwarder.isOfClient(error) ? .abandoned : .unopened)
+        return .unknownKey
     }
 
     private static let headers: HTTPFields = [.contentType: OHTTPMediaType.chunkedResponse, .cacheControl: "no-store"]

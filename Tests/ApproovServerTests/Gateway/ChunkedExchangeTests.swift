@@ -84,6 +84,38 @@ import Testing
         await target.stop()
     }
 
+    @Test("an early answer reaches a client that goes on sending for longer than a connection may be idle", arguments: [true, false])
+    func early(isForwarded: Bool) async throws {
+        let target = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno")
+        }
+        let url = isForwarded ? "http://127.0.0.1:\(target.port)" : "http://127.0.0.1:1"
+        try await RunningGateway.with(
+            allow: ["http://127.0.0.1:\(target.port)"], limits: { $0.idleTimeout = .seconds(1) }
+        ) { (gateway) async throws in
+            let request = try await gateway.keys().preferred().chunkedRequest()
+            var sealer = request.sealer
+            var encoder = BinaryHTTPRequestEncoder()
+            var messages = [try sealer.seal(encoder.head(.to(url, method: .post)))]
+            for _ in 0..<10 { messages.append(try sealer.seal(encoder.body(Data("part".utf8)))) }
+            messages.append(try sealer.finish(encoder.end()))
+            let rest = Mutex(messages[...])
+            let parts = AsyncStream<[UInt8]> {
+                // Three seconds for all of them.
+                try? await Task.sleep(for: .milliseconds(250))
+                return rest.withLock { $0.popFirst() }
+            }
+            let response = try await gateway.send(.stream(length: nil, RequestBodyStream(parts)), type: OHTTPMediaType.chunkedRequest)
+            var reader = ChunkedAnswer(response, request.response)
+            let text = try await reader.nextBody()
+            #expect(isForwarded ? text == "no" : text?.contains("403") == true)
+            #expect(try await reader.nextBody() == nil)
+            #expect(rest.withLock { $0.isEmpty })
+        }
+        await target.stop()
+    }
+
     @Test("a request that is cut short is no whole request for its target, and the client is told inside")
     func truncated() async throws {
         let whole = Mutex(0)
