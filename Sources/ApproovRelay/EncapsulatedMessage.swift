@@ -1,3 +1,5 @@
+internal import HTTPTypes
+
 /// The two ways in which a message is encapsulated, as their media types tell them apart.
 ///
 /// It is all that a relay knows of a message.
@@ -28,6 +30,23 @@ enum EncapsulatedMessage: Sendable, CaseIterable {
         case .whole: "message/ohttp-res"
         case .chunked: "message/ohttp-chunked-res"
         }
+    }
+
+    /// The fields of a request.
+    var requestFields: HTTPFields { fields(requestType) }
+
+    /// The fields of a response.
+    var responseFields: HTTPFields {
+        var fields = fields(responseType)
+        fields[.cacheControl] = "no-store"
+        return fields
+    }
+
+    private func fields(_ type: String) -> HTTPFields {
+        var fields: HTTPFields = [.contentType: type]
+        // Chunks are to go on as they come (draft-ietf-ohai-chunked-ohttp section 3), also through proxies that would gather them.
+        if self == .chunked, let incremental = HTTPField.Name("Incremental") { fields[incremental] = "?1" }
+        return fields
     }
 
     /// The most bytes that one may have.

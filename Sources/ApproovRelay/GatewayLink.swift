@@ -106,7 +106,7 @@ struct GatewayLink: Sendable {
         options.isIdempotent = false
         let content = body.takeWhole().map { RequestBody.bytes($0) } ?? .stream(length: length, RequestBodyStream(body))
         let request = TransportRequest(
-            url: url, method: .post, headerFields: [.contentType: message.requestType], body: content, policy: policy, options: options)
+            url: url, method: .post, headerFields: message.requestFields, body: content, policy: policy, options: options)
         do {
             return try await answer(to: message, from: transport.send(request))
         } catch {

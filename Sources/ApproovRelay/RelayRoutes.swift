@@ -102,7 +102,7 @@ struct RelayRoutes: Sendable {
                 ])
             try await writer.finish(nil)
         }
-        return Response(status: .ok, headers: [.contentType: message.responseType, .cacheControl: "no-store"], body: content)
+        return Response(status: .ok, headers: message.responseFields, body: content)
     }
 
     private func refusal(_ status: HTTPResponse.Status, retryAfter seconds: Int? = nil) -> Response {

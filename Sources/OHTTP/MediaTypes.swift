@@ -1,3 +1,5 @@
+package import HTTPTypes
+
 /// The media types of Oblivious HTTP (RFC 9458 section 9, draft-ietf-ohai-chunked-ohttp section 6).
 public enum OHTTPMediaType {
     /// An encapsulated request.
@@ -10,6 +12,15 @@ public enum OHTTPMediaType {
     public static let chunkedResponse = "message/ohttp-chunked-res"
     /// A list of key configurations.
     public static let keys = "application/ohttp-keys"
+
+    /// The fields of a message in chunks of this type.
+    ///
+    /// With Incremental, which asks proxies to pass chunks on as they come (draft-ietf-ohai-chunked-ohttp section 3).
+    package static func chunkedFields(_ type: String) -> HTTPFields {
+        var fields: HTTPFields = [.contentType: type]
+        if let incremental = HTTPField.Name("Incremental") { fields[incremental] = "?1" }
+        return fields
+    }
 }
 
 /// The problem types that a gateway answers with (RFC 9458 section 5.3 and 6.5.2), for `application/problem+json`.

@@ -17,8 +17,12 @@ import Testing
     @Test("a message goes to the gateway over pinned TLS with its media type, and its answer comes back", arguments: types)
     func forwards(request: String, response: String) async throws {
         let certificate = try GatewayCertificate()
+        let incremental = try #require(HTTPField.Name("Incremental"))
+        // Only chunks are to be passed on as they come.
+        let isIncremental = request.contains("chunked") ? "?1" : nil
         let gateway = try await TestHTTPServer.start(certificate: certificate.leaf) { message in
             #expect(message.method == .post)
+            #expect(message.headerFields[incremental] == isIncremental)
             #expect(message.target == "/gateway")
             #expect(message.headerFields[.contentType] == request)
             var fields: HTTPFields = [.contentType: response, .server: "secret", .setCookie: "a=b"]
@@ -32,7 +36,8 @@ import Testing
             #expect(answer.headers[.contentType] == response)
             #expect(answer.headers[.cacheControl] == "no-store")
             let names = Set(answer.headers.map(\.name.canonicalName))
-            #expect(names.isSubset(of: ["content-type", "cache-control", "content-length", "transfer-encoding", "date"]))
+            #expect(answer.headers[incremental] == isIncremental)
+            #expect(names.isSubset(of: ["content-type", "cache-control", "content-length", "transfer-encoding", "date", "incremental"]))
         }
         await gateway.stop()
     }

@@ -44,9 +44,8 @@ struct RelayExchange: Sendable {
         options.maximumBodyBytes = nil
         options.onUpload = onUpload
         options.onDownload = nil
-        let fields: HTTPFields = [
-            .contentType: isChunked ? OHTTPMediaType.chunkedRequest : OHTTPMediaType.request, .userAgent: userAgent,
-        ]
+        var fields = isChunked ? OHTTPMediaType.chunkedFields(OHTTPMediaType.chunkedRequest) : [.contentType: OHTTPMediaType.request]
+        fields[.userAgent] = userAgent
         let response = try await transport.send(
             TransportRequest(url: relay, method: .post, headerFields: fields, body: body, policy: request.policy, options: options))
         guard (200..<300).contains(response.status) else { throw try await refusal(response, isChunked: isChunked) }

@@ -132,5 +132,9 @@ struct ChunkedExchange: Sendable {
         return .unknownKey
     }
 
-    private static let headers: HTTPFields = [.contentType: OHTTPMediaType.chunkedResponse, .cacheControl: "no-store"]
+    private static let headers: HTTPFields = {
+        var fields = OHTTPMediaType.chunkedFields(OHTTPMediaType.chunkedResponse)
+        fields[.cacheControl] = "no-store"
+        return fields
+    }()
 }

@@ -28,6 +28,7 @@ extension RunningGateway {
         let answer = try await post(sealed.message, type: OHTTPMediaType.chunkedRequest)
         guard answer.status == 200 else { throw GatewayRefusal(status: answer.status, body: answer.body) }
         #expect(answer.headers[.contentType] == OHTTPMediaType.chunkedResponse)
+        #expect(answer.headers.contains { $0.name.canonicalName == "incremental" && $0.value == "?1" })
         var opener = sealed.opener
         opener.append(answer.body)
         var bytes = Data()

@@ -91,6 +91,9 @@ struct ObliviousChannelChunkedTests {
         #expect(String(decoding: data, as: UTF8.self) == "true")
         // The gateway is asked before.
         #expect(contentTypes(world) == Array(repeating: OHTTPMediaType.chunkedRequest, count: 2))
+        // Proxies are asked to pass chunks on as they come; nothing else is said.
+        let names = Set(world.relayRequests.map { $0.headerFields.map(\.name.canonicalName).sorted() })
+        #expect(names == [["content-type", "incremental", "user-agent"]])
     }
 
     @Test("the host learns the length of a body wherever it is known, and only there")
