@@ -89,13 +89,14 @@ import Testing
         }
         let right = clock.date
         clock.setDate(served)
-        for _ in 0..<3 { #expect(throws: InnerProblem.date) { try admit(forwarder, 1, date: served) } }
+        for key in [1, 202, 203] as [UInt8] { #expect(throws: InnerProblem.date) { try admit(forwarder, key, date: served) } }
+        #expect(throws: OriginForwarder.Replayed.self) { try admit(forwarder, 1, date: served) }
         #expect(logs.lines.count == 1)
         #expect(logs.lines.first?.contains("set back") == true)
         try admit(forwarder, 200, date: forwarder.now)
         #expect(throws: OriginForwarder.Replayed.self) { try admit(forwarder, 200, date: forwarder.now) }
         clock.setDate(right + 10)
-        #expect(throws: InnerProblem.date) { try admit(forwarder, 1, date: served) }
+        #expect(throws: InnerProblem.date) { try admit(forwarder, 204, date: served) }
         try admit(forwarder, 201, date: right + 10)
     }
 
