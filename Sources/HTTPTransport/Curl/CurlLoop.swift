@@ -99,7 +99,8 @@ final class CurlLoop {
         do {
             guard !transfer.isCancelled else { throw CancellationError() }
             let pool = try pool(of: transfer)
-            try transfer.easy.speak(onlyHTTP1: sparedOrigins.prefersHTTP1(transfer.url.origin, now: now))
+            // Without TLS nobody speaks HTTP/2, which libcurl would else wait for the first answer to find out: all other requests behind it.
+            try transfer.easy.speak(onlyHTTP1: !transfer.url.isSecure || sparedOrigins.prefersHTTP1(transfer.url.origin, now: now))
             transfer.loop = self
             transfer.lastActivity = now
             guard curl_multi_add_handle(pool.multi, transfer.easy.pointer) == CURLM_OK else {

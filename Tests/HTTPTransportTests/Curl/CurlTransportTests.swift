@@ -88,6 +88,37 @@ import Testing
         await old.stop()
     }
 
+    @Test("over plain http a request does not wait for the answer to another, not even to the first one of all")
+    func plainHTTP() async throws {
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let arrived = AsyncStream.makeStream(of: Void.self)
+        let server = try await TestHTTPServer.start(certificate: nil) { request in
+            if request.path == "/slow" {
+                arrived.continuation.yield()
+                for await _ in gate.stream { break }
+            }
+            return TestResponse(text: request.path)
+        }
+        let transport = try CurlTransport()
+        defer { transport.shutdown() }
+        // One, as connections are shared within a policy alone.
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system())
+        func get(_ path: String, within timeout: Duration) async throws -> String {
+            var options = TransferOptions()
+            options.totalTimeout = timeout
+            let response = try await transport.send(
+                TransportRequest(url: try TransportURL(server.url + path), method: .get, policy: policy, options: options))
+            return String(decoding: try await response.body.collect(upTo: 100), as: UTF8.self)
+        }
+        async let slow = get("/slow", within: .seconds(60))
+        for await _ in arrived.stream { break }
+        let fast = try? await get("/fast", within: .seconds(10))
+        #expect(fast == "/fast")
+        gate.continuation.yield()
+        #expect(try await slow == "/slow")
+        await server.stop()
+    }
+
     @Test("a connection that is never idle takes no new requests after its time, and ends those under way")
     func connectionAge() async throws {
         for (age, connections) in [(Duration.milliseconds(300), 2), (.seconds(3_600), 1)] {
