@@ -26,6 +26,10 @@ struct GatewayCommand: AsyncParsableCommand {
             answers 200. Prints its URL on standard output when it is ready.
             SIGTERM and SIGINT let open requests end first.
 
+            A request or answer may have 16 GiB in chunks, and --max-message whole. A
+            request in chunks may take --request-timeout, a whole one no more than 120
+            seconds of it; and either 60 without a byte of the origin's.
+
             The key file (mode 0600) is made when there is none. --rotate makes a
             new key in it for each mechanism in use, or for --kem, which a running
             gateway takes up within a second; the old one is accepted for --overlap
@@ -108,6 +112,15 @@ struct GatewayCommand: AsyncParsableCommand {
             """, valueName: "bytes"))
     var maxMessage: Int?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            How long a request in chunks may take until its answer's end; a relay has such a limit, too. Default: \
+            \(GatewayConfiguration.Limits().chunkedRequestTimeout.components.seconds).
+            """, valueName: "seconds"))
+    var requestTimeout: Int?
+
     @Option(name: .long, help: ArgumentHelp("How far a request's Date may be off. Default: 60.", valueName: "seconds"))
     var replayWindow: Int?
 
@@ -145,7 +158,7 @@ struct GatewayCommand: AsyncParsableCommand {
     func validate() throws {
         guard !rotate else {
             guard listen == nil, allow.isEmpty, pin.isEmpty, tls.tlsCert == nil, tls.tlsKey == nil, caCert == nil, remember == nil,
-                maxMessage == nil, replayWindow == nil, !requireDate
+                maxMessage == nil, requestTimeout == nil, replayWindow == nil, !requireDate
             else {
                 throw ValidationError("--rotate goes with --keys, --kem, --only and --overlap alone: it does not serve.")
             }
@@ -165,6 +178,7 @@ struct GatewayCommand: AsyncParsableCommand {
                 Clients send and get what is larger in chunks.
                 """)
         }
+        guard (1...86_400).contains(requestTimeout ?? 1) else { throw ValidationError("--request-timeout must be 1 to 86400 seconds.") }
         guard (1...86_400).contains(replayWindow ?? 1) else { throw ValidationError("--replay-window must be 1 to 86400 seconds.") }
         guard (1...100_000_000).contains(remember ?? 1) else { throw ValidationError("--remember must be 1 to 100000000 requests.") }
         for origin in allow {
@@ -185,6 +199,10 @@ struct GatewayCommand: AsyncParsableCommand {
         if let remember { (replay.rememberedDated, replay.rememberedUndated) = (remember, remember) }
         var limits = GatewayConfiguration.Limits()
         if let maxMessage { limits.messageBytes = maxMessage }
+        if let requestTimeout {
+            limits.chunkedRequestTimeout = .seconds(requestTimeout)
+            limits.requestTimeout = min(limits.requestTimeout, limits.chunkedRequestTimeout)
+        }
         let file = GatewayKeyFile(URL(filePath: keys))
         if !FileManager.default.fileExists(atPath: keys) {
             try Files.makePrivateFolder(of: keys)

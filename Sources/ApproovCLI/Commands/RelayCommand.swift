@@ -19,7 +19,9 @@ struct RelayCommand: AsyncParsableCommand {
 
             Forwards encapsulated requests (POST /) to one gateway, each of them
             once and without anything that tells one client from another; it
-            cannot read them. Whole ones may have 16 MiB, larger ones come in chunks.
+            cannot read them. Whole ones may have 16 MiB, those in chunks 16 GiB, and so
+            may their answers. All of an exchange may take --request-timeout, and 60
+            seconds without a byte of the gateway's; 30 without one of the client's.
             GET /health answers 200. Prints its URL on standard output when it is
             ready. SIGTERM and SIGINT let open requests end first.
 
@@ -59,6 +61,15 @@ struct RelayCommand: AsyncParsableCommand {
             """, valueName: "n"))
     var requestsPerClient: Int?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            How long an exchange may take, from the request's head to its answer's end. Raise it for large messages over slow lines, and \
+            for answers that go on and on. Default: \(RelayConfiguration.Limits().requestTimeout.components.seconds).
+            """, valueName: "seconds"))
+    var requestTimeout: Int?
+
     @OptionGroup var tls: ServerTLSOptions
 
     func validate() throws {
@@ -70,6 +81,7 @@ struct RelayCommand: AsyncParsableCommand {
             throw ValidationError("--gateway may be plain http on this machine alone; give its https URL.")
         }
         guard (1...1_000_000).contains(requestsPerClient ?? 1) else { throw ValidationError("--requests-per-client must be 1 to 1000000.") }
+        guard (1...86_400).contains(requestTimeout ?? 1) else { throw ValidationError("--request-timeout must be 1 to 86400 seconds.") }
         if !url.isSecure, !pin.isEmpty || caCert != nil { throw ValidationError("--pin and --cacert are for a gateway with https.") }
         for text in pin where (try? Pin(text)) == nil { throw ValidationError("--pin must be sha256/ and the base64 of 32 bytes.") }
     }
@@ -79,6 +91,7 @@ struct RelayCommand: AsyncParsableCommand {
         let logger = Logger(label: "approov.relay")
         var limits = RelayConfiguration.Limits()
         if let requestsPerClient { limits.requestsPerClient = requestsPerClient }
+        if let requestTimeout { limits.requestTimeout = .seconds(requestTimeout) }
         let relay = try Relay(
             configuration: RelayConfiguration(
                 host: listen.host, port: listen.port, gateway: gateway, gatewayPins: pin,

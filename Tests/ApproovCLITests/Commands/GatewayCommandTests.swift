@@ -109,6 +109,20 @@ struct GatewayCommandTests {
         await target.stop()
     }
 
+    @Test("--request-timeout ends a request that takes longer, in chunks or whole, with an encapsulated 504")
+    func requestTimeout() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in
+            try await Task.sleep(for: .seconds(5))
+            return TestResponse(text: "ok")
+        }
+        try await system(allow: [target.url], with: ["--request-timeout", "1"]) { (client, _, _) async throws in
+            let request = try ObliviousClient.request(target.url)
+            #expect(try await client.askInChunks(request).head.status == .gatewayTimeout)
+            #expect(try await client.ask(request).head.status == .gatewayTimeout)
+        }
+        await target.stop()
+    }
+
     @Test("with --tls-cert and --tls-key it serves https with that certificate")
     func servesTLS() async throws {
         let root = try TestPKI.root()
@@ -302,6 +316,10 @@ struct GatewayCommandTests {
             ["--keys", "k", "--rotate", "--listen", "127.0.0.1:0"], ["--keys", "k", "--rotate", "--overlap", "-1"],
             ["--keys", "k", "--rotate", "--kem", "kyber"], ["--keys", "k", "--rotate", "--only"],
             ["--keys", "k", "--rotate", "--remember", "5"], ["--keys", "k", "--rotate", "--max-message", "2048"],
+            ["--keys", "k", "--rotate", "--request-timeout", "60"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--request-timeout", "0"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--request-timeout", "-1"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--request-timeout", "86401"],
             ["--keys", "k", "--rotate", "--replay-window", "60"], ["--keys", "k", "--rotate", "--require-date"],
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--only", "--kem", "x-wing"],
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--remember", "0"],

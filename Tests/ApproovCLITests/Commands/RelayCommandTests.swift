@@ -87,6 +87,22 @@ struct RelayCommandTests {
         await gateway.stop()
     }
 
+    @Test("--request-timeout ends an exchange that takes longer")
+    func requestTimeout() async throws {
+        let gateway = try await TestHTTPServer.start(certificate: nil) { _ in
+            try await Task.sleep(for: .seconds(5))
+            return TestResponse(headerFields: [.contentType: "message/ohttp-res"])
+        }
+        let arguments = ["relay", "--listen", "127.0.0.1:0", "--gateway", gateway.url, "--request-timeout", "1"]
+        _ = try await ServerProcess.run(arguments) { (relay) async throws in
+            let transport = try CurlTransport()
+            defer { transport.shutdown() }
+            let answer = try await ServerProcess.send(.bytes([1]), type: "message/ohttp-req", to: "\(relay.url)/", over: transport)
+            #expect(answer.status == 504)
+        }
+        await gateway.stop()
+    }
+
     @Test("with --tls-cert and --tls-key it serves https with that certificate")
     func servesTLS() async throws {
         let root = try TestPKI.root()
@@ -151,6 +167,9 @@ struct RelayCommandTests {
             ["--listen", "127.0.0.1:0", "--gateway", "https://g.example", "--tls-key", "f"],
             ["--listen", "127.0.0.1:0", "--gateway", "https://g.example", "--pin", "sha256/AAAA"],
             ["--listen", "127.0.0.1:0", "--gateway", "http://127.0.0.1:1", "--cacert", "f"],
+            ["--listen", "127.0.0.1:0", "--gateway", "https://g.example", "--request-timeout", "0"],
+            ["--listen", "127.0.0.1:0", "--gateway", "https://g.example", "--request-timeout", "-1"],
+            ["--listen", "127.0.0.1:0", "--gateway", "https://g.example", "--request-timeout", "86401"],
         ])
     func usage(arguments: [String]) async throws {
         #expect(try await Approov.run(["relay"] + arguments).exitCode == 2)

@@ -37,6 +37,23 @@ struct ObliviousClient {
         return try BinaryHTTPResponse(decoding: try sealed.response.open(try await response.body.collect(upTo: 1 << 24)))
     }
 
+    /// Asks for a target, encapsulated in chunks.
+    func askInChunks(_ head: HTTPRequest) async throws -> BinaryHTTPResponse {
+        let request = try key.chunkedRequest()
+        var sealer = request.sealer
+        var encoder = BinaryHTTPRequestEncoder()
+        var message = try sealer.seal(encoder.head(head))
+        message += try sealer.finish(encoder.end())
+        let response = try await ServerProcess.send(.bytes(message), type: OHTTPMediaType.chunkedRequest, to: relay, over: transport)
+        guard response.status == 200 else { throw Refusal(status: response.status) }
+        var opener = request.response
+        opener.append(try await response.body.collect(upTo: 1 << 24))
+        var bytes = Data()
+        while let part = try opener.next() { bytes.append(part) }
+        bytes.append(try opener.finish())
+        return try BinaryHTTPResponse(decoding: bytes)
+    }
+
     /// Posts a message as it is.
     func post(_ message: some Sequence<UInt8>) async throws -> TransportResponse {
         try await ServerProcess.send(.bytes([UInt8](message)), type: OHTTPMediaType.request, to: relay, over: transport)
