@@ -33,7 +33,7 @@ public struct RelayConfiguration: Sendable {
         public var messageBytes = 16 << 20
         /// The largest message of a request or response that is encapsulated in chunks, in bytes.
         public var chunkedMessageBytes = 16 << 30
-        /// The largest head of a request, in bytes (HTTP/1.1; HTTP/2 has 16 KiB by itself).
+        /// The largest head of a request, in bytes.
         public var headerBytes = 16 * 1024
         /// The most connections from clients at once; further ones wait in the listener's queue.
         public var connections = 4_096

@@ -5,6 +5,7 @@ import ApproovTokens
 import Attestation
 import CertificatePinning
 import Foundation
+import FoundationNetworking
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -45,6 +46,25 @@ import Testing
         #expect(verified.isBound)
         await api.stop()
         await authority.stop()
+    }
+
+    @Test("the snippet with a relay and a gateway's keys of one's own calls a host through that gateway")
+    func obliviousHosts() async throws {
+        let host = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "inside") }
+        let folder = try TemporaryFolder()
+        let gateway = try await RunningService.start { onReady in
+            try Gateway(
+                keys: GatewayKeyFile(folder.url.appending(path: "keys")),
+                configuration: GatewayConfiguration(port: 0, allowedOrigins: [host.url]), logger: logger, onReady: onReady)
+        }
+        let (keys, _) = try await ApproovSession(service: nil).data(from: gateway.url.appending(path: "ohttp-keys"))
+        let session = try obliviousSession(relay: gateway.url.appending(path: "gateway"), gatewayKeys: keys)
+        let (data, response) = try await session.data(from: try #require(URL(string: host.url)))
+        #expect(response.statusCode == 200 && data == Data("inside".utf8))
+        let elsewhere = try #require(URL(string: "http://localhost:1/"))
+        #expect(try await session.data(from: elsewhere).1.statusCode == 403)
+        try await gateway.stop()
+        await host.stop()
     }
 
     @Test("the backend snippet lets a good token through and answers 401 without one")

@@ -22,6 +22,7 @@ import Synchronization
 /// - Download tasks fail: Foundation ends the process when they finish. Use a data task.
 /// - The session's `httpAdditionalHeaders`, cookies and timeouts are not handed over: set headers on the request. A request's own
 ///   `timeoutInterval` has its effect.
+/// - A delegate of a task's own (`URLSessionTask.delegate`, `data(for:delegate:)`) is not called: Foundation calls none.
 /// - Redirects come back as the response that they are; nothing is cached.
 ///
 /// The relay, and the key URL, are validated by path with the system's roots, or as the trust manager given says.

@@ -23,7 +23,7 @@ struct GatewayCommand: AsyncParsableCommand {
             Opens encapsulated requests (POST /gateway) and forwards them to the
             origins that are allowed, and to nothing else; redirects are not
             followed. GET /ohttp-keys is what clients seal with, GET /health
-            answers 200. Prints its URL on standard output when it is ready.
+            answers 200; it speaks HTTP/1.1. Prints its URL on standard output when it is ready.
             SIGTERM and SIGINT let open requests end first.
 
             A request or answer may have 16 GiB in chunks, and --max-message whole. A

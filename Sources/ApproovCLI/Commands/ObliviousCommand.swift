@@ -72,8 +72,8 @@ struct ObliviousCommand: AsyncParsableCommand {
         name: .dash("chunked"),
         help: """
             With -set: whether messages travel in chunks, which lets them be of any size. on: all, for a gateway that is known to \
-            understand them; off: none, for one that knows RFC 9458 alone; auto, the default: all, once a request that needs them was \
-            understood.
+            understand them; off: none, for one that knows RFC 9458 alone; auto, the default: all, once the gateway \
+            was found to understand them, which it is asked before the first request that is large or streamed.
             """)
     var chunked: Chunking?
 

@@ -22,7 +22,7 @@ struct RelayCommand: AsyncParsableCommand {
             cannot read them. Whole ones may have 16 MiB, those in chunks 16 GiB, and so
             may their answers. All of an exchange may take --request-timeout, and 60
             seconds without a byte of the gateway's; 30 without one of the client's.
-            GET /health answers 200. Prints its URL on standard output when it is
+            GET /health answers 200. It speaks HTTP/1.1. Prints its URL on standard output when it is
             ready. SIGTERM and SIGINT let open requests end first.
 
             Relay and gateway must be run by different people: together they see

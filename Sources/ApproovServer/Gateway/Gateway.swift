@@ -18,7 +18,7 @@ public import ServiceLifecycle
 /// Trailer fields of origins' responses go on to clients; those of requests, and interim responses, do not.
 ///
 /// `POST /gateway` takes `message/ohttp-req` and `message/ohttp-chunked-req`, `GET /ohttp-keys` is what clients seal with, and
-/// `GET /health` answers 200. The logger gets no address, path, header field or content.
+/// `GET /health` answers 200, all over HTTP/1.1 alone. The logger gets no address, path, header field or content.
 public struct Gateway: Service {
     private let configuration: GatewayConfiguration
     private let address: ListenerAddress

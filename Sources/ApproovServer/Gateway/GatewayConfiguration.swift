@@ -65,7 +65,7 @@ public struct GatewayConfiguration: Sendable {
         public var messageBytes = 1 << 20
         /// The largest request that is encapsulated in chunks, and the largest response to it, in bytes; neither is held.
         public var chunkedMessageBytes = 16 << 30
-        /// The largest head of an HTTP request, in bytes (HTTP/1.1; HTTP/2 has 16 KiB by itself).
+        /// The largest head of an HTTP request, in bytes.
         public var headerBytes = 16 * 1024
         /// The largest header section of an encapsulated request or of an origin's response, in bytes.
         public var fieldSectionBytes = 64 * 1024
