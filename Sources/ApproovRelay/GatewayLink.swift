@@ -42,9 +42,9 @@ struct GatewayLink: Sendable {
     init(_ configuration: RelayConfiguration) throws {
         limits = configuration.limits
         do {
-            let text = configuration.gateway
-            let hasPath = text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: true).count > 2 || text.hasSuffix("/")
-            url = try TransportURL(hasPath || text.contains("?") ? text : text + "/gateway")
+            let url = try TransportURL(configuration.gateway)
+            // An empty path and "/" are the same (RFC 9110 section 4.2.3).
+            self.url = url.target == "/" ? try TransportURL(url.origin + "/gateway") : url
         } catch {
             throw RelayError(
                 code: .malformedGateway, message: "the gateway is not a URL such as https://gateway.example/gateway", cause: error)

@@ -78,6 +78,7 @@ struct RelayExchange: Sendable {
     /// What to do about an answer, where its status says so.
     private static func remedy(for status: Int, isChunked: Bool) -> String {
         switch status {
+        case 404: ": the path is wrong of the relay's URL here, or of the gateway's URL there"
         case 413 where isChunked: ": the request is larger than one of them takes; send less at once"
         case 413: ": the request is larger than one of them takes whole; send less at once, or use a gateway that knows chunks"
         case 429: ": too many requests at once from this address; send fewer, or try again later"

@@ -155,18 +155,22 @@ struct GatewayCommand: AsyncParsableCommand {
         help: ArgumentHelp("With --rotate: how long the old key is accepted; 0 ends it at once. Default: 30.", valueName: "days"))
     var overlap: Double?
 
+    @Flag(name: .long, help: "With --rotate: print the keys as JSON.")
+    var json = false
+
     func validate() throws {
         guard !rotate else {
             guard listen == nil, allow.isEmpty, pin.isEmpty, tls.tlsCert == nil, tls.tlsKey == nil, caCert == nil, remember == nil,
                 maxMessage == nil, requestTimeout == nil, replayWindow == nil, !requireDate
             else {
-                throw ValidationError("--rotate goes with --keys, --kem, --only and --overlap alone: it does not serve.")
+                throw ValidationError("--rotate goes with --keys, --kem, --only and --overlap alone, and --json: it does not serve.")
             }
             guard !only || kem != nil else { throw ValidationError("--only goes with --kem, the mechanism whose keys stay.") }
             guard (0...366).contains(overlap ?? 0) else { throw ValidationError("--overlap must be 0 to 366 days.") }
             return
         }
         guard !only else { throw ValidationError("--only goes with --rotate.") }
+        guard !json else { throw ValidationError("--json goes with --rotate.") }
         guard overlap == nil else { throw ValidationError("--overlap goes with --rotate.") }
         guard let listen else { throw ValidationError("--listen says where to serve; or make a new key with --rotate.") }
         guard !allow.isEmpty else { throw ValidationError("--allow names the origins that requests may be for, one at least.") }
@@ -229,15 +233,26 @@ struct GatewayCommand: AsyncParsableCommand {
         let now = try GatewayKeyFile(URL(filePath: keys))
             .rotate(kem: kem?.kem, endingOthers: only, overlap: .seconds(Int(days * 86_400)))
         // In the order of clients' choice.
-        for key in now.published.configurations { report(key, "in use") }
-        for entry in now.entries {
-            guard let end = entry.endsAt else { continue }
-            report(entry.key.configuration, "accepted until \(end.formatted(.iso8601))")
+        let published = now.published.configurations.map { Key($0, acceptedUntil: nil) }
+        let ending = now.entries.compactMap { entry in entry.endsAt.map { Key(entry.key.configuration, acceptedUntil: $0) } }
+        if json { return try Console.json(["keys": published + ending]) }
+        for key in published + ending {
+            Console.line("key \(key.id)  \(key.kem)  \(key.acceptedUntil.map { "accepted until \($0)" } ?? "in use")")
         }
     }
 
-    private func report(_ key: KeyConfiguration, _ state: String) {
-        Console.line("key \(key.id)  \(Mechanism(key.kem).rawValue)  \(state)")
+    /// What is said of a key.
+    private struct Key: Encodable {
+        let id: UInt8
+        let kem: String
+        /// RFC 3339; none while the key is in use.
+        let acceptedUntil: String?
+
+        init(_ key: KeyConfiguration, acceptedUntil: Date?) {
+            id = key.id
+            kem = Mechanism(key.kem).rawValue
+            self.acceptedUntil = acceptedUntil?.formatted(.iso8601)
+        }
     }
 
     private func pins() throws -> [String: [String]] {

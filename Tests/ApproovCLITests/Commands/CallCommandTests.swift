@@ -159,12 +159,12 @@ struct CallCommandTests {
         }
     }
 
-    @Test("a malformed pin exits 1 before anything is sent")
+    @Test("a malformed pin is wrong usage, which exits 2 before anything is sent")
     func malformedPin() async throws {
         try await withServer({ _ in TestResponse() }) { server in
             let run = try await call(server, "/", "--pin", "sha256/short")
-            #expect(run.exitCode == 1)
-            #expect(run.errors.contains("malformedPin"))
+            #expect(run.exitCode == 2)
+            #expect(run.errors.contains("--pin must be sha256/"))
             #expect(server.counters.connections == 0)
         }
     }

@@ -97,8 +97,10 @@ struct CallObliviousTests {
         #expect(junk.exitCode == 1 && junk.errors.contains("key configuration"))
         let missing = try await Approov.run(call + ["--relay", "https://relay.example.com/", "--key-config", keys + "-not-there"])
         #expect(missing.exitCode == 1 && missing.errors.contains("keys-not-there"))
-        let plain = try await Approov.run(call + ["--relay", "http://relay.example.com/", "--key-config", keys])
-        #expect(plain.exitCode == 1)
+        for relay in ["http://relay.example.com/", "relay.example.com"] {
+            let wrong = try await Approov.run(call + ["--relay", relay, "--key-config", keys])
+            #expect(wrong.exitCode == 2 && wrong.errors.contains("--relay"), "\(wrong.errors)")
+        }
         let attested = try await Approov.run([
             "call", "https://api.demo.localhost/", "--oblivious", "--config",
             Repository.root.appending(path: "approov-initial.config").path,

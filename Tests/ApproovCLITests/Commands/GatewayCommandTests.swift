@@ -253,6 +253,20 @@ struct GatewayCommandTests {
         #expect(try await rotate("--kem", "x-wing", "--only", "--overlap", "0") == ["x-wing in use"])
     }
 
+    @Test("--rotate --json prints the same keys for a program")
+    func rotateJSON() async throws {
+        try await makeKeys()
+        let run = try await Approov.run("gateway", "--keys", keys, "--rotate", "--kem", "x-wing", "--only", "--overlap", "2", "--json")
+        #expect(run.exitCode == 0)
+        let object = try #require(try run.json() as? [String: [[String: Any]]])
+        let list = try #require(object["keys"])
+        #expect(list.map { $0["kem"] as? String } == ["x-wing", "x25519"])
+        #expect(Set(list.compactMap { $0["id"] as? Int }).count == 2)
+        #expect(list.first?["acceptedUntil"] == nil)
+        let end = try Date(try #require(list.last?["acceptedUntil"] as? String), strategy: .iso8601)
+        #expect((2 * 86_400 - 60...2 * 86_400).contains(end.timeIntervalSinceNow))
+    }
+
     @Test("--rotate makes no file: a path that is mistyped would leave the gateway with its old key")
     func rotateNothing() async throws {
         let run = try await Approov.run("gateway", "--keys", keys, "--rotate")
@@ -317,6 +331,7 @@ struct GatewayCommandTests {
             ["--keys", "k", "--rotate", "--kem", "kyber"], ["--keys", "k", "--rotate", "--only"],
             ["--keys", "k", "--rotate", "--remember", "5"], ["--keys", "k", "--rotate", "--max-message", "2048"],
             ["--keys", "k", "--rotate", "--request-timeout", "60"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--json"],
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--request-timeout", "0"],
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--request-timeout", "-1"],
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--request-timeout", "86401"],

@@ -324,7 +324,7 @@ struct ObliviousChannelTests {
     }
 
     @Test(
-        "an answer whose status says what is wrong comes with what to do", arguments: [413, 429, 503], [false, true])
+        "an answer whose status says what is wrong comes with what to do", arguments: [404, 413, 429, 503], [false, true])
     func remedies(status: Int, isChunked: Bool) async throws {
         let world = try world(isChunked: isChunked)
         world.gateway.script.change { script in script.fault = { TransportResponse(status: status, url: $0.url) } }
@@ -333,6 +333,7 @@ struct ObliviousChannelTests {
         }
         let remedy =
             switch status {
+            case 404: "the path is wrong"
             case 413: isChunked ? "send less at once" : "use a gateway that knows chunks"
             case 429: "too many requests"
             default: "could not reach the next"
