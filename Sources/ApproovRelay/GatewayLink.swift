@@ -43,8 +43,9 @@ struct GatewayLink: Sendable {
         limits = configuration.limits
         do {
             let url = try TransportURL(configuration.gateway)
-            // An empty path and "/" are the same (RFC 9110 section 4.2.3).
-            self.url = url.target == "/" ? try TransportURL(url.origin + "/gateway") : url
+            // With a slash at its end it names the root, where gateways of others may be.
+            let hasPath = url.target != "/" || configuration.gateway.hasSuffix("/")
+            self.url = hasPath ? url : try TransportURL(url.origin + "/gateway")
         } catch {
             throw RelayError(
                 code: .malformedGateway, message: "the gateway is not a URL such as https://gateway.example/gateway", cause: error)

@@ -6,7 +6,7 @@ public struct RelayConfiguration: Sendable {
     public var port: Int
     /// The URL that encapsulated requests are sent to: https, or http on a loopback address.
     ///
-    /// One without a path, such as `https://gateway.example` or `https://gateway.example/`, means the path `/gateway`.
+    /// One without a path, such as `https://gateway.example`, means the path `/gateway`; with a slash at its end, the root.
     public var gateway: String
     /// The gateway's pins, `sha256/…` each; empty: path validation alone decides.
     public var gatewayPins: [String]

@@ -92,17 +92,17 @@ import Testing
         }
         let url = isForwarded ? "http://127.0.0.1:\(target.port)" : "http://127.0.0.1:1"
         try await RunningGateway.with(
-            allow: ["http://127.0.0.1:\(target.port)"], limits: { $0.idleTimeout = .seconds(1) }
+            allow: ["http://127.0.0.1:\(target.port)"], limits: { $0.idleTimeout = .seconds(2) }
         ) { (gateway) async throws in
             let request = try await gateway.keys().preferred().chunkedRequest()
             var sealer = request.sealer
             var encoder = BinaryHTTPRequestEncoder()
             var messages = [try sealer.seal(encoder.head(.to(url, method: .post)))]
-            for _ in 0..<10 { messages.append(try sealer.seal(encoder.body(Data("part".utf8)))) }
+            for _ in 0..<18 { messages.append(try sealer.seal(encoder.body(Data("part".utf8)))) }
             messages.append(try sealer.finish(encoder.end()))
             let rest = Mutex(messages[...])
             let parts = AsyncStream<[UInt8]> {
-                // Three seconds for all of them.
+                // Five seconds for all of them.
                 try? await Task.sleep(for: .milliseconds(250))
                 return rest.withLock { $0.popFirst() }
             }
