@@ -12,9 +12,8 @@ public import ServiceLifecycle
 ///     let relay = try Relay(configuration: RelayConfiguration(port: 8444, gateway: "https://gateway.example/gateway"))
 ///     try await ServiceGroup(services: [relay], gracefulShutdownSignals: [.sigterm], logger: logger).run()
 ///
-/// `POST /` takes `message/ohttp-req` and `message/ohttp-chunked-req`, and `GET /health` answers 200, over
-/// HTTP/1.1 alone. A request is sent to the gateway
-/// once and never again; messages stream both ways. The logger gets no content, and addresses in debug lines alone.
+/// `POST /` takes `message/ohttp-req` and `message/ohttp-chunked-req`, and `GET /health` answers 200, over HTTP/1.1 alone. A request is sent
+/// to the gateway once and never again; messages stream both ways. The logger gets no content, and addresses in debug lines alone.
 public struct Relay: Service {
     private let configuration: RelayConfiguration
     private let address: ListenerAddress

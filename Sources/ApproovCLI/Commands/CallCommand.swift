@@ -106,15 +106,8 @@ struct CallCommand: AsyncParsableCommand {
             throw ValidationError("--relay goes with --no-attest: for an attested call the configuration names the relay.")
         }
         if oblivious, noAttest, relay == nil { throw ValidationError("--oblivious with --no-attest needs --relay and --key-config.") }
-        if let relay {
-            guard let url = try? TransportURL(relay) else {
-                throw ValidationError("--relay must be a URL such as https://relay.example.com/.")
-            }
-            guard url.isSecure || url.host.isLoopback else {
-                throw ValidationError("--relay may be plain http on this machine alone; give its https URL.")
-            }
-        }
-        for text in pins where (try? Pin(text)) == nil { throw ValidationError("--pin must be sha256/ and the base64 of 32 bytes.") }
+        if let relay { _ = try ServerOptions.url(relay, of: "--relay", such: "https://relay.example.com/") }
+        try ServerOptions.check(pins: pins)
         for header in headers where Self.field(header) == nil {
             throw ValidationError("-H wants 'Name: value' on one line; a header given to it has another form.")
         }

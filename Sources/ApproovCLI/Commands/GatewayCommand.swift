@@ -23,12 +23,12 @@ struct GatewayCommand: AsyncParsableCommand {
             Opens encapsulated requests (POST /gateway) and forwards them to the
             origins that are allowed, and to nothing else; redirects are not
             followed. GET /ohttp-keys is what clients seal with, GET /health
-            answers 200; it speaks HTTP/1.1. Prints its URL on standard output when it is ready.
-            SIGTERM and SIGINT let open requests end first.
+            answers 200; it speaks HTTP/1.1. Prints its URL on standard output when
+            it is ready. SIGTERM and SIGINT let open requests end first.
 
-            A request or answer may have 16 GiB in chunks, and --max-message whole. A
-            request in chunks may take --request-timeout, a whole one no more than 120
-            seconds of it; and either 60 without a byte of the origin's.
+            A request or answer may have 16 GiB in chunks, and --max-message whole.
+            A request in chunks may take --request-timeout, a whole one no more than
+            120 seconds of it; and either 60 without a byte of the origin's.
 
             The key file (mode 0600) is made when there is none. --rotate makes a
             new key in it for each mechanism in use, or for --kem, which a running

@@ -19,11 +19,12 @@ struct RelayCommand: AsyncParsableCommand {
 
             Forwards encapsulated requests (POST /) to one gateway, each of them
             once and without anything that tells one client from another; it
-            cannot read them. Whole ones may have 16 MiB, those in chunks 16 GiB, and so
-            may their answers. All of an exchange may take --request-timeout, and 60
-            seconds without a byte of the gateway's; 30 without one of the client's.
-            GET /health answers 200. It speaks HTTP/1.1. Prints its URL on standard output when it is
-            ready. SIGTERM and SIGINT let open requests end first.
+            cannot read them. Whole ones may have 16 MiB, those in chunks 16 GiB,
+            and so may their answers. All of an exchange may take --request-timeout,
+            and 60 seconds without a byte of the gateway's; 30 without one of the
+            client's. GET /health answers 200. It speaks HTTP/1.1. Prints its URL on
+            standard output when it is ready. SIGTERM and SIGINT let open requests
+            end first.
 
             Relay and gateway must be run by different people: together they see
             who asks what.
@@ -74,16 +75,11 @@ struct RelayCommand: AsyncParsableCommand {
 
     func validate() throws {
         try tls.check(listen)
-        guard let url = try? TransportURL(gateway) else {
-            throw ValidationError("--gateway must be a URL such as https://gateway.example.com/gateway.")
-        }
-        guard url.isSecure || url.host.isLoopback else {
-            throw ValidationError("--gateway may be plain http on this machine alone; give its https URL.")
-        }
+        let url = try ServerOptions.url(gateway, of: "--gateway", such: "https://gateway.example.com/gateway")
         guard (1...1_000_000).contains(requestsPerClient ?? 1) else { throw ValidationError("--requests-per-client must be 1 to 1000000.") }
         guard (1...86_400).contains(requestTimeout ?? 1) else { throw ValidationError("--request-timeout must be 1 to 86400 seconds.") }
         if !url.isSecure, !pin.isEmpty || caCert != nil { throw ValidationError("--pin and --cacert are for a gateway with https.") }
-        for text in pin where (try? Pin(text)) == nil { throw ValidationError("--pin must be sha256/ and the base64 of 32 bytes.") }
+        try ServerOptions.check(pins: pin)
     }
 
     func run() async throws {
