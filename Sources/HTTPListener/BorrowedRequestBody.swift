@@ -118,7 +118,6 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     ///
     /// The reader must be ending: its task cancelled, or its transfer over.
     package func takeBack() async {
-        state.withLock { $0.watch?.cancel() }
         await waitForReader(isDraining: false)
     }
 
@@ -136,6 +135,7 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         await withCheckedContinuation { handler in
             let (isFree, abandoned) = state.withLock { state in
                 (state.isTakenBack, state.isDraining) = (true, isDraining)
+                if !isDraining { state.watch?.cancel() }
                 if !state.isFree { state.handler = handler }
                 return (state.isFree, state.abandonedRead)
             }

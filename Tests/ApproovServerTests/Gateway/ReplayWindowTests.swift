@@ -133,6 +133,8 @@ import Testing
         // What the gateway itself names is one that it takes.
         let named = window.acceptableDate(start)
         #expect(window.judge(encapsulatedKey: [5], keyID: 1, date: named, now: start, uptime: .zero) == .fresh)
+        // Those that were refused among them.
+        #expect(window.count == 5)
     }
 
     @Test("a request whose date is refused is not served later, when that date has come or the clock was put right")
