@@ -40,12 +40,16 @@ let package = Package(
     name: "approov-swift",
     products: [
         .library(name: "Approov", targets: ["Approov"]),
+        .library(name: "ApproovAuthority", targets: ["ApproovAuthority"]),
+        .library(name: "ApproovGateway", targets: ["ApproovGateway"]),
         .library(name: "ApproovRelay", targets: ["ApproovRelay"]),
         .library(name: "ApproovServer", targets: ["ApproovServer"]),
+        .library(name: "ApproovTokenCheck", targets: ["ApproovTokenCheck"]),
         .library(name: "ApproovTokens", targets: ["ApproovTokens"]),
         .library(name: "ApproovTesting", targets: ["ApproovTesting"]),
         .library(name: "Attestation", targets: ["Attestation"]),
         .library(name: "CertificatePinning", targets: ["CertificatePinning"]),
+        .library(name: "HTTPClient", targets: ["HTTPClient"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "OHTTP", targets: ["OHTTP"]),
         .executable(name: "approov", targets: ["ApproovCLI"]),
@@ -78,57 +82,82 @@ let package = Package(
         .target(name: "COpenSSLStart", dependencies: ["COpenSSL"]),
 
         // What is listed under a target is all it may import of ours: the build refuses the rest (Scripts/test).
-        .target(name: "CertificatePinning", dependencies: ["CLibPSL", "COpenSSL", "COpenSSLStart", logging], swiftSettings: settings),
+        .target(name: "ApproovBase", dependencies: ["CJansson"], swiftSettings: settings),
         .target(
-            name: "HTTPTransport",
-            dependencies: ["CertificatePinning", "CLibCurl", "COpenSSL", deque, httpTypes],
+            name: "CertificatePinning",
+            dependencies: ["ApproovBase", "CLibPSL", "COpenSSL", "COpenSSLStart", logging],
             swiftSettings: settings),
-        .target(name: "OHTTP", dependencies: [crypto, httpTypes], swiftSettings: settings),
         .target(
-            name: "HTTPListener",
+            name: "HTTPClient",
+            dependencies: ["ApproovBase", "CertificatePinning", "CLibCurl", "COpenSSL", deque, httpTypes],
+            swiftSettings: settings),
+        .target(
+            name: "HTTPServing",
             dependencies: [
-                "CertificatePinning", httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging,
-                nioCore, nioHTTP1, nioHTTP2, nioSSL,
+                "ApproovBase", "CertificatePinning", httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle,
+                logging, nioCore, nioHTTP1, nioHTTP2, nioSSL,
             ],
             swiftSettings: settings),
-        .target(name: "Attestation", dependencies: ["CJansson", crypto], swiftSettings: settings),
+        .target(name: "OHTTP", dependencies: ["ApproovBase", crypto, httpTypes], swiftSettings: settings),
+        .target(name: "Attestation", dependencies: ["ApproovBase", crypto], swiftSettings: settings),
         .target(
             name: "ApproovTokens",
-            dependencies: ["Attestation", "CJansson", "CLibJWT", "COpenSSL", "COpenSSLStart"],
+            dependencies: ["ApproovBase", "Attestation", "CJansson", "CLibJWT", "COpenSSL", "COpenSSLStart"],
             swiftSettings: settings),
         .target(
             name: "Approov",
             dependencies: [
-                "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", heap, httpTypes, logging,
+                "ApproovBase", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", heap, httpTypes, logging,
+            ],
+            swiftSettings: settings),
+        // Links no database, no libcurl and no certificate minting.
+        .target(
+            name: "ApproovTokenCheck",
+            dependencies: [
+                "ApproovBase", "ApproovTokens", "Attestation", "HTTPServing", httpTypes, hummingbird, logging, metrics, nioCore,
             ],
             swiftSettings: settings),
         .target(
-            name: "ApproovServer",
+            name: "ApproovAuthority",
             dependencies: [
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPListener", "HTTPTransport", "OHTTP", asn1, crypto, cryptoExtras,
-                grdb, httpTypes, hummingbird, lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, x509,
+                "ApproovBase", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPServing", "HTTPClient", "OHTTP", asn1, crypto,
+                cryptoExtras, grdb, httpTypes, hummingbird, lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, x509,
+            ],
+            swiftSettings: settings),
+        // Without Attestation and the authority: the gateway cannot know an account.
+        .target(
+            name: "ApproovGateway",
+            dependencies: [
+                "ApproovBase", "CertificatePinning", "HTTPClient", "HTTPServing", "OHTTP", crypto, httpTypes, hummingbird, lifecycle,
+                logging, metrics, nioCore,
             ],
             swiftSettings: settings),
         // Without OHTTP, and without anything that depends on it: the relay cannot read what it forwards.
         .target(
             name: "ApproovRelay",
             dependencies: [
-                "CertificatePinning", "HTTPListener", "HTTPTransport", httpTypes, hummingbird, lifecycle, logging, metrics, nioCore,
+                "ApproovBase", "CertificatePinning", "HTTPClient", "HTTPServing", httpTypes, hummingbird, lifecycle, logging, metrics,
+                nioCore,
             ],
             swiftSettings: settings),
+        // Re-export what replaced them, for programs that name them.
+        .target(
+            name: "ApproovServer", dependencies: ["ApproovAuthority", "ApproovGateway", "ApproovTokenCheck"], swiftSettings: settings),
+        .target(name: "HTTPTransport", dependencies: ["HTTPClient"], swiftSettings: settings),
         .target(
             name: "ApproovTesting",
             dependencies: [
-                "ApproovServer", "Attestation", "COpenSSL", "CertificatePinning", "HTTPTransport", asn1, crypto, cryptoExtras, httpTypes,
-                hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging, nioCore, nioPosix, nioSSL, nioTLS,
-                x509,
+                "ApproovAuthority", "ApproovBase", "ApproovTokenCheck", "Attestation", "COpenSSL", "CertificatePinning", "HTTPClient", asn1,
+                crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging,
+                nioCore, nioPosix, nioSSL, nioTLS, x509,
             ],
             swiftSettings: settings),
         .executableTarget(
             name: "ApproovCLI",
             dependencies: [
-                "Approov", "ApproovRelay", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
-                "HTTPListener", "HTTPTransport", "OHTTP", argumentParser, crypto, httpTypes, hummingbird, lifecycle, logging, unixSignals,
+                "Approov", "ApproovAuthority", "ApproovBase", "ApproovGateway", "ApproovRelay", "ApproovTesting", "ApproovTokenCheck",
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPServing", "OHTTP", argumentParser, crypto,
+                httpTypes, hummingbird, lifecycle, logging, unixSignals,
             ],
             exclude: ["Resources/README.txt"],
             resources: [
@@ -143,62 +172,78 @@ let package = Package(
             swiftSettings: settings),
 
         .testTarget(
+            name: "ApproovBaseTests", dependencies: ["ApproovBase", "ApproovTesting"], swiftSettings: settings),
+        .testTarget(
             name: "CertificatePinningTests",
-            dependencies: ["ApproovTesting", "CertificatePinning", "COpenSSL"],
+            dependencies: ["ApproovBase", "ApproovTesting", "CertificatePinning", "COpenSSL"],
             swiftSettings: settings),
         .executableTarget(
             name: "cancellation-storm",
-            dependencies: ["ApproovTesting", "CertificatePinning", "HTTPTransport"],
+            dependencies: ["ApproovTesting", "CertificatePinning", "HTTPClient"],
             path: "Tests/CancellationStorm",
             swiftSettings: settings),
         .testTarget(
-            name: "HTTPTransportTests",
-            dependencies: ["cancellation-storm", "ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPTransport", httpTypes],
+            name: "HTTPClientTests",
+            dependencies: ["ApproovBase", "cancellation-storm", "ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPClient", httpTypes],
             swiftSettings: settings),
-        .testTarget(name: "OHTTPTests", dependencies: ["ApproovTesting", "OHTTP", crypto, httpTypes], swiftSettings: settings),
+        .testTarget(name: "OHTTPTests", dependencies: ["ApproovBase", "ApproovTesting", "OHTTP", crypto, httpTypes], swiftSettings: settings),
         .testTarget(
-            name: "HTTPListenerTests",
+            name: "HTTPServingTests",
             dependencies: [
-                "ApproovTesting", "HTTPListener", hummingbird, lifecycle, logging, nioCore, nioEmbedded, nioHTTP1, nioHTTP2,
+                "ApproovBase", "ApproovTesting", "HTTPServing", hummingbird, lifecycle, logging, nioCore, nioEmbedded, nioHTTP1, nioHTTP2,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovRelayTests",
             dependencies: [
-                "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPTransport", httpTypes, logging, metricsTestKit, nioCore,
+                "ApproovBase", "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes, logging, metricsTestKit, nioCore,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "AttestationTests",
-            dependencies: ["ApproovTesting", "Attestation", crypto],
+            dependencies: ["ApproovBase", "ApproovTesting", "Attestation", crypto],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovTokensTests",
-            dependencies: ["ApproovTesting", "ApproovTokens", "Attestation", crypto, cryptoExtras],
+            dependencies: ["ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", crypto, cryptoExtras],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovTests",
             dependencies: [
-                "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes, logging,
+                "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", crypto, httpTypes, logging,
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "ApproovServerTests",
+            name: "ApproovAuthorityTests",
             dependencies: [
-                "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPListener", "HTTPTransport",
-                "OHTTP", crypto, grdb, httpTypes, hummingbird, hummingbirdTesting, logging, metricsTestKit, nioCore, nioEmbedded, nioHTTP2,
+                "ApproovAuthority", "ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient",
+                "HTTPServing", "OHTTP", crypto, grdb, httpTypes, hummingbird, hummingbirdTesting, logging, metricsTestKit, nioCore,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ApproovGatewayTests",
+            dependencies: [
+                "ApproovBase", "ApproovGateway", "ApproovTesting", "CertificatePinning", "HTTPClient", "HTTPServing", "OHTTP", crypto,
+                httpTypes, hummingbird, logging, metricsTestKit, nioCore,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ApproovTokenCheckTests",
+            dependencies: [
+                "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation", crypto, httpTypes, hummingbird, hummingbirdTesting,
+                logging, metricsTestKit, nioCore, nioEmbedded, nioHTTP2,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovTestingTests",
             dependencies: [
-                "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", asn1, httpTypes,
-                x509, lifecycle, logging,
+                "ApproovAuthority", "ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", asn1,
+                httpTypes, x509, lifecycle, logging,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovCLITests",
-            dependencies: ["ApproovCLI", "ApproovTesting", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes],
+            dependencies: ["ApproovBase", "ApproovCLI", "ApproovTesting", "CertificatePinning", "HTTPClient", "OHTTP", crypto, httpTypes],
             swiftSettings: settings),
         // A process that tests kill while it writes.
         .executableTarget(
@@ -211,14 +256,14 @@ let package = Package(
             name: "bundled-app", dependencies: ["Approov", "Attestation"], path: "Tests/BundledApp", swiftSettings: settings),
         .executableTarget(
             name: "exit-storm",
-            dependencies: ["ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport"],
+            dependencies: ["ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient"],
             path: "Tests/ExitStorm",
             swiftSettings: settings),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "bundled-app", "configuration-writer", "exit-storm", "Approov", "ApproovCLI", "ApproovRelay", "ApproovServer",
-                "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes,
+                "bundled-app", "configuration-writer", "exit-storm", "Approov", "ApproovAuthority", "ApproovBase", "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovTokenCheck",
+                "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", crypto, httpTypes,
                 hummingbird, nioCore, nioPosix,
             ],
             swiftSettings: settings),

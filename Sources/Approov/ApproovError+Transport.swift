@@ -1,5 +1,5 @@
 public import CertificatePinning
-import HTTPTransport
+import HTTPClient
 
 extension ApproovError {
     /// Why the server was not trusted, when that is the cause.

@@ -1,10 +1,11 @@
-public import Foundation
+public import ApproovBase
+internal import Foundation
 
 /// What kept a request from being made, or a service from being set up.
 ///
 /// Two errors are equal when their codes are. The description names the thing and the remedy, and never holds a token, a header's
 /// value or a body.
-public struct ApproovError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct ApproovError: CodedError {
     /// The stable name of a failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String, Sendable {
@@ -83,15 +84,4 @@ public struct ApproovError: Error, Sendable, Equatable, CustomStringConvertible 
 
     /// Whether the same request may succeed later without any change to it.
     public var isRetryable: Bool { code == .networkingError }
-
-    /// Code, message and cause in one line.
-    public var description: String { "\(code): \(message)" + (cause.map { " (\($0))" } ?? "") }
-
-    /// Equal by code.
-    public static func == (left: ApproovError, right: ApproovError) -> Bool { left.code == right.code }
-}
-
-extension ApproovError: LocalizedError {
-    /// The same as the description, for whoever prints `localizedDescription`.
-    public var errorDescription: String? { description }
 }

@@ -1,4 +1,4 @@
-internal import HTTPListener
+internal import HTTPServing
 internal import NIOCore
 internal import Synchronization
 

@@ -1,7 +1,7 @@
 internal import CertificatePinning
 internal import Foundation
-internal import HTTPListener
-internal import HTTPTransport
+internal import HTTPServing
+internal import HTTPClient
 internal import HTTPTypes
 
 /// The way to the one gateway.
@@ -48,11 +48,11 @@ struct GatewayLink: Sendable {
             self.url = hasPath ? url : try TransportURL(url.origin + "/gateway")
         } catch {
             throw RelayError(
-                code: .malformedGateway, message: "the gateway is not a URL such as https://gateway.example/gateway", cause: error)
+                .malformedGateway, "the gateway is not a URL such as https://gateway.example/gateway", cause: error)
         }
         guard url.isSecure || url.host.isLoopback else {
             throw RelayError(
-                code: .insecureGateway, message: "plain http is for gateways on this machine alone; give the gateway's https URL")
+                .insecureGateway, "plain http is for gateways on this machine alone; give the gateway's https URL")
         }
         policy = try Self.policy(configuration, host: url.host, isSecure: url.isSecure)
     }
@@ -60,7 +60,7 @@ struct GatewayLink: Sendable {
     private static func policy(_ configuration: RelayConfiguration, host: CanonicalHost, isSecure: Bool) throws -> TrustPolicy {
         guard isSecure else {
             guard configuration.gatewayPins.isEmpty, configuration.gatewayTrustRootsPEM == nil else {
-                throw RelayError(code: .insecureGateway, message: "pins and roots are for a gateway with TLS; give its https URL")
+                throw RelayError(.insecureGateway, "pins and roots are for a gateway with TLS; give its https URL")
             }
             return TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system())
         }
@@ -72,7 +72,7 @@ struct GatewayLink: Sendable {
                 ? DefaultTrustEvaluator() : try PublicKeysTrustEvaluator(withoutBackup: Pin.list(configuration.gatewayPins))
         } catch {
             throw RelayError(
-                code: .malformedPin, message: "a pin of the gateway is not sha256/ and the base64 of 32 bytes; see: approov pin -get",
+                .malformedPin, "a pin of the gateway is not sha256/ and the base64 of 32 bytes; see: approov pin -get",
                 cause: error)
         }
         do {
@@ -80,7 +80,7 @@ struct GatewayLink: Sendable {
             return TrustPolicy(
                 rules: try HostMap([(HostPattern(host), TrustRule(evaluators: [evaluator]))]), defaultAnchors: anchors)
         } catch {
-            throw RelayError(code: .malformedGateway, message: "the roots to trust for the gateway cannot be read", cause: error)
+            throw RelayError(.malformedGateway, "the roots to trust for the gateway cannot be read", cause: error)
         }
     }
 

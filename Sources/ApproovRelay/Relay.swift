@@ -1,6 +1,6 @@
 public import Foundation
-internal import HTTPListener
-public import HTTPTransport
+internal import HTTPServing
+public import HTTPClient
 public import Logging
 public import ServiceLifecycle
 
@@ -42,7 +42,7 @@ public struct Relay: Service {
         onReady: @escaping @Sendable (URL) async -> Void
     ) throws {
         guard (0...65_535).contains(configuration.port), configuration.limits.areUsable else {
-            throw RelayError(code: .invalidConfiguration, message: "the port must be 0 to 65535, and every limit above zero")
+            throw RelayError(.invalidConfiguration, "the port must be 0 to 65535, and every limit above zero")
         }
         self.configuration = configuration
         address = try Self.address(configuration)
@@ -94,7 +94,7 @@ extension RelayError {
             case .unreadableIdentity: .identityFailed
             case .cannotListen: .cannotListen
             }
-        self.init(code: code, message: failure.message, cause: failure.cause)
+        self.init(code, failure.message, cause: failure.cause)
     }
 }
 

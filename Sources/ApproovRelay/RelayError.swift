@@ -1,21 +1,22 @@
-public import Foundation
+public import ApproovBase
+internal import Foundation
 
 /// What is wrong with a relay's configuration, and what to do about it.
 ///
 /// What goes wrong with one request is answered to its client and is no error of the relay's.
-public struct RelayError: Error, Sendable, CustomStringConvertible {
+public struct RelayError: CodedError {
     /// A stable, comparable name for the kind of failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
+        private enum Name: String {
             case invalidConfiguration, insecureListener, insecureGateway, malformedGateway, malformedPin, identityFailed, cannotListen
         }
 
-        private let value: Value
+        private let name: Name
 
-        private init(_ value: Value) { self.value = value }
+        private init(_ name: Name) { self.name = name }
 
         /// The code's name.
-        public var description: String { value.rawValue }
+        public var description: String { name.rawValue }
 
         /// A limit or a port is out of range.
         public static let invalidConfiguration = Code(.invalidConfiguration)
@@ -45,25 +46,9 @@ public struct RelayError: Error, Sendable, CustomStringConvertible {
     ///   - code: the kind of failure
     ///   - message: what happened and the remedy; nothing secret
     ///   - cause: the error underneath
-    public init(code: Code, message: String, cause: (any Error)? = nil) {
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.cause = cause
     }
-
-    /// Code, message and cause in one line.
-    public var description: String {
-        guard let cause else { return "\(code): \(message)" }
-        return "\(code): \(message) (\(cause))"
-    }
-}
-
-extension RelayError: Equatable {
-    /// Two errors are equal when their codes are.
-    public static func == (left: RelayError, right: RelayError) -> Bool { left.code == right.code }
-}
-
-extension RelayError: LocalizedError {
-    /// The same as the description, for whoever prints `localizedDescription`.
-    public var errorDescription: String? { description }
 }

@@ -1,5 +1,6 @@
-internal import HTTPListener
-internal import HTTPTransport
+internal import ApproovBase
+internal import HTTPServing
+internal import HTTPClient
 internal import HTTPTypes
 internal import Hummingbird
 internal import Logging

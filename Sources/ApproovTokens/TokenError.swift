@@ -1,10 +1,11 @@
-public import Foundation
+public import ApproovBase
+internal import Foundation
 
 /// Why a token was not accepted or not made.
 ///
 /// Two errors are equal when their codes are. No part of a token or key is in the description; an HTTP answer should not even say
 /// which code it was.
-public struct TokenError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct TokenError: CodedError {
     /// The stable name of a failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String, Sendable {
@@ -70,20 +71,4 @@ public struct TokenError: Error, Sendable, Equatable, CustomStringConvertible {
         self.message = message
         self.cause = cause
     }
-
-    /// Code, message and cause in one line.
-    public var description: String {
-        let reason = cause.map { " (\($0))" } ?? ""
-        return "\(code): \(message)\(reason)"
-    }
-
-    /// Equal by code.
-    public static func == (left: TokenError, right: TokenError) -> Bool {
-        left.code == right.code
-    }
-}
-
-extension TokenError: LocalizedError {
-    /// The same as the description, for whoever prints `localizedDescription`.
-    public var errorDescription: String? { description }
 }

@@ -1,10 +1,11 @@
-public import Foundation
+public import ApproovBase
+internal import Foundation
 
 /// What went wrong in something that app and authority say to each other, or in the files that keep it.
 ///
 /// Two errors are equal when their codes are. The description names the thing and the remedy; it never holds a token, a key or a
 /// value that was received.
-public struct AttestationError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct AttestationError: CodedError {
     /// The stable name of a failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String, Sendable {
@@ -94,11 +95,6 @@ public struct AttestationError: Error, Sendable, Equatable, CustomStringConverti
         return "\(code): \(place)\(message)\(reason)"
     }
 
-    /// Equal by code.
-    public static func == (left: AttestationError, right: AttestationError) -> Bool {
-        left.code == right.code
-    }
-
     /// The same error, said about a member of `parent`.
     func inside(_ parent: String) -> AttestationError {
         let path = member.map { $0.hasPrefix("[") ? parent + $0 : "\(parent).\($0)" } ?? parent
@@ -121,9 +117,4 @@ func within<Result>(
 func printable(_ name: String) -> String {
     let shown = name.unicodeScalars.prefix(80).map { (0x21...0x7e).contains($0.value) ? Character($0) : "?" }
     return String(shown) + (name.unicodeScalars.count > 80 ? "…" : "")
-}
-
-extension AttestationError: LocalizedError {
-    /// The same as the description, for whoever prints `localizedDescription`.
-    public var errorDescription: String? { description }
 }

@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import COpenSSL
 internal import Foundation
 

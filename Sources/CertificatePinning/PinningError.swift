@@ -1,20 +1,21 @@
-public import Foundation
+public import ApproovBase
+internal import Foundation
 
 /// What went wrong while pins, hosts, certificates or trust anchors were read.
 ///
 /// Two errors are equal when their codes are. A refused server is no error of this type but a ``TrustRefusal``.
-public struct PinningError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct PinningError: CodedError {
     /// The kind of a ``PinningError``: stable, comparable, and open to additions.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
+        private enum Name: String {
             case malformedPin, duplicatePin, noPins, backupPinMissing, malformedHost, malformedPattern, duplicatePattern
             case malformedCertificate, malformedKey, encryptedKey, wrongPassword, keyMismatch, weakKey, unreadableFile
             case noCertificates, noAnchors, expiredAnchors, conflictingConditions
         }
 
-        private let value: Value
+        private let name: Name
 
-        private init(_ value: Value) { self.value = value }
+        private init(_ name: Name) { self.name = name }
 
         /// A pin is not SHA-256 in canonical base64.
         public static let malformedPin = Code(.malformedPin)
@@ -54,7 +55,7 @@ public struct PinningError: Error, Sendable, Equatable, CustomStringConvertible 
         public static let conflictingConditions = Code(.conflictingConditions)
 
         /// The name of the code.
-        public var description: String { value.rawValue }
+        public var description: String { name.rawValue }
     }
 
     /// The kind of the error.
@@ -70,15 +71,4 @@ public struct PinningError: Error, Sendable, Equatable, CustomStringConvertible 
         self.message = message
         self.cause = cause
     }
-
-    /// Code, message and cause on one line.
-    public var description: String { "\(code): \(message)" + (cause.map { " (\($0))" } ?? "") }
-
-    /// Whether the codes are equal; messages are for people.
-    public static func == (left: PinningError, right: PinningError) -> Bool { left.code == right.code }
-}
-
-extension PinningError: LocalizedError {
-    /// The same as the description, for whoever prints `localizedDescription`.
-    public var errorDescription: String? { description }
 }

@@ -1,8 +1,10 @@
+public import ApproovBase
+internal import Foundation
 /// Why a message could not be made or read: a stable code, what to do, and the cause.
 ///
 /// Two errors are equal when their codes are. Nothing of a message, a header value or a key is in it. Everything that keeps a gateway
 /// from opening a request is one and the same error, so that an answer made from it tells nobody which step failed.
-public struct OHTTPError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct OHTTPError: CodedError {
     /// The stable name of a failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String, Sendable {
@@ -67,16 +69,5 @@ public struct OHTTPError: Error, Sendable, Equatable, CustomStringConvertible {
         self.code = code
         self.message = message
         self.cause = cause
-    }
-
-    /// Code, message and cause in one line.
-    public var description: String {
-        let reason = cause.map { " (\($0))" } ?? ""
-        return "\(code): \(message)\(reason)"
-    }
-
-    /// Equal by code.
-    public static func == (left: OHTTPError, right: OHTTPError) -> Bool {
-        left.code == right.code
     }
 }

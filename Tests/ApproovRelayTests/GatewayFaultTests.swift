@@ -2,7 +2,7 @@ import ApproovRelay
 import ApproovTesting
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Synchronization
 import Testing

@@ -1,5 +1,5 @@
 import ApproovTesting
-import HTTPTransport
+import HTTPClient
 import Testing
 
 @testable import ApproovRelay

@@ -1,7 +1,7 @@
 import ApproovRelay
 import ApproovTesting
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Testing
 

@@ -1,6 +1,6 @@
 import ApproovTesting
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Testing
 

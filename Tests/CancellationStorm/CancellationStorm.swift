@@ -1,7 +1,7 @@
 import ApproovTesting
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 
 /// Sends requests and cancels them at random, and prints how many descriptors the process had open before and has after:
 /// `cancellation-storm 1|2`, the number being HTTP's version.

@@ -4,7 +4,7 @@ import Attestation
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 
 /// Ends with `exit(0)` in the middle of its work, as programs do that are told to: `exit-storm handshakes|tokens`.
 @main

@@ -1,5 +1,5 @@
 import Approov
-import ApproovServer
+import ApproovGateway
 import ApproovTesting
 import ApproovTokens
 import Attestation

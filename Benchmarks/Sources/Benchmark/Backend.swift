@@ -1,4 +1,4 @@
-import ApproovServer
+import ApproovAuthority
 import ApproovTesting
 import ArgumentParser
 import Attestation

@@ -1,5 +1,5 @@
 import Approov
-import ApproovServer
+import ApproovGateway
 import CertificatePinning
 import Foundation
 import FoundationNetworking

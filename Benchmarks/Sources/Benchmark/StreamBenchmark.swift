@@ -1,7 +1,7 @@
 import Approov
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import Synchronization
 
 /// 1 GiB down and up through ApproovSession on a protected host: how fast, and how much memory it takes meanwhile.

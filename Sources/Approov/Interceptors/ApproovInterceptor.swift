@@ -2,7 +2,7 @@ import Attestation
 import CertificatePinning
 public import Foundation
 public import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 
 /// Puts a token, bound to a header of the request, on every request to a host that gets tokens.

@@ -1,6 +1,7 @@
+import ApproovBase
 import Attestation
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import OHTTP
 import Synchronization

@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPClient
 import Synchronization
 
 /// What was learned about gateways, each known by the relay before it.

@@ -1,6 +1,7 @@
+import ApproovBase
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 
 extension HTTPRequest {

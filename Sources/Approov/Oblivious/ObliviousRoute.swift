@@ -1,7 +1,8 @@
+import ApproovBase
 import Attestation
 import CertificatePinning
 public import Foundation
-import HTTPTransport
+import HTTPClient
 import OHTTP
 
 /// The way to a host over Oblivious HTTP (RFC 9458): a relay, which learns who asks, and the key of the gateway behind it, which learns

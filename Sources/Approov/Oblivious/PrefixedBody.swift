@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPClient
 
 /// A body whose beginning was read already.
 struct PrefixedBody: AsyncSequence, Sendable {

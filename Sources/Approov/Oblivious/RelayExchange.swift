@@ -1,5 +1,5 @@
 import Attestation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import OHTTP
 

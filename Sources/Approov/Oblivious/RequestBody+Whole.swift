@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTransport
+import HTTPClient
 import Synchronization
 
 extension RequestBody {

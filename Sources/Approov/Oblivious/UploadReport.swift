@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPClient
 import Synchronization
 
 /// Tells the caller how much of a request's body has gone out.

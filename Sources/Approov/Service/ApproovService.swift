@@ -1,7 +1,8 @@
+public import ApproovBase
 public import Attestation
 import CertificatePinning
 public import Foundation
-public import HTTPTransport
+public import HTTPClient
 public import Logging
 import Synchronization
 

@@ -1,6 +1,7 @@
+import ApproovBase
 import Attestation
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 
 /// Speaks to the authority: challenge, evidence, result, configuration.

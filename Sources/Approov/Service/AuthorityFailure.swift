@@ -1,5 +1,5 @@
 import Attestation
-import HTTPTransport
+import HTTPClient
 
 /// Why the authority gave no token or configuration, as statuses tell it.
 struct AuthorityFailure: Error {

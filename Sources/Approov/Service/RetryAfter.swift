@@ -1,5 +1,6 @@
+import ApproovBase
 import Foundation
-import HTTPTransport
+import HTTPClient
 
 /// The Retry-After header (RFC 9110 section 10.2.3).
 enum RetryAfter {

@@ -1,3 +1,4 @@
+import ApproovBase
 import HeapModule
 
 /// What the token cache knows, and what follows from every event: a value without clocks, tasks or locks.

@@ -1,3 +1,4 @@
+import ApproovBase
 import Attestation
 
 /// What a fetch of a token gave.

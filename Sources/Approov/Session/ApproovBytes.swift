@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPClient
 
 /// The body of a response, byte by byte, as it arrives and no faster than it is read.
 ///

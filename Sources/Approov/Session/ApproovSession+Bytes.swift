@@ -1,6 +1,6 @@
 public import Foundation
 public import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 
 extension ApproovSession {
     /// Performs a request and gives the response's body as it arrives.

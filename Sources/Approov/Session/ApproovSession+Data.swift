@@ -1,6 +1,6 @@
 public import Foundation
 public import FoundationNetworking
-public import HTTPTransport
+public import HTTPClient
 
 extension ApproovSession {
     /// Performs a request and reads the whole response.

@@ -1,6 +1,6 @@
 public import Foundation
 public import FoundationNetworking
-public import HTTPTransport
+public import HTTPClient
 
 extension ApproovSession {
     /// Performs a request and writes the response's body to a file as it arrives.

@@ -1,8 +1,9 @@
-public import Attestation
+public import ApproovBase
+internal import Attestation
 import CertificatePinning
 public import Foundation
 public import FoundationNetworking
-public import HTTPTransport
+public import HTTPClient
 
 /// Takes the place of a URLSession: every request to a protected host carries an attestation token and goes only to a server that
 /// satisfies the host's pins.

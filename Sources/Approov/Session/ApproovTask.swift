@@ -1,4 +1,4 @@
-public import HTTPTransport
+public import HTTPClient
 import Synchronization
 
 /// One request on its way, for callers without async: begins when it is resumed, ends with its completion handler.

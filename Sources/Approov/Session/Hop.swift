@@ -1,6 +1,7 @@
+import ApproovBase
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 
 /// One request on its way: as the caller made it, or as a redirect changed it.

@@ -1,6 +1,7 @@
+import ApproovBase
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 
 /// A response, and the request's URL as Foundation spells it.

@@ -1,6 +1,6 @@
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 
 /// What a redirect asks for (RFC 9110 section 15.4, and the Fetch standard where that leaves a choice).

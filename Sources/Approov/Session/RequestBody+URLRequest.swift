@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 
 extension RequestBody {
     /// The body that a request carries itself.

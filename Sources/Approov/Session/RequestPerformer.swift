@@ -1,8 +1,9 @@
+import ApproovBase
 import Attestation
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 
 /// Takes one request from the app to the response, redirects and retries included.

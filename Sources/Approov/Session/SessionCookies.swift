@@ -1,7 +1,7 @@
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 
 /// The cookies of a wrapped session: sent from its storage, and put there.

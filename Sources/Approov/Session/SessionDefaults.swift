@@ -1,7 +1,7 @@
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 
 /// What a wrapped session's configuration says about every request, made ready once.

@@ -1,4 +1,5 @@
-public import Attestation
+public import ApproovBase
+internal import Attestation
 public import CertificatePinning
 public import Logging
 import Synchronization

@@ -1,5 +1,5 @@
 import CertificatePinning
-import HTTPTransport
+import HTTPClient
 import Synchronization
 
 /// The rules that one request keeps to from its beginning to its end.

@@ -1,6 +1,6 @@
 public import Foundation
 public import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Synchronization
 

@@ -1,5 +1,6 @@
+import ApproovBase
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 
 /// How long a response may be used again (RFC 9111 section 4.2), for a cache of one program.

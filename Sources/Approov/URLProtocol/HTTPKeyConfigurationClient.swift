@@ -1,7 +1,8 @@
+import ApproovBase
 import Attestation
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import OHTTP
 import Synchronization

@@ -1,8 +1,9 @@
+import ApproovBase
 import Attestation
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Synchronization
 

@@ -1,10 +1,10 @@
 import ApproovRelay
-import ApproovServer
+import ApproovGateway
 import ArgumentParser
 import CertificatePinning
 import Foundation
-import HTTPListener
-import HTTPTransport
+import HTTPServing
+import HTTPClient
 import Logging
 import OHTTP
 import ServiceLifecycle

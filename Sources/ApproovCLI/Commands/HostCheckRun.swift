@@ -1,8 +1,8 @@
-import ApproovServer
+import ApproovAuthority
 import Attestation
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 
 /// `approov api -check`: what a host presents now beside the pins that apps hold it to.
 struct HostCheckRun {

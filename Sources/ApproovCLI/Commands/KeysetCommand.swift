@@ -1,4 +1,4 @@
-import ApproovServer
+import ApproovAuthority
 import ApproovTokens
 import ArgumentParser
 

@@ -1,8 +1,9 @@
-import ApproovServer
+import ApproovBase
+import ApproovAuthority
 import ArgumentParser
 import Attestation
 import CertificatePinning
-import HTTPTransport
+import HTTPClient
 import OHTTP
 
 /// `approov oblivious`: the relay and the gateway's keys of oblivious hosts.

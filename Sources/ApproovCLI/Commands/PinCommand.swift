@@ -1,7 +1,7 @@
 import ArgumentParser
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 
 /// `approov pin`: pins of servers and files, and the trust path without a network.
 struct PinCommand: AsyncParsableCommand {

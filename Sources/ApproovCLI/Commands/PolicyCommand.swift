@@ -1,4 +1,4 @@
-import ApproovServer
+import ApproovAuthority
 import ArgumentParser
 
 /// `approov policy`: what the authority tells and demands.

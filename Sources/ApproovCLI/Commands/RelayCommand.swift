@@ -2,8 +2,8 @@ import ApproovRelay
 import ArgumentParser
 import CertificatePinning
 import Foundation
-import HTTPListener
-import HTTPTransport
+import HTTPServing
+import HTTPClient
 import Logging
 import ServiceLifecycle
 import UnixSignals

@@ -1,8 +1,8 @@
-import ApproovServer
+import ApproovAuthority
 import ArgumentParser
 import CertificatePinning
 import Foundation
-import HTTPListener
+import HTTPServing
 import Logging
 import ServiceLifecycle
 import UnixSignals

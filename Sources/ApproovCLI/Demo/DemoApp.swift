@@ -2,7 +2,7 @@ import Approov
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 
 /// The demo's app, as an app developer writes it: wraps a URLSession and calls.
 struct DemoApp {

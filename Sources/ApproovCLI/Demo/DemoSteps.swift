@@ -1,11 +1,11 @@
 import Approov
-import ApproovServer
+import ApproovAuthority
 import ApproovTesting
 import Attestation
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 
 /// The steps of the demo, in order; each one returns what was seen, or throws what should not have been.

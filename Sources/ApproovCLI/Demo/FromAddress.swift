@@ -1,5 +1,5 @@
 import CertificatePinning
-import HTTPTransport
+import HTTPClient
 
 /// Sends everything from an address of this machine that is not the usual one, so that it would be recognized elsewhere.
 struct FromAddress: HTTPTransport {

@@ -1,5 +1,7 @@
+import ApproovBase
 import ApproovRelay
-import ApproovServer
+import ApproovAuthority
+import ApproovGateway
 import ApproovTesting
 import Attestation
 import CertificatePinning

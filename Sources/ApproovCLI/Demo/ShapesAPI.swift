@@ -1,4 +1,4 @@
-import ApproovServer
+import ApproovTokenCheck
 import ApproovTesting
 import ApproovTokens
 import Attestation

@@ -1,6 +1,6 @@
 import Attestation
 import CertificatePinning
-import HTTPTransport
+import HTTPClient
 
 /// What `approov call` does for a host, as far as the configuration in force tells before the request.
 struct HostTreatment: CustomStringConvertible {

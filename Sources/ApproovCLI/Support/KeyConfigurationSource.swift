@@ -1,5 +1,5 @@
 import CertificatePinning
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import OHTTP
 

@@ -1,6 +1,6 @@
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 import Synchronization
 
 /// What a server presents, asked for through our own trust path: an evaluator refuses, so that not a byte of HTTP is sent.

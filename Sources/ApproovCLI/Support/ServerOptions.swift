@@ -1,6 +1,6 @@
 import ArgumentParser
 import CertificatePinning
-import HTTPTransport
+import HTTPClient
 
 /// Checks of options that name another server, and its pins.
 enum ServerOptions {

@@ -1,4 +1,4 @@
-import ApproovServer
+import ApproovAuthority
 import ArgumentParser
 import Foundation
 import Glibc

@@ -1,6 +1,6 @@
 import Approov
 import CertificatePinning
-import HTTPTransport
+import HTTPClient
 
 extension Error {
     /// The refusal of a server's certificate or pins that is at the root of an error.

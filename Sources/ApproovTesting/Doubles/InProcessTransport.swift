@@ -1,6 +1,6 @@
 import CertificatePinning
 import Foundation
-public import HTTPTransport
+public import HTTPClient
 public import HTTPTypes
 import Synchronization
 

@@ -1,3 +1,4 @@
+public import ApproovBase
 public import Attestation
 public import Crypto
 import Foundation
@@ -24,7 +25,7 @@ public final class ScriptedAttester: Attester {
     ///   - key: The installation's key; a new one by default.
     ///   - time: Where the time of the claims comes from.
     public convenience init(
-        measurement: String = Base64.encode([UInt8](repeating: 0, count: 32)), environment: [String] = [],
+        measurement: String = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", environment: [String] = [],
         key: P256.Signing.PrivateKey = .init(), time: any TimeSource = SystemTimeSource()
     ) {
         let deviceID = DeviceID(installationKey: key.publicKey)

@@ -1,4 +1,5 @@
-public import ApproovServer
+public import ApproovBase
+public import ApproovAuthority
 public import Attestation
 public import Foundation
 import Synchronization

@@ -1,4 +1,4 @@
-import ApproovServer
+import ApproovTokenCheck
 import Foundation
 public import Hummingbird
 import HummingbirdCore

@@ -1,3 +1,4 @@
+import ApproovBase
 import Attestation
 
 /// The secret that an account's HS256 tokens are signed and verified with.

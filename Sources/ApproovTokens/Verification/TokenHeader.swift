@@ -1,3 +1,4 @@
+import ApproovBase
 import Attestation
 
 /// A token's header: algorithm and name of the key, and nothing that could send a verifier elsewhere.

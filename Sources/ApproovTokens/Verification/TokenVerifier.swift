@@ -1,4 +1,5 @@
-public import Attestation
+public import ApproovBase
+internal import Attestation
 import Foundation
 
 /// Verifies tokens, in an order in which nothing is believed before it is checked: size and alphabet, header, key, signature, claims,

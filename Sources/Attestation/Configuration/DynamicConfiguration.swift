@@ -1,3 +1,4 @@
+import ApproovBase
 import Foundation
 
 /// Where requests to oblivious hosts go.

@@ -1,3 +1,4 @@
+import ApproovBase
 import Crypto
 
 /// What holds for one host of the account.

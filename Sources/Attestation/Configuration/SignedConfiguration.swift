@@ -1,3 +1,4 @@
+import ApproovBase
 public import Crypto
 
 /// A dynamic configuration as it travels: a JWS in general JSON serialization (RFC 7515 section 7.2.1) with one signature, or two

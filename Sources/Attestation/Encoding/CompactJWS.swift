@@ -1,3 +1,4 @@
+import ApproovBase
 import Crypto
 
 /// The parts that a compact JWS (RFC 7515 section 7.1) is made of, with the exact bytes that were signed.

@@ -1,3 +1,4 @@
+import ApproovBase
 public import Crypto
 
 /// A P-256 public key as a JSON Web Key (RFC 7517; RFC 7518 section 6.2).

@@ -1,3 +1,4 @@
+import ApproovBase
 public import Crypto
 
 /// Names an installation: the first 16 bytes of the SHA-256 of its key's SubjectPublicKeyInfo.

@@ -1,3 +1,4 @@
+import ApproovBase
 public import Crypto
 
 /// What an app asks its attester to vouch for.

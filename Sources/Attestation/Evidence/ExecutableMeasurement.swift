@@ -1,3 +1,4 @@
+import ApproovBase
 import Crypto
 public import Foundation
 import Glibc

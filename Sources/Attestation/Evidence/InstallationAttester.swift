@@ -1,3 +1,4 @@
+public import ApproovBase
 import Crypto
 public import Foundation
 import Synchronization

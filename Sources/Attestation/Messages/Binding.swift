@@ -1,3 +1,4 @@
+import ApproovBase
 import Crypto
 
 /// How a token is bound to a value that travels beside it, such as an Authorization header.

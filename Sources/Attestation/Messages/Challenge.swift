@@ -1,3 +1,5 @@
+import ApproovBase
+
 /// A challenge of the authority (RFC 9334 section 10.2): evidence that answers it was made after it was.
 public struct Challenge: Sendable, Hashable {
     /// Opaque text, base64url, to be sent back inside the evidence.

@@ -1,3 +1,4 @@
+import ApproovBase
 public import Foundation
 
 /// Something that an evaluator must know and that only the network can tell: an OCSP response or a CRL.

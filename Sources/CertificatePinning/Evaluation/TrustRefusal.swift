@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import COpenSSL
 
 /// Why a server was refused: what it presented, what was expected, what is wrong and what to do.

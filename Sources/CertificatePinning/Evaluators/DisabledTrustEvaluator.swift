@@ -1,3 +1,4 @@
+import ApproovBase
 public import Logging
 
 /// DANGER: trusts every server, whoever answers.

@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import Foundation
 
 /// Pins whole certificates: one of them must be on the validated path, byte for byte, as the server's, an intermediate's or the root's.

@@ -1,3 +1,4 @@
+import ApproovBase
 public import Foundation
 public import Logging
 

@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import Foundation
 public import Logging
 

@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import Foundation
 
 /// A host in the one form under which it is connected to, pinned and asked a token for.

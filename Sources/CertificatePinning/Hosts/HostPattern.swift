@@ -1,3 +1,5 @@
+import ApproovBase
+
 /// The hosts that a rule is for, in one of three forms.
 ///
 /// `api.example.com` is that host, and with `includeSubdomains` every name below it as well. `*.example.com` is the names with exactly

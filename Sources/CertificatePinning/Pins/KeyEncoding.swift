@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import COpenSSL
 
 /// The encodings in which a public key comes, by PEM label (RFC 7468 and OpenSSL's older ones) or by trying.

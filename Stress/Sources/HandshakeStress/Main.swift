@@ -1,6 +1,6 @@
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 
 /// Makes many handshakes, cancels some of them at a random moment, and checks what became of each.
 ///

@@ -1,6 +1,6 @@
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 import Synchronization
 
 /// What the requests are: which policy, which server.

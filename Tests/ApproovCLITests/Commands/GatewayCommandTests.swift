@@ -1,7 +1,8 @@
+import ApproovBase
 import ApproovTesting
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import OHTTP
 import Testing

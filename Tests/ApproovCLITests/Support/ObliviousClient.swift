@@ -1,6 +1,6 @@
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import OHTTP
 

@@ -1,6 +1,6 @@
 import ApproovTesting
 import CertificatePinning
-import HTTPTransport
+import HTTPClient
 import Testing
 
 @Suite("The in-process transport")

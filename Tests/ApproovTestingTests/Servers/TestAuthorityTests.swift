@@ -1,10 +1,10 @@
-import ApproovServer
+import ApproovAuthority
 import ApproovTesting
 import ApproovTokens
 import Attestation
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Testing
 

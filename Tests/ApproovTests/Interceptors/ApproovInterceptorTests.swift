@@ -3,7 +3,7 @@ import ApproovTesting
 import Attestation
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import Testing
 
 @Suite struct ApproovInterceptorTests {

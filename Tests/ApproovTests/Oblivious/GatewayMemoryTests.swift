@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPClient
 import Testing
 
 @testable import Approov

@@ -2,7 +2,7 @@ import ApproovTesting
 import Attestation
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import OHTTP
 import Testing

@@ -1,9 +1,10 @@
+import ApproovBase
 import ApproovTesting
 import Attestation
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import OHTTP
 import Testing

@@ -1,6 +1,6 @@
 import Attestation
 import Foundation
-import HTTPTransport
+import HTTPClient
 import OHTTP
 import Testing
 

@@ -1,8 +1,9 @@
+import ApproovBase
 import ApproovTesting
 import Attestation
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Testing
 

@@ -3,7 +3,7 @@ import ApproovTesting
 import Attestation
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Testing
 

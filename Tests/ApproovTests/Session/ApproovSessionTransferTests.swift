@@ -2,7 +2,7 @@ import Approov
 import ApproovTesting
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Testing
 

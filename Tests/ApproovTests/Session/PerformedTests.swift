@@ -1,6 +1,7 @@
+import ApproovBase
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Testing
 

@@ -1,7 +1,7 @@
 import ApproovTesting
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Testing
 

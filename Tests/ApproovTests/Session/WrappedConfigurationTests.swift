@@ -2,7 +2,7 @@ import ApproovTesting
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Testing
 

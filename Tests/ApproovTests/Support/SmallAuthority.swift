@@ -1,7 +1,8 @@
+import ApproovBase
 import ApproovTesting
 import Attestation
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 
 /// An authority of a few lines that does as the test says; the real one is tried end to end.

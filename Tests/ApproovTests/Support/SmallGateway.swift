@@ -1,7 +1,7 @@
 import ApproovTesting
 import Attestation
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import OHTTP
 import Synchronization

@@ -4,7 +4,7 @@ import Attestation
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Logging
 

@@ -2,7 +2,7 @@ import ApproovTesting
 import Attestation
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 import Testing
 
 @testable import Approov

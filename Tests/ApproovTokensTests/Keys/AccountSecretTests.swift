@@ -1,3 +1,4 @@
+import ApproovBase
 import ApproovTokens
 import Attestation
 import Crypto

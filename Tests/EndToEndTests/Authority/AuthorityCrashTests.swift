@@ -1,8 +1,9 @@
-import ApproovServer
+import ApproovBase
+import ApproovAuthority
 import ApproovTesting
 import Attestation
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Testing
 

@@ -1,5 +1,5 @@
 import Approov
-import ApproovServer
+import ApproovAuthority
 import ApproovTesting
 import Foundation
 import Testing

@@ -1,8 +1,8 @@
-import ApproovServer
+import ApproovAuthority
 import ApproovTesting
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Testing
 

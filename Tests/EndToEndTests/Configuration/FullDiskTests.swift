@@ -1,4 +1,5 @@
-import ApproovServer
+import ApproovBase
+import ApproovAuthority
 import ApproovTesting
 import Attestation
 import Foundation

@@ -1,12 +1,12 @@
 import Approov
-import ApproovServer
+import ApproovAuthority
 import ApproovTesting
 import ApproovTokens
 import Attestation
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import OHTTP
 import Testing
 

@@ -1,4 +1,4 @@
-import ApproovServer
+import ApproovAuthority
 import ApproovTesting
 import Attestation
 import Foundation

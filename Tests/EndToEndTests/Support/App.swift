@@ -1,11 +1,11 @@
 import Approov
-import ApproovServer
+import ApproovAuthority
 import ApproovTesting
 import Attestation
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 
 /// An app as its developer writes it: wraps a URLSession and calls.
 struct App: Sendable {

@@ -1,8 +1,8 @@
-import ApproovServer
+import ApproovAuthority
 import ApproovTesting
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 
 /// A server before the authority, with the authority's key, whose pins configurations bring: counts what passes, holds it up or breaks it.

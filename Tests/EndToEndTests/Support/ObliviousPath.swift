@@ -1,5 +1,5 @@
 import ApproovRelay
-import ApproovServer
+import ApproovGateway
 import ApproovTesting
 import Attestation
 import CertificatePinning

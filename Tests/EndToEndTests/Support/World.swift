@@ -1,10 +1,12 @@
+import ApproovBase
 import Approov
-import ApproovServer
+import ApproovAuthority
+import ApproovTokenCheck
 import ApproovTesting
 import Attestation
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 import HTTPTypes
 import Hummingbird
 

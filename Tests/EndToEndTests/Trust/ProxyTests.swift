@@ -3,7 +3,7 @@ import ApproovTesting
 import CertificatePinning
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClient
 import Testing
 
 /// Protected calls through a proxy that the caller configured.

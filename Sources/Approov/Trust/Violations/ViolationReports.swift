@@ -1,6 +1,6 @@
 public import CertificatePinning
 public import Foundation
-public import HTTPTransport
+public import HTTPClient
 
 /// Where violations are reported, and as whom.
 ///

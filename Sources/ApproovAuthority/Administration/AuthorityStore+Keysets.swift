@@ -1,0 +1,60 @@
+public import ApproovTokens
+internal import Attestation
+internal import GRDB
+
+extension AuthorityStore {
+    /// The key pairs that hosts may name, by key identifier.
+    public var keysets: [Keyset] { snapshot.keysets }
+
+    /// Makes a key pair.
+    /// - Parameters:
+    ///   - algorithm: RS256 (2048 bits) or ES256
+    ///   - kid: its identifier: 1 to 64 letters, digits, `.`, `_` or `-`
+    /// - Throws: `AuthorityError.malformedKeyset`, `.keysetExists`
+    public func addKeyset(_ algorithm: TokenAlgorithm, kid: String) async throws {
+        guard (1...64).contains(kid.utf8.count), kid.utf8.allSatisfy(Self.isKeyIdentifierByte) else {
+            throw AuthorityError(.malformedKeyset, "a kid is 1 to 64 letters, digits, dots, dashes and underscores")
+        }
+        guard algorithm != .hs256 else {
+            throw AuthorityError(
+                .malformedKeyset, "a keyset is RS256 or ES256; HS256 is what hosts without a keyset use already")
+        }
+        guard let pem = try SigningKey.generate(algorithm, kid: kid).pem else {
+            throw AuthorityError(.malformedKeyset, "no \(algorithm.rawValue) key could be made")
+        }
+        let now = now
+        try await change { database in
+            try database.execute(
+                sql: "INSERT OR IGNORE INTO keyset (kid, algorithm, pem, addedAt) VALUES (?, ?, ?, ?)",
+                arguments: [kid, algorithm.rawValue, pem, now])
+            guard database.changesCount == 1 else {
+                throw AuthorityError(.keysetExists, "there is a keyset \(kid) already; choose another kid")
+            }
+        }
+    }
+
+    /// Removes a key pair that no host names.
+    /// - Parameter kid: its identifier
+    /// - Throws: `AuthorityError.unknownKeyset`, `.keysetInUse`
+    public func removeKeyset(kid: String) async throws {
+        try await change { database in
+            if let host = try AccountHost.all(in: database).first(where: { $0.settings.kid == kid }) {
+                throw AuthorityError(.keysetInUse, "\(host.name) signs with keyset \(kid); give it another one first")
+            }
+            try database.execute(sql: "DELETE FROM keyset WHERE kid = ?", arguments: [kid])
+            guard database.changesCount == 1 else {
+                throw AuthorityError(.unknownKeyset, "there is no keyset \(kid)")
+            }
+        }
+    }
+
+    private static func isKeyIdentifierByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default:
+            false
+        }
+    }
+}

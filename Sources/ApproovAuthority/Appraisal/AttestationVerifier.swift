@@ -1,0 +1,114 @@
+internal import ApproovBase
+internal import Attestation
+internal import CertificatePinning
+internal import Crypto
+internal import Foundation
+internal import Logging
+
+/// The Verifier (RFC 9334 section 3): hands out challenges and judges evidence; knows nothing of HTTP.
+struct AttestationVerifier: Sendable {
+    let store: AuthorityStore
+    let time: any TimeSource
+    /// How long a token is good for, in seconds.
+    let tokenLifetime: Int64
+    /// The authority's own URL, once the port is known.
+    let audience: PublicAudience
+    let metrics: AuthorityMetrics
+
+    /// A challenge for whoever asks.
+    func challenge() -> Challenge {
+        mint(store.snapshot).make(now: now, lifetime: ChallengeMint.freshLifetime)
+    }
+
+    /// Judges evidence.
+    /// - Parameters:
+    ///   - jws: the evidence as it came
+    ///   - address: the app's address as the connection has it
+    ///   - logger: gets the verdict, and nothing that identifies the app
+    /// - Returns: the result; it has a token whatever the verdict is
+    /// - Throws: `Problem` for evidence that cannot be judged; anything else is an internal error
+    func attest(_ jws: [UInt8], from address: String?, logger: Logger) async throws -> AttestationResult {
+        let verified = try verify(jws)
+        let evidence = verified.evidence
+        let snapshot = store.snapshot
+        guard let audience = audience.value else { throw Problem.notReady }
+        guard evidence.aud == audience.url || AudienceName(evidence.aud) == audience else { throw Problem.wrongAudience }
+        guard evidence.account == snapshot.account else { throw Problem.wrongAccount }
+        guard let host = try? CanonicalHost(evidence.host), let entry = snapshot.hostMap.value(for: host), entry.settings.attested else {
+            throw Problem.unknownHost
+        }
+        // Last of what can refuse: a challenge is spent on evidence that is judged, and on no other.
+        try await redeem(evidence.challenge, with: mint(snapshot))
+
+        let appraiser = EvidenceAppraiser(
+            registeredMeasurements: snapshot.registeredMeasurements, environmentPolicy: snapshot.environmentPolicy)
+        let verdict = appraiser.appraise(evidence)
+        let claims = try claims(verified, verdict, host: host, isOblivious: entry.settings.oblivious, from: address, snapshot)
+        let token = try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: verdict.isTrusted)
+        let traceID = Base64URL.encode(SystemRandom.bytes(9))
+        metrics.judged(verdict)
+        logger.log(
+            level: verdict.isTrusted ? .debug : .info, "evidence judged",
+            metadata: [
+                "trace": "\(traceID)", "host": "\(entry.name)", "trusted": "\(verdict.isTrusted)",
+                "reasons": "\(verdict.reasons.map(\.rawValue).sorted().joined(separator: ","))",
+            ])
+        return AttestationResult(
+            token: token, expiresIn: Int(tokenLifetime), arc: claims.arc ?? "",
+            rejectionReasons: snapshot.reportsReasons && !verdict.isTrusted ? verdict.reasons.map(\.rawValue).sorted() : nil,
+            traceID: traceID, configurations: snapshot.configurations(since: evidence.configVersion),
+            challenge: mint(snapshot).make(now: now, lifetime: tokenLifetime + ChallengeMint.freshLifetime))
+    }
+
+    /// What the token says.
+    ///
+    /// For an oblivious host nothing in it tells one app from another: address, device and key would tell the API, and the gateway, who is
+    /// calling, which is what the relay keeps from them.
+    private func claims(
+        _ verified: VerifiedEvidence, _ verdict: EvidenceAppraiser.Verdict, host: CanonicalHost, isOblivious: Bool, from address: String?,
+        _ snapshot: StoreSnapshot
+    ) throws -> TokenClaims {
+        let issuedAt = now
+        let deviceID = verified.deviceID
+        let arc =
+            isOblivious
+            ? ARC(anonymous: verdict.reasons) : ARC(reasons: verdict.reasons, deviceID: deviceID.bytes, issuedAt: time.date)
+        var claims = TokenClaims(
+            exp: issuedAt + tokenLifetime, iat: issuedAt, arc: try arc.encoded(key: snapshot.arcKey), pay: verified.evidence.payHash,
+            iss: snapshot.account, aud: host.name, anno: verdict.annotations.isEmpty ? nil : verdict.annotations)
+        if !isOblivious {
+            claims.ip = address
+            claims.did = deviceID.base64
+            claims.ipk = Base64.encode(verified.installationKey.derRepresentation)
+        }
+        return claims
+    }
+
+    private var now: Int64 { Int64(time.date.timeIntervalSince1970) }
+
+    private func mint(_ snapshot: StoreSnapshot) -> ChallengeMint {
+        ChallengeMint(key: snapshot.challengeKey, account: snapshot.account)
+    }
+
+    private func verify(_ jws: [UInt8]) throws -> VerifiedEvidence {
+        do {
+            return try VerifiedEvidence(verifying: jws)
+        } catch  where error.code == .malformedSignature {
+            throw Problem.evidenceSignature
+        } catch  where error.code == .tooLarge {
+            throw Problem.bodyTooLarge
+        } catch {
+            throw Problem.evidenceMalformed
+        }
+    }
+
+    private func redeem(_ text: String, with mint: ChallengeMint) async throws {
+        guard let challenge = mint.open(text) else { throw Problem.challengeUnknown }
+        guard challenge.expiresAt > now else { throw Problem.challengeExpired }
+        switch try await store.redemptions.redeem(nonce: challenge.nonce, expiresAt: challenge.expiresAt) {
+        case .redeemed: break
+        case .used: throw Problem.challengeUsed
+        case .expired: throw Problem.challengeExpired
+        }
+    }
+}

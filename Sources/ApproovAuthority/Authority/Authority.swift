@@ -1,0 +1,116 @@
+public import ApproovBase
+internal import Attestation
+internal import CertificatePinning
+public import Foundation
+internal import HTTPServing
+public import Logging
+public import ServiceLifecycle
+
+/// The authority: hands out challenges, judges evidence, issues tokens and signed configurations.
+///
+/// One store is one account.
+///
+///     let authority = try Authority(store: AuthorityStore(directory: directory), configuration: AuthorityConfiguration(port: 8443))
+///     try await ServiceGroup(services: [authority], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+///
+/// When it is asked to stop it accepts no more connections, lets requests that are being answered end within the configuration's
+/// `limits.drain`, and returns.
+public struct Authority: Service {
+    private let store: AuthorityStore
+    private let configuration: AuthorityConfiguration
+    private let time: any TimeSource
+    private let logger: Logger
+    private let onReady: @Sendable (URL) async -> Void
+
+    /// Makes an authority; it listens when it is run.
+    /// - Parameters:
+    ///   - store: the account
+    ///   - configuration: where and how to serve
+    ///   - time: the clock
+    ///   - logger: gets verdicts and failures; no token, key, address or device
+    ///   - onReady: is told the URL when the authority listens
+    /// - Throws: `AuthorityError.invalidConfiguration`; `.insecureListener` for plain http on an address that is not loopback;
+    ///   `.demoKeysExposed` for the demo account on such an address
+    public init(
+        store: AuthorityStore, configuration: AuthorityConfiguration, time: any TimeSource = SystemTimeSource(),
+        logger: Logger = Logger(label: "approov.authority"), onReady: @escaping @Sendable (URL) async -> Void = { _ in }
+    ) throws {
+        try AuthorityRules.check(configuration, store: store)
+        self.store = store
+        self.configuration = configuration
+        self.time = time
+        self.logger = logger
+        self.onReady = onReady
+    }
+
+    /// Serves until the task is cancelled or a graceful shutdown is asked for.
+    /// - Throws: `AuthorityError.identityFailed`, `.demoKeysExposed`; `.invalidConfiguration` when the operator's certificate has no backup
+    ///   pin beside it; `.cannotListen`
+    public func run() async throws {
+        let listener = try await AuthorityListener(configuration, store: store)
+        try AuthorityRules.check(pins: listener.pins, configuration)
+        let audience = PublicAudience()
+        let verifier = AttestationVerifier(
+            store: store, time: time, tokenLifetime: Int64(configuration.tokenLifetime), audience: audience, metrics: AuthorityMetrics())
+        let limiter = configuration.attestationsPerMinute.map {
+            AddressRateLimiter(perMinute: $0, capacity: configuration.limits.rememberedAddresses)
+        }
+        let routes = AuthorityRoutes(verifier: verifier, limiter: limiter, limits: configuration.limits)
+        let upkeep = AuthorityUpkeep(store: store, renewal: listener.renewal, logger: logger)
+        let server = HTTPListener(
+            address: ListenerAddress(host: configuration.host, port: configuration.port, tls: listener.tls),
+            limits: configuration.limits.ofListener)
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await upkeep.run() }
+            do {
+                try await server.run(router: routes.router(), logger: logger) { port in
+                    await announce(port: port, listener: listener, audience: audience)
+                }
+            } catch let failure as ListenerFailure {
+                throw AuthorityError(failure)
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func announce(port: Int, listener: AuthorityListener, audience: PublicAudience) async {
+        guard let url = AuthorityRules.publicURL(configuration, port: port) else { return }
+        audience.set(AudienceName(url.absoluteString))
+        do {
+            if !listener.pins.isEmpty {
+                try await warnOfUnknownKey(listener)
+                let kept = try await urlToRemember(url)
+                try await store.remember(Endpoint(url: kept, pins: listener.pins, trustRoots: listener.trustRoots))
+            }
+        } catch {
+            logger.error("the authority's URL was not written to the store", metadata: ["error": "\(error)"])
+        }
+        await onReady(url)
+    }
+
+    /// The URL for initial configurations that are written later: an address of this machine that nobody asked for does not take the
+    /// place of the one that apps use.
+    private func urlToRemember(_ url: URL) async throws -> URL {
+        guard let known = try await store.endpoint()?.url, known != url, !ListenerAddress.isLoopback(known.host() ?? "") else { return url }
+        let isChosen = configuration.publicURL != nil
+        logger.warning(
+            "apps that are out there use another URL than the one served here, which refuses what they send: serve the known one (--public-url)",
+            metadata: ["known": "\(known)", "served": "\(url)", "newConfigurationsName": "\(isChosen ? url : known)"])
+        return isChosen ? url : known
+    }
+
+    /// Apps believe the pins that they have; a key that none of them names is one that they never fetch newer pins from.
+    private func warnOfUnknownKey(_ listener: AuthorityListener) async throws {
+        guard let known = try await store.endpoint() else { return }
+        if Set(known.pins).isDisjoint(with: listener.presentedPins) {
+            logger.warning(
+                """
+                apps that are out there do not know this server's key and will refuse it: its pin is none of those that the authority was \
+                served with before. Serve with a key whose pin was named as a backup, or ship apps a new initial configuration
+                """, metadata: ["presented": "\(listener.presentedPins)", "known": "\(known.pins)"])
+        }
+        if known.trustRoots != listener.trustRoots {
+            logger.warning("apps that are out there trust other roots for this server: ship them a new initial configuration")
+        }
+    }
+}

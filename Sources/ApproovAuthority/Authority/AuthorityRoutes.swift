@@ -1,0 +1,65 @@
+internal import ApproovTokens
+internal import Attestation
+internal import HTTPServing
+internal import HTTPClient
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// The authority's HTTP face.
+struct AuthorityRoutes: Sendable {
+    let verifier: AttestationVerifier
+    let limiter: AddressRateLimiter?
+    let limits: AuthorityConfiguration.Limits
+
+    func router() -> Router<ConnectionContext> {
+        let router = Router(context: ConnectionContext.self)
+        router.add(middleware: ProblemMiddleware(metrics: verifier.metrics))
+        router.post("/v1/challenges", use: challenge)
+        router.post("/v1/attestations", use: attestation)
+        router.get("/v1/configuration", use: configuration)
+        router.get("/.well-known/jwks.json", use: keys)
+        router.get("/health") { _, _ in Response.healthy }
+        return router
+    }
+
+    @Sendable private func challenge(_ request: Request, _ context: ConnectionContext) async throws -> Response {
+        // The body means nothing, but it is read, so that one that is too large is told so.
+        _ = try await body(of: request, upTo: limits.otherBodyBytes)
+        return Response.json(verifier.challenge().json)
+    }
+
+    @Sendable private func attestation(_ request: Request, _ context: ConnectionContext) async throws -> Response {
+        let start = ContinuousClock.now
+        if let seconds = limiter?.draw(for: context.remoteAddress, now: verifier.time.uptime) { throw RateLimited(seconds: seconds) }
+        guard request.headers.mediaType == Evidence.mediaType else { throw Problem.wrongMediaType }
+        let body = try await body(of: request, upTo: limits.evidenceBytes)
+        let result = try await verifier.attest(
+            Array(body.readableBytesView), from: context.remoteAddress?.ipAddress, logger: context.logger)
+        verifier.metrics.took(ContinuousClock.now - start)
+        return Response.json(result.json)
+    }
+
+    @Sendable private func configuration(_ request: Request, _ context: ConnectionContext) async throws -> Response {
+        var version: Int64 = 0
+        if let since = request.uri.queryParameters["since"] {
+            guard let number = Int64(since), number >= 0 else { throw Problem.malformedRequest }
+            version = number
+        }
+        let configurations = verifier.store.snapshot.configurations(since: version)
+        guard !configurations.isEmpty else { return Response(status: .notModified) }
+        return Response.json(.array(configurations.map(\.json)))
+    }
+
+    @Sendable private func keys(_ request: Request, _ context: ConnectionContext) async throws -> Response {
+        let keys = verifier.store.snapshot.keysets.compactMap { $0.key.verificationKey.jwk }
+        var response = Response.json(.object(["keys": .array(keys)]), mediaType: "application/jwk-set+json")
+        response.headers[.cacheControl] = "max-age=60"
+        return response
+    }
+
+    private func body(of request: Request, upTo limit: Int) async throws -> ByteBuffer {
+        if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Problem.bodyTooLarge }
+        return try await request.body.collect(upTo: limit)
+    }
+}

@@ -1,0 +1,73 @@
+internal import ApproovTokens
+internal import Attestation
+internal import CertificatePinning
+internal import Crypto
+internal import Foundation
+internal import HTTPServing
+
+/// What must hold before an authority listens.
+enum AuthorityRules {
+    static func check(_ configuration: AuthorityConfiguration, store: AuthorityStore) throws {
+        func refuse(_ message: String) throws -> Never {
+            throw AuthorityError(.invalidConfiguration, message)
+        }
+        guard (1...86_400).contains(configuration.tokenLifetime) else { try refuse("the token lifetime must be 1 to 86400 seconds") }
+        guard (0...65_535).contains(configuration.port) else { try refuse("the port must be 0 to 65535") }
+        if let rate = configuration.attestationsPerMinute, !(1...1_000_000).contains(rate) {
+            try refuse("the attestations a minute must be 1 to 1000000")
+        }
+        let limits = configuration.limits
+        let sizes = [limits.evidenceBytes, limits.otherBodyBytes, limits.headerBytes, limits.headerFields, limits.connections]
+        guard sizes.allSatisfy({ $0 > 0 }), limits.rememberedAddresses > 0 else { try refuse("every limit must be above zero") }
+        guard limits.idleTimeout > .zero, limits.requestTimeout > .zero, limits.drain >= .zero else {
+            try refuse("every timeout must be above zero")
+        }
+        guard let url = publicURL(configuration, port: configuration.port), AudienceName(url.absoluteString) != nil else {
+            try refuse("the public URL must be https://HOST[:PORT], without query and user")
+        }
+        if case .none = configuration.tls {
+            guard isLoopback(configuration) else { throw AuthorityError(.insecure(configuration.host)) }
+        } else if url.scheme?.lowercased() != "https" {
+            try refuse("the public URL must begin with https://")
+        }
+        let keys = store.snapshot
+        let thumbprint = PublicJWK(keys.configurationKey.publicKey).thumbprint
+        if DemoKeys.isDemo(accountSecret: keys.secret.bytes) || DemoKeys.isDemo(jwkThumbprint: thumbprint) {
+            try refuseDemo(configuration)
+        }
+    }
+
+    static func check(pins: [String], _ configuration: AuthorityConfiguration) throws {
+        if pins.contains(where: { DemoKeys.isDemo(tlsKeyPin: $0) }) { try refuseDemo(configuration) }
+    }
+
+    /// The URL under which apps reach the authority.
+    /// - Parameters:
+    ///   - configuration: how it is served
+    ///   - port: the port that is listened on; it takes the place of a 0
+    /// - Returns: the URL, nil when the host is none
+    static func publicURL(_ configuration: AuthorityConfiguration, port: Int) -> URL? {
+        if let url = configuration.publicURL {
+            guard var components = URLComponents(url: url, resolvingAgainstBaseURL: false) else { return nil }
+            if components.port == 0 { components.port = port }
+            return components.url
+        }
+        guard let host = try? CanonicalHost(configuration.host) else { return nil }
+        var scheme = "https"
+        if case .none = configuration.tls { scheme = "http" }
+        let isAny = host.name == "0.0.0.0" || host.name == "::"
+        return URL(string: "\(scheme)://\(isAny ? "localhost" : host.urlText):\(port)")
+    }
+
+    private static func refuseDemo(_ configuration: AuthorityConfiguration) throws {
+        guard isLoopback(configuration) else {
+            throw AuthorityError(
+                .demoKeysExposed,
+                "the demo account's keys are published; serve it on 127.0.0.1, or make an account in another data directory")
+        }
+    }
+
+    private static func isLoopback(_ configuration: AuthorityConfiguration) -> Bool {
+        ListenerAddress.isLoopback(configuration.host)
+    }
+}

@@ -1,0 +1,177 @@
+internal import struct CertificatePinning.Pin
+internal import Crypto
+public import Foundation
+internal import SwiftASN1
+internal import X509
+
+/// The key, certificate and backup key that an authority serves with when its operator brings none: its own root, a server
+/// certificate under it, and a second key whose pin clients know already, so that the first can be replaced without losing a client
+/// (`AuthorityStore.rotateServerKey()`).
+///
+/// A renewed certificate keeps the key, so the pins stay.
+public struct ServerIdentity: Sendable {
+    /// The root certificate, PEM: what clients trust instead of the system's roots (`trustRoots`).
+    public let rootPEM: String
+    /// The server's certificate, PEM.
+    public let certificatePEM: String
+    /// The server's private key, PEM (PKCS #8).
+    ///
+    /// Secret.
+    public let keyPEM: String
+    /// The pins of the server's key and of the backup key, `sha256/…` each.
+    public let pins: [String]
+    /// When the server's certificate ends.
+    public let notAfter: Date
+
+    let rootKeyPEM: String
+    let backupKeyPEM: String
+    let hosts: [String]
+
+    /// A server certificate is good for this many seconds; 398 days is what clients of the web still accept.
+    static let certificateLifetime: TimeInterval = 398 * 86_400
+    private static let rootLifetime: TimeInterval = 20 * 365 * 86_400
+
+    /// Makes new keys and certificates.
+    /// - Parameters:
+    ///   - hosts: the names and addresses that the server is reached under; `localhost`, 127.0.0.1 and ::1 are always added
+    ///   - now: the time from which the certificates are valid
+    /// - Returns: the identity
+    /// - Throws: `AuthorityError.identityFailed`
+    public static func make(hosts: [String], now: Date) throws -> ServerIdentity {
+        try wrapping {
+            let rootKey = P256.Signing.PrivateKey()
+            let root = try rootCertificate(key: rootKey, now: now)
+            return try ServerIdentity(
+                rootKey: rootKey, root: root, key: P256.Signing.PrivateKey(), backupKeyPEM: P256.Signing.PrivateKey().pemRepresentation,
+                hosts: hosts, now: now)
+        }
+    }
+
+    /// Makes an identity from keys that exist: the server's certificate is new, under the root given or a new one.
+    /// - Parameters:
+    ///   - rootPEM: the root's certificate, nil for a new one for `rootKeyPEM`
+    ///   - rootKeyPEM: the root's private key, P-256
+    ///   - keyPEM: the server's private key, P-256
+    ///   - backupKeyPEM: the key held in reserve, P-256
+    ///   - hosts: the names and addresses that the server is reached under; `localhost`, 127.0.0.1 and ::1 are always added
+    ///   - now: the time from which the certificates are valid
+    /// - Returns: the identity
+    /// - Throws: `AuthorityError.identityFailed` when a key or the certificate does not parse
+    public static func make(
+        rootPEM: String?, rootKeyPEM: String, keyPEM: String, backupKeyPEM: String, hosts: [String], now: Date
+    ) throws -> ServerIdentity {
+        try wrapping {
+            let rootKey = try P256.Signing.PrivateKey(pemRepresentation: rootKeyPEM)
+            let root = try rootPEM.map { try Certificate(pemEncoded: $0) } ?? rootCertificate(key: rootKey, now: now)
+            return try ServerIdentity(
+                rootKey: rootKey, root: root, key: P256.Signing.PrivateKey(pemRepresentation: keyPEM), backupKeyPEM: backupKeyPEM,
+                hosts: hosts, now: now)
+        }
+    }
+
+    /// Whether the certificate should be made anew: half of its life is over, or it lacks one of the hosts.
+    func needsRenewal(hosts: [String], now: Date) -> Bool {
+        notAfter.timeIntervalSince(now) < Self.certificateLifetime / 2 || !Set(hosts).isSubset(of: self.hosts)
+    }
+
+    /// The same keys with a new certificate.
+    /// - Parameters:
+    ///   - hosts: further names; those of the old certificate stay
+    ///   - now: the time from which the certificate is valid
+    /// - Returns: the identity to save
+    /// - Throws: `AuthorityError.identityFailed`
+    func renewed(hosts: [String], now: Date) throws -> ServerIdentity {
+        try Self.make(
+            rootPEM: rootPEM, rootKeyPEM: rootKeyPEM, keyPEM: keyPEM, backupKeyPEM: backupKeyPEM, hosts: self.hosts + hosts, now: now)
+    }
+
+    /// The backup key in the place of the server's key, and a new backup key.
+    /// - Parameter now: the time from which the certificate is valid
+    /// - Returns: the identity to save
+    /// - Throws: `AuthorityError.identityFailed`
+    func rotated(now: Date) throws -> ServerIdentity {
+        try Self.make(
+            rootPEM: rootPEM, rootKeyPEM: rootKeyPEM, keyPEM: backupKeyPEM, backupKeyPEM: P256.Signing.PrivateKey().pemRepresentation,
+            hosts: hosts, now: now)
+    }
+
+    init(
+        rootPEM: String, certificatePEM: String, keyPEM: String, rootKeyPEM: String, backupKeyPEM: String, hosts: [String], notAfter: Date
+    ) throws {
+        self.rootPEM = rootPEM
+        self.certificatePEM = certificatePEM
+        self.keyPEM = keyPEM
+        self.rootKeyPEM = rootKeyPEM
+        self.backupKeyPEM = backupKeyPEM
+        self.hosts = hosts
+        self.notAfter = notAfter
+        self.pins = try Self.wrapping {
+            try [keyPEM, backupKeyPEM].map { try Self.pin(of: P256.Signing.PrivateKey(pemRepresentation: $0)) }
+        }
+    }
+
+    private init(
+        rootKey: P256.Signing.PrivateKey, root: Certificate, key: P256.Signing.PrivateKey, backupKeyPEM: String, hosts: [String], now: Date
+    ) throws {
+        let names = (["localhost", "127.0.0.1", "::1"] + hosts).reduce(into: [String]()) { names, host in
+            if !names.contains(host) { names.append(host) }
+        }
+        let end = now.addingTimeInterval(Self.certificateLifetime)
+        let certificate = try Certificate(
+            version: .v3, serialNumber: .init(), publicKey: .init(key.publicKey), notValidBefore: now.addingTimeInterval(-3600),
+            notValidAfter: end, issuer: root.subject, subject: DistinguishedName { CommonName("Approov authority") },
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: Certificate.Extensions {
+                Critical(BasicConstraints.notCertificateAuthority)
+                Critical(KeyUsage(digitalSignature: true))
+                try ExtendedKeyUsage([.serverAuth])
+                SubjectAlternativeNames(try names.map(Self.generalName))
+            },
+            issuerPrivateKey: .init(rootKey))
+        try self.init(
+            rootPEM: root.serializeAsPEM().pemString, certificatePEM: certificate.serializeAsPEM().pemString,
+            keyPEM: key.pemRepresentation, rootKeyPEM: rootKey.pemRepresentation, backupKeyPEM: backupKeyPEM, hosts: names, notAfter: end)
+    }
+
+    private static func rootCertificate(key: P256.Signing.PrivateKey, now: Date) throws -> Certificate {
+        let name = try DistinguishedName { CommonName("Approov authority root") }
+        return try Certificate(
+            version: .v3, serialNumber: .init(), publicKey: .init(key.publicKey), notValidBefore: now.addingTimeInterval(-3600),
+            notValidAfter: now.addingTimeInterval(rootLifetime), issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: Certificate.Extensions {
+                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+                Critical(KeyUsage(keyCertSign: true, cRLSign: true))
+            },
+            issuerPrivateKey: .init(key))
+    }
+
+    private static func generalName(_ host: String) throws -> GeneralName {
+        var v4 = in_addr()
+        if inet_pton(AF_INET, host, &v4) == 1 {
+            return .ipAddress(ASN1OctetString(contentBytes: withUnsafeBytes(of: v4) { ArraySlice($0) }))
+        }
+        var v6 = in6_addr()
+        if inet_pton(AF_INET6, host, &v6) == 1 {
+            return .ipAddress(ASN1OctetString(contentBytes: withUnsafeBytes(of: v6) { ArraySlice($0) }))
+        }
+        guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw AuthorityError(.identityFailed, "the server's name \(host) is not a host name in ASCII")
+        }
+        return .dnsName(host)
+    }
+
+    private static func pin(of key: P256.Signing.PrivateKey) -> String {
+        Pin(spki: [UInt8](key.publicKey.derRepresentation)).description
+    }
+
+    private static func wrapping<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as AuthorityError {
+            throw error
+        } catch {
+            throw AuthorityError(
+                .identityFailed, "the server's key or certificate cannot be made or read; check the PEM files", cause: error)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import ApproovBase
+internal import Crypto
+internal import CryptoExtras
+public import Foundation
+
+/// The attestation response code: what the authority thought of a device, in 26 characters that only the account's operator can read.
+///
+/// It is one AES-128 block under a key of the account, in base32 without padding (RFC 4648 §6):
+///
+///     byte  0       version, 1
+///     bytes 1...2   one bit a reason, big endian; 0 = passed
+///     bytes 3...6   the first four bytes of the device ID
+///     bytes 7...10  seconds since 1970, big endian
+///     bytes 11...15 random
+///
+/// An app sees the code in its token and in the result, and cannot tell from it whether it passed. What does not begin with the version
+/// and reasons that there are was not made by this account.
+public struct ARC: Hashable, Sendable {
+    /// Why evidence was not believed; empty when it was.
+    public let reasons: Set<RejectionReason>
+    /// The first four bytes of the device ID, which an operator compares with a `did` claim; zeros for an oblivious host.
+    public let deviceHint: [UInt8]
+    /// When the code was made, to the second; 1970 for an oblivious host.
+    public let issuedAt: Date
+
+    private static let version: UInt8 = 1
+    private static let size = 16
+    private static let hintSize = 4
+    private static let knownBits = RejectionReason.allCases.reduce(UInt16(0)) { $0 | $1.bit }
+
+    init(reasons: Set<RejectionReason>, deviceID: some Collection<UInt8>, issuedAt: Date) {
+        self.reasons = reasons
+        self.deviceHint = Array(deviceID.prefix(Self.hintSize))
+        self.issuedAt = issuedAt
+    }
+
+    /// A code that says what was thought and of nobody: for tokens of oblivious hosts.
+    ///
+    /// Its text is another one each time all the same. A text that followed from the verdict would tell every app its own, by comparison with
+    /// one whose verdict is known; and a token tells requests that share it apart from others without any help of its code.
+    init(anonymous reasons: Set<RejectionReason>) {
+        self.init(reasons: reasons, deviceID: [], issuedAt: Date(timeIntervalSince1970: 0))
+    }
+
+    /// Reads a code.
+    /// - Parameters:
+    ///   - text: 26 characters of base32
+    ///   - key: the account's key for these codes
+    /// - Returns: what it says
+    /// - Throws: `AuthorityError.malformedARC` when the text is none, or of another account
+    static func decode(_ text: String, key: SymmetricKey) throws -> ARC {
+        let refusal = AuthorityError(
+            .malformedARC, "not an attestation response code of this account; copy all 26 characters of the arc claim")
+        guard let sealed = Base32.decode(text), sealed.count == size else { throw refusal }
+        let iv = try AES._CBC.IV(ivBytes: [UInt8](repeating: 0, count: size))
+        let block = try [UInt8](AES._CBC.decrypt(sealed, using: key, iv: iv, noPadding: true))
+        guard block.count == size, block[0] == version else { throw refusal }
+        let bits = UInt16(block[1]) << 8 | UInt16(block[2])
+        guard bits & ~knownBits == 0 else { throw refusal }
+        let seconds = block[7...10].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        return ARC(
+            reasons: Set(RejectionReason.allCases.filter { bits & $0.bit != 0 }), deviceID: block[3...6],
+            issuedAt: Date(timeIntervalSince1970: TimeInterval(seconds)))
+    }
+
+    /// The code's text.
+    /// - Parameter key: the account's key for these codes, 16 bytes
+    /// - Returns: 26 characters
+    /// - Throws: when the key is of another size
+    func encoded(key: SymmetricKey) throws -> String {
+        let bits = reasons.reduce(UInt16(0)) { $0 | $1.bit }
+        let seconds = UInt32(clamping: Int64(issuedAt.timeIntervalSince1970))
+        var block = [Self.version, UInt8(bits >> 8), UInt8(bits & 0xFF)]
+        block += deviceHint + [UInt8](repeating: 0, count: Self.hintSize - deviceHint.count)
+        block += [24, 16, 8, 0].map { UInt8(seconds >> $0 & 0xFF) }
+        // Without these an app that asks twice within a second, once knowing that it fails, could tell from equal codes how it did.
+        block += SystemRandom.bytes(Self.size - block.count)
+        // One block, every one of them different, so CBC with a zero vector is the bare permutation that is wanted here.
+        let iv = try AES._CBC.IV(ivBytes: [UInt8](repeating: 0, count: Self.size))
+        return try Base32.encode(AES._CBC.encrypt(block, using: key, iv: iv, noPadding: true))
+    }
+}

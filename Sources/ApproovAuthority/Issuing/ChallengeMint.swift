@@ -1,0 +1,54 @@
+internal import ApproovBase
+internal import Attestation
+internal import Crypto
+
+/// Makes challenges and recognises them.
+///
+/// Nothing is kept: a challenge carries its own proof.
+///
+/// Its text is base64url of nonce (16 bytes), expiry (8 bytes, seconds since 1970, big endian) and an HMAC-SHA256 over a label,
+/// both, and the account.
+struct ChallengeMint: Sendable {
+    /// A challenge that this account made.
+    struct Genuine: Sendable {
+        let nonce: [UInt8]
+        let expiresAt: Int64
+    }
+
+    /// How long one that was asked for is good for, in seconds.
+    static let freshLifetime: Int64 = 60
+
+    private static let label = Array("approov-challenge".utf8)
+    private static let nonceSize = 16
+    private static let bodySize = 24
+
+    let key: SymmetricKey
+    let account: String
+
+    /// Makes a challenge.
+    /// - Parameters:
+    ///   - now: seconds since 1970
+    ///   - lifetime: how long it is good for, in seconds
+    /// - Returns: a challenge that no other is equal to
+    func make(now: Int64, lifetime: Int64) -> Challenge {
+        let expiry = UInt64(clamping: now + lifetime)
+        let body = SystemRandom.bytes(Self.nonceSize) + (0..<8).map { UInt8(truncatingIfNeeded: expiry >> (56 - 8 * $0)) }
+        let value = Base64URL.encode(body + Array(HMAC<SHA256>.authenticationCode(for: authenticated(body), using: key)))
+        return Challenge(value: value, expiresIn: Int(lifetime))
+    }
+
+    /// What a challenge says, or nil when this account did not make it.
+    func open(_ text: String) -> Genuine? {
+        guard let bytes = Base64URL.decode(text), bytes.count == Self.bodySize + SHA256.byteCount else { return nil }
+        let body = Array(bytes[..<Self.bodySize])
+        guard HMAC<SHA256>.isValidAuthenticationCode(bytes[Self.bodySize...], authenticating: authenticated(body), using: key) else {
+            return nil
+        }
+        let expiry = body[Self.nonceSize...].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return Genuine(nonce: Array(body[..<Self.nonceSize]), expiresAt: Int64(clamping: expiry))
+    }
+
+    private func authenticated(_ body: [UInt8]) -> [UInt8] {
+        Self.label + body + Array(account.utf8)
+    }
+}

@@ -1,0 +1,107 @@
+internal import Attestation
+internal import Foundation
+internal import GRDB
+
+/// Where, and behind which TLS keys, the authority was last served.
+struct Endpoint: Sendable, Equatable {
+    let url: URL
+    let pins: [String]
+    let trustRoots: String?
+}
+
+extension AuthorityStore {
+    /// The authority's own key, certificate and backup key: made at the first call, and with a new certificate for the same key
+    /// when half of the old one's life is over or a host is new.
+    /// - Parameter hosts: the names that the server is reached under, beside the loopback ones
+    /// - Returns: the identity
+    /// - Throws: `AuthorityError.identityFailed`, `.storeUnusable`
+    public func serverIdentity(hosts: [String]) async throws -> ServerIdentity {
+        let date = time.date
+        if let identity = try await savedIdentity(), !identity.needsRenewal(hosts: hosts, now: date) { return identity }
+        return try await wrapping {
+            try await self.pool.write { database in
+                let saved = try Self.identity(in: database)
+                if let saved, !saved.needsRenewal(hosts: hosts, now: date) { return saved }
+                let identity = try saved?.renewed(hosts: hosts, now: date) ?? ServerIdentity.make(hosts: hosts, now: date)
+                try Self.save(identity, in: database)
+                return identity
+            }
+        }
+    }
+
+    /// Replaces the key that the authority serves with by its backup key, whose pin apps know already, and makes a new backup key.
+    ///
+    /// An authority serves with it from its next start on, and signs a configuration with the new pins then. Apps that have not fetched
+    /// that one when the key is replaced once more can reach the authority no longer: leave them the time of a configuration's life.
+    /// - Returns: the identity from now on
+    /// - Throws: `AuthorityError.invalidConfiguration` when the store has no key of its own; `.identityFailed`, `.storeUnusable`
+    @discardableResult
+    public func rotateServerKey() async throws -> ServerIdentity {
+        let date = time.date
+        return try await change { database in
+            guard let saved = try Self.identity(in: database) else {
+                throw AuthorityError(
+                    .invalidConfiguration,
+                    "the store has no server key of its own: it makes one when the authority is served without a certificate")
+            }
+            let identity = try saved.rotated(now: date)
+            try Self.save(identity, in: database)
+            return identity
+        }
+    }
+
+    func savedIdentity() async throws -> ServerIdentity? {
+        try await wrapping { try await self.pool.read { try Self.identity(in: $0) } }
+    }
+
+    func endpoint() async throws -> Endpoint? {
+        try await wrapping { try await self.pool.read { try Self.endpoint(in: $0) } }
+    }
+
+    static func endpoint(in database: Database) throws -> Endpoint? {
+        guard let row = try Row.fetchOne(database, sql: "SELECT url, pins, trustRoots FROM endpoint") else { return nil }
+        guard let url = URL(string: row["url"]) else {
+            throw AuthorityError(.storeDamaged, "the store's authority URL cannot be read; start the authority again")
+        }
+        let pins: String = row["pins"]
+        return Endpoint(url: url, pins: pins.split(separator: " ").map(String.init), trustRoots: row["trustRoots"])
+    }
+
+    /// Remembers where the authority is served, for initial configurations that are written later.
+    ///
+    /// Pins that are not those of before are told to the apps that are out there, in a configuration signed in the same transaction.
+    func remember(_ endpoint: Endpoint) async throws {
+        guard try await self.endpoint() != endpoint else { return }
+        let now = now
+        let lifetime = configurationLifetime
+        try await change { database in
+            let known = try Self.endpoint(in: database)?.pins ?? Self.identity(in: database)?.pins
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO endpoint (id, url, pins, trustRoots) VALUES (1, ?, ?, ?)",
+                arguments: [endpoint.url.absoluteString, endpoint.pins.joined(separator: " "), endpoint.trustRoots])
+            guard let known, Set(known) != Set(endpoint.pins) else { return }
+            try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime)
+        }
+    }
+
+    static func save(_ identity: ServerIdentity, in database: Database) throws {
+        try database.execute(
+            sql: """
+                INSERT OR REPLACE INTO identity (id, root, certificate, key, rootKey, backupKey, hosts, notAfter)
+                VALUES (1, ?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                identity.rootPEM, identity.certificatePEM, identity.keyPEM, identity.rootKeyPEM, identity.backupKeyPEM,
+                identity.hosts.joined(separator: " "), Int64(identity.notAfter.timeIntervalSince1970),
+            ])
+    }
+
+    private static func identity(in database: Database) throws -> ServerIdentity? {
+        guard let row = try Row.fetchOne(database, sql: "SELECT * FROM identity") else { return nil }
+        let hosts: String = row["hosts"]
+        return try ServerIdentity(
+            rootPEM: row["root"], certificatePEM: row["certificate"], keyPEM: row["key"], rootKeyPEM: row["rootKey"],
+            backupKeyPEM: row["backupKey"], hosts: hosts.split(separator: " ").map(String.init),
+            notAfter: Date(timeIntervalSince1970: TimeInterval(row["notAfter"] as Int64)))
+    }
+}

@@ -1,0 +1,49 @@
+internal import ApproovBase
+public import ApproovTokens
+internal import Attestation
+internal import CertificatePinning
+
+extension AuthorityStore {
+    /// A verifier with the account's keys as they are now: the account secret, and the public keys of the keysets.
+    /// - Parameter audience: the host that tokens must be for; nil for any
+    /// - Returns: the verifier
+    /// - Throws: `TokenError` when there are too many keysets for one verifier
+    public func tokenVerifier(audience: String? = nil) throws -> TokenVerifier {
+        let snapshot = snapshot
+        let keys = try [VerificationKey.hs256(snapshot.secret)] + snapshot.keysets.map(\.key.verificationKey)
+        return try TokenVerifier(keys: keys, audience: audience, time: time)
+    }
+
+    /// Issues a token without an app, to try a backend with.
+    /// - Parameters:
+    ///   - host: a host of the account
+    ///   - isValid: whether the token is to verify; one that is not looks the same
+    ///   - data: what the token is bound to, nil for nothing
+    ///   - lifetime: how long it is good for, in seconds
+    /// - Returns: the token
+    /// - Throws: `AuthorityError.unknownHost`, `.malformedHost`, `.invalidConfiguration` for a lifetime that is not 1 to 86,400 seconds
+    public func exampleToken(
+        forHost host: String, isValid: Bool = true, boundTo data: String? = nil, lifetime: Int = 3_600
+    ) throws -> String {
+        guard (1...86_400).contains(lifetime) else {
+            throw AuthorityError(.invalidConfiguration, "a token's lifetime is 1 to 86400 seconds")
+        }
+        guard let entry = try self.host(for: host), entry.settings.attested else {
+            throw AuthorityError(.unknownHost, "the account does not protect that host; add it: approov api -add HOST")
+        }
+        let snapshot = snapshot
+        let reasons: Set<RejectionReason> = isValid ? [] : [.appNotRegistered]
+        var claims = try TokenClaims(
+            exp: now + Int64(lifetime), iat: now, pay: data.map { Binding.payHash(of: $0) }, iss: snapshot.account,
+            aud: CanonicalHost(host).name)
+        if entry.settings.oblivious {
+            claims.arc = try ARC(anonymous: reasons).encoded(key: snapshot.arcKey)
+        } else {
+            let deviceID = SystemRandom.bytes(16)
+            claims.ip = "127.0.0.1"
+            claims.did = Base64.encode(deviceID)
+            claims.arc = try ARC(reasons: reasons, deviceID: deviceID, issuedAt: time.date).encoded(key: snapshot.arcKey)
+        }
+        return try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: isValid)
+    }
+}

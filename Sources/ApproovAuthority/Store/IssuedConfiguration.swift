@@ -1,0 +1,71 @@
+internal import Attestation
+internal import Crypto
+internal import Foundation
+internal import GRDB
+
+/// A signed configuration as the store keeps it.
+struct IssuedConfiguration: Sendable {
+    let version: Int64
+    let signed: SignedConfiguration
+    let issuedAt: Int64
+    let expiresAt: Int64
+    let changesKeys: Bool
+
+    /// The key-changing versions and the newest one, ascending; no client needs another.
+    static func all(in database: Database) throws -> [IssuedConfiguration] {
+        let rows = try Row.fetchAll(
+            database,
+            sql: """
+                SELECT * FROM configuration
+                WHERE changesKeys OR version = (SELECT MAX(version) FROM configuration) ORDER BY version
+                """)
+        return try rows.map { row in
+            try IssuedConfiguration(
+                version: row["version"], signed: SignedConfiguration(serialized: [UInt8](row["document"] as Data)),
+                issuedAt: row["issuedAt"], expiresAt: row["expiresAt"], changesKeys: row["changesKeys"])
+        }
+    }
+}
+
+/// Signs what the tables say as the next version.
+///
+/// It runs inside the transaction that changes them.
+enum ConfigurationIssue {
+    /// Signs the next version.
+    /// - Parameters:
+    ///   - database: inside a write transaction
+    ///   - now: seconds since 1970
+    ///   - lifetime: seconds until the version expires
+    ///   - newKey: the key that signs from the next version on, when it changes with this one
+    /// - Throws: `AuthorityError.configurationRefused` when no client would accept it
+    static func issue(in database: Database, now: Int64, lifetime: Int64, newKey: P256.Signing.PrivateKey? = nil) throws {
+        guard let account = try Row.fetchOne(database, sql: "SELECT name, epoch, configurationKey FROM account") else {
+            throw AuthorityError(.storeDamaged, "the store has no account; restore it from a backup")
+        }
+        let row = try Row.fetchOne(database, sql: "SELECT version, issuedAt FROM configuration ORDER BY version DESC LIMIT 1")
+        let newest: Int64 = row?["version"] ?? 0
+        // Clients judge by the latest issuedAt that they accepted: after a clock that was ahead, the next version must still be good there.
+        let now = max(now, row?["issuedAt"] ?? now)
+        let hosts = try AccountHost.all(in: database)
+        let configuration = try DynamicConfiguration(
+            account: account["name"], epoch: account["epoch"], version: newest + 1, issuedAt: now, expiresAt: now + lifetime,
+            hosts: Dictionary(hosts.map { ($0.name, $0.settings) }) { first, _ in first },
+            managedTrustRoots: String.fetchAll(database, sql: "SELECT pin FROM managedTrustRoot ORDER BY pin"),
+            oblivious: AuthorityStore.obliviousSettings(in: database), authorityPins: AuthorityStore.endpoint(in: database)?.pins,
+            configKeys: newKey.map { [PublicJWK($0.publicKey)] })
+        let key = try P256.Signing.PrivateKey(rawRepresentation: account["configurationKey"] as Data)
+        let signed: SignedConfiguration
+        do {
+            signed = try SignedConfiguration(signing: configuration, by: [key] + (newKey.map { [$0] } ?? []))
+        } catch {
+            throw AuthorityError(
+                .configurationRefused, "every client would refuse the configuration that this change makes; nothing changed",
+                cause: error)
+        }
+        try database.execute(
+            sql: "INSERT INTO configuration (version, document, issuedAt, expiresAt, changesKeys) VALUES (?, ?, ?, ?, ?)",
+            arguments: [newest + 1, Data(signed.serialized), now, now + lifetime, newKey != nil])
+        try database.execute(
+            sql: "DELETE FROM configuration WHERE NOT changesKeys AND version <> ?", arguments: [newest + 1])
+    }
+}

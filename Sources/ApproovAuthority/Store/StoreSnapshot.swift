@@ -1,0 +1,82 @@
+internal import ApproovTokens
+internal import Attestation
+internal import CertificatePinning
+internal import Crypto
+internal import Foundation
+internal import GRDB
+
+/// Everything that requests are answered from, read in one transaction and never changed.
+///
+/// A class, so that handing it to a request costs one reference.
+final class StoreSnapshot: Sendable {
+    let generation: Int64
+    let account: String
+    let epoch: Int64
+    let secret: AccountSecret
+    let configurationKey: P256.Signing.PrivateKey
+    let challengeKey: SymmetricKey
+    let arcKey: SymmetricKey
+    let reportsReasons: Bool
+    let environmentPolicy: [RejectionReason: EnvironmentAction]
+    /// In the order of their names.
+    let hosts: [AccountHost]
+    let hostMap: HostMap<AccountHost>
+    let managedTrustRoots: [String]
+    let oblivious: ObliviousSettings?
+    let registrations: [Registration]
+    let registeredMeasurements: Set<String>
+    let keysets: [Keyset]
+    /// Ascending by version; the newest is last.
+    let configurations: [IssuedConfiguration]
+    let issuer: TokenIssuer
+
+    init(_ database: Database) throws {
+        guard let account = try Row.fetchOne(database, sql: "SELECT * FROM account") else {
+            throw AuthorityError(.storeDamaged, "the store has no account; restore it from a backup")
+        }
+        generation = account["generation"]
+        self.account = account["name"]
+        epoch = account["epoch"]
+        reportsReasons = account["rejectionReasons"]
+        challengeKey = SymmetricKey(data: account["challengeKey"] as Data)
+        arcKey = SymmetricKey(data: account["arcKey"] as Data)
+        do {
+            secret = try AccountSecret(bytes: [UInt8](account["secret"] as Data))
+            configurationKey = try P256.Signing.PrivateKey(rawRepresentation: account["configurationKey"] as Data)
+            environmentPolicy = try Self.readEnvironmentPolicy(database)
+            hosts = try AccountHost.all(in: database)
+            hostMap = try HostMap(hosts.map { ($0.pattern, $0) })
+            managedTrustRoots = try String.fetchAll(database, sql: "SELECT pin FROM managedTrustRoot ORDER BY pin")
+            oblivious = try AuthorityStore.obliviousSettings(in: database)
+            registrations = try Registration.all(in: database)
+            keysets = try Keyset.all(in: database)
+            configurations = try IssuedConfiguration.all(in: database)
+            issuer = try TokenIssuer(secret: secret, keysets: keysets)
+        } catch let error as AuthorityError {
+            throw error
+        } catch {
+            throw AuthorityError(
+                .storeDamaged, "the store holds something that cannot be understood; restore it from a backup", cause: error)
+        }
+        registeredMeasurements = Set(registrations.map(\.measurement))
+    }
+
+    /// The newest configuration.
+    var newest: IssuedConfiguration? { configurations.last }
+
+    /// What a client that has `version` needs: those that change the keys, and the newest.
+    func configurations(since version: Int64) -> [SignedConfiguration] {
+        guard let newest, newest.version > version else { return [] }
+        return configurations.filter { $0.version > version && ($0.changesKeys || $0.version == newest.version) }.map(\.signed)
+    }
+
+    private static func readEnvironmentPolicy(_ database: Database) throws -> [RejectionReason: EnvironmentAction] {
+        let rows = try Row.fetchAll(database, sql: "SELECT flag, action FROM environmentPolicy")
+        return try rows.reduce(into: [:]) { policy, row in
+            guard let flag = RejectionReason(rawValue: row["flag"]), let action = EnvironmentAction(rawValue: row["action"]) else {
+                throw AuthorityError(.storeDamaged, "the store's environment policy is not of this version; update the package")
+            }
+            policy[flag] = action
+        }
+    }
+}

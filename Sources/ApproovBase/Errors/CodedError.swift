@@ -1,0 +1,27 @@
+public import Foundation
+
+/// The one shape of this package's errors: a stable code, a message that contains the remedy, and the error below.
+///
+/// Two errors of one type are equal when their codes are. No part of an error ever holds a token, a secret, a header value or a body.
+public protocol CodedError: LocalizedError, Equatable, CustomStringConvertible {
+    /// A stable, comparable name for the kind of failure.
+    associatedtype Code: Hashable, Sendable, CustomStringConvertible
+
+    /// The kind of failure.
+    var code: Code { get }
+    /// What is wrong and what to do about it; safe to log.
+    var message: String { get }
+    /// The error below, if there is one.
+    var cause: (any Error)? { get }
+}
+
+extension CodedError {
+    /// Code, message and cause on one line.
+    public var description: String { "\(code): \(message)" + (cause.map { " (\($0))" } ?? "") }
+
+    /// The same as the description, so that `localizedDescription` says something.
+    public var errorDescription: String? { description }
+
+    /// Equal by code.
+    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
+}

@@ -1,0 +1,88 @@
+/// A dictionary of bounded size: the entry that was not used for the longest time makes room.
+///
+/// Look-up, use, insertion and removal cost the same however many entries there are.
+package struct LeastRecentlyUsed<Key: Hashable, Value> {
+    private struct Node {
+        var key: Key
+        var value: Value
+        /// Towards the most recently used.
+        var newer: Int
+        /// Towards the least recently used.
+        var older: Int
+    }
+
+    private static var none: Int { -1 }
+
+    /// The most entries.
+    package let capacity: Int
+    private var places: [Key: Int] = [:]
+    private var nodes: [Node?] = []
+    private var free: [Int] = []
+    private var newest = none
+    private var oldest = none
+
+    package init(capacity: Int) {
+        precondition(capacity > 0)
+        self.capacity = capacity
+    }
+
+    /// The number of entries.
+    package var count: Int { places.count }
+
+    /// The value, without counting as use.
+    package func peek(_ key: Key) -> Value? { places[key].flatMap { nodes[$0]?.value } }
+
+    /// Changes the value in place; counts as use when `isUse` says so.
+    ///
+    /// - Returns: What `body` returns, or nil when there is no such entry.
+    package mutating func update<Result>(_ key: Key, isUse: Bool = true, _ body: (inout Value) -> Result) -> Result? {
+        guard let place = places[key], var node = nodes[place] else { return nil }
+        // Taken out and put back, so that the value is changed in place and not copied.
+        nodes[place] = nil
+        let result = body(&node.value)
+        nodes[place] = node
+        if isUse, newest != place {
+            unlink(place)
+            linkAsNewest(place)
+        }
+        return result
+    }
+
+    /// Inserts or replaces, as the most recently used; the least recently used entry goes when there would be too many.
+    package mutating func insert(_ value: Value, for key: Key) {
+        if update(key, { $0 = value }) != nil { return }
+        if places.count == capacity, let node = nodes[oldest] { remove(node.key) }
+        let node = Node(key: key, value: value, newer: Self.none, older: Self.none)
+        let place: Int
+        if let reused = free.popLast() {
+            place = reused
+            nodes[place] = node
+        } else {
+            place = nodes.count
+            nodes.append(node)
+        }
+        places[key] = place
+        linkAsNewest(place)
+    }
+
+    /// Removes the entry, if there is one.
+    package mutating func remove(_ key: Key) {
+        guard let place = places.removeValue(forKey: key) else { return }
+        unlink(place)
+        nodes[place] = nil
+        free.append(place)
+    }
+
+    private mutating func unlink(_ place: Int) {
+        guard let node = nodes[place] else { return }
+        if node.newer == Self.none { newest = node.older } else { nodes[node.newer]?.older = node.older }
+        if node.older == Self.none { oldest = node.newer } else { nodes[node.older]?.newer = node.newer }
+    }
+
+    private mutating func linkAsNewest(_ place: Int) {
+        nodes[place]?.newer = Self.none
+        nodes[place]?.older = newest
+        if newest == Self.none { oldest = place } else { nodes[newest]?.newer = place }
+        newest = place
+    }
+}

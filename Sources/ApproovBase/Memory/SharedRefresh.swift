@@ -1,0 +1,50 @@
+internal import Synchronization
+
+/// Runs one thing at a time for many callers, and not too often.
+package final class SharedRefresh: Sendable {
+    private struct State {
+        var running: Task<Void, Never>?
+        var notBefore: Duration?
+    }
+
+    private let state = Mutex(State())
+    private let interval: Duration
+    private let time: any TimeSource
+
+    package init(interval: Duration, time: any TimeSource) {
+        self.interval = interval
+        self.time = time
+    }
+
+    /// Runs `work`, or waits for the one under way; does nothing when the last one began less than the interval ago.
+    ///
+    /// A caller that is cancelled stops waiting; the work goes on for the others.
+    package func run(_ work: @escaping @Sendable () async -> Void) async {
+        guard let task = start(work) else { return }
+        let (ended, end) = AsyncStream.makeStream(of: Never.self)
+        Task {
+            await task.value
+            end.finish()
+        }
+        for await _ in ended {}
+    }
+
+    /// Begins `work`, and waits for nothing.
+    ///
+    /// - Returns: What is under way; nil when the last one began less than the interval ago.
+    @discardableResult
+    package func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never>? {
+        let now = time.uptime
+        return state.withLock { state -> Task<Void, Never>? in
+            if let running = state.running { return running }
+            if let notBefore = state.notBefore, now < notBefore { return nil }
+            state.notBefore = now + interval
+            let task = Task.detached { [self] in
+                await work()
+                self.state.withLock { $0.running = nil }
+            }
+            state.running = task
+            return task
+        }
+    }
+}

@@ -1,0 +1,16 @@
+/// Text from outside, made fit for one line of a log.
+package enum LoggableText {
+    /// The text with everything but printable ASCII escaped, cut to `limit` characters.
+    package static func quoted(_ text: String, limit: Int = 100) -> String {
+        var result = ""
+        for (count, scalar) in text.unicodeScalars.enumerated() {
+            guard count < limit else { return result + "..." }
+            if (0x20..<0x7F).contains(scalar.value) {
+                result.unicodeScalars.append(scalar)
+            } else {
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,37 @@
+public import Foundation
+internal import Glibc
+
+/// Where the time comes from, so that a test can set it.
+public protocol TimeSource: Sendable {
+    /// The calendar's time; it may jump.
+    var date: Date { get }
+
+    /// Time since some fixed moment; it never goes back and counts while the machine sleeps.
+    var uptime: Duration { get }
+
+    /// Returns after `duration`.
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    func sleep(for duration: Duration) async throws
+}
+
+/// The system's clocks.
+public struct SystemTimeSource: TimeSource {
+    /// The system's clocks.
+    public init() {}
+
+    /// `CLOCK_REALTIME`.
+    public var date: Date { Date() }
+
+    /// `CLOCK_BOOTTIME`: goes on while the machine is suspended.
+    public var uptime: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// Sleeps on the continuous clock.
+    public func sleep(for duration: Duration) async throws {
+        try await Task.sleep(for: duration, clock: .continuous)
+    }
+}

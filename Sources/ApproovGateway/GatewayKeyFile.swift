@@ -1,0 +1,152 @@
+internal import Dispatch  // whose module declares stat() where SwiftNIO is imported, too
+internal import Glibc
+public import ApproovBase
+internal import Attestation
+public import Foundation
+public import OHTTP
+
+/// The file that a gateway's private keys are in: mode 0600, replaced as a whole.
+///
+/// It is JSON: `{"keys": [{"key": base64 of the configuration (RFC 9458 section 3.1) and 32 bytes of private key, "madeAt": seconds since
+/// 1970, "endsAt": seconds}, …]}`. Keys whose time is over are removed from it; nothing that was sealed to them can be opened then.
+public struct GatewayKeyFile: Sendable {
+    private static let maximumBytes = 256 * 1024
+
+    private let path: String
+    private let time: any TimeSource
+    /// How long to wait for another process that changes the file.
+    var lockTimeout: Duration = .seconds(5)
+
+    /// Names a file, which need not be there yet.
+    /// - Parameters:
+    ///   - url: the file
+    ///   - time: the clock
+    public init(_ url: URL, time: any TimeSource = SystemTimeSource()) {
+        path = url.path(percentEncoded: false)
+        self.time = time
+    }
+
+    /// Reads the keys, and makes the file with one when there is none.
+    /// - Parameter kem: the mechanism of a key that is made
+    /// - Returns: the keys whose time is not over, one at least
+    /// - Throws: `GatewayError.gatewayKeysUnusable` when others may read the file, when it cannot be read or written, or does not hold keys
+    public func load(makingKeyFor kem: KeyConfiguration.KEM = .x25519) throws -> GatewayKeys {
+        try unusable {
+            if let keys = try read() { return keys }
+            var keys = GatewayKeys(entries: [])
+            try keys.rotate(kem: kem, overlap: .zero, now: time.date)
+            guard try file.create(serialized(keys)) else { return try read() ?? keys }
+            return keys
+        }
+    }
+
+    /// Makes a new key, which takes the place of those with its mechanism; a gateway that is running takes it up within a second.
+    /// - Parameters:
+    ///   - kem: the new key's mechanism; nil for a new key for each mechanism in use
+    ///   - endingOthers: whether the keys of other mechanisms end as well
+    ///   - overlap: how long the keys that it replaces, or ends, are accepted; zero to end them at once
+    /// - Returns: the keys as they are now, the newest first
+    /// - Throws: `GatewayError.gatewayKeysUnusable`, also when there is no file, and when another process keeps it locked for five seconds; the
+    ///   file is as it was
+    public func rotate(kem: KeyConfiguration.KEM? = nil, endingOthers: Bool = false, overlap: Duration) throws -> GatewayKeys {
+        try unusable {
+            try exclusively {
+                guard var keys = try read() else {
+                    throw GatewayError(
+                        .gatewayKeysUnusable,
+                        "there is no such file; a gateway makes it when it serves: approov gateway --keys FILE --listen …")
+                }
+                try keys.rotate(kem: kem, endingOthers: endingOthers, overlap: overlap, now: time.date)
+                try file.write(serialized(keys))
+                return keys
+            }
+        }
+    }
+
+    /// Removes keys from the file whose time is over.
+    /// - Throws: `GatewayError.gatewayKeysUnusable`
+    func removeEnded() throws {
+        try unusable {
+            try exclusively {
+                guard var keys = try read(), keys.removeEnded(at: time.date) else { return }
+                try file.write(serialized(keys))
+            }
+        }
+    }
+
+    /// What changes when the file does; nil when there is none.
+    var stamp: FileStamp? { FileStamp(path) }
+
+    private var file: PrivateFile { PrivateFile(path: path) }
+
+    private func read() throws -> GatewayKeys? {
+        guard let bytes = try file.read(upTo: Self.maximumBytes) else { return nil }
+        let json = try JSONValue(parsing: bytes, limit: Self.maximumBytes)
+        let range = Int64(0)...Int64(1) << 53
+        let entries = try json.member("keys").array().map { entry in
+            guard let key = Base64.decode(try entry.string("key")) else {
+                throw GatewayError(.gatewayKeysUnusable, "a key is not base64")
+            }
+            return GatewayKeys.Entry(
+                key: try GatewayKey(serialized: key), madeAt: Self.date(try entry.integer("madeAt", in: range)),
+                endsAt: try entry.optionalInteger("endsAt", in: range).map(Self.date))
+        }
+        let keys = GatewayKeys(entries: entries)
+        guard !keys.published.configurations.isEmpty else {
+            throw GatewayError(.gatewayKeysUnusable, "no key in it is in use; make one: approov gateway --keys FILE --rotate")
+        }
+        _ = try keys.keyring(at: time.date)
+        return keys
+    }
+
+    private func serialized(_ keys: GatewayKeys) -> [UInt8] {
+        let entries = keys.entries.map { entry in
+            var members: [String: JSONValue] = [
+                "key": .string(Base64.encode(entry.key.serialized())), "madeAt": .integer(Int64(entry.madeAt.timeIntervalSince1970)),
+            ]
+            if let end = entry.endsAt { members["endsAt"] = .integer(Int64(end.timeIntervalSince1970)) }
+            return JSONValue.object(members)
+        }
+        return JSONValue.object(["keys": .array(entries)]).serialized()
+    }
+
+    private static func date(_ seconds: Int64) -> Date { Date(timeIntervalSince1970: TimeInterval(seconds)) }
+
+    /// Keeps others who would change the file waiting: two changes at once would lose one of them.
+    private func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try FileLock(path: path + ".lock", timeout: lockTimeout).withLock(body)
+        } catch let failure as FileLock.Failure {
+            throw GatewayError(.gatewayKeysUnusable, failure.message)
+        }
+    }
+
+    private func unusable<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as GatewayError {
+            throw GatewayError(error.code, "the gateway's keys, \(path): \(error.message)", cause: error.cause)
+        } catch {
+            throw GatewayError(
+                .gatewayKeysUnusable,
+                stamp == nil
+                    ? "the gateway's keys, \(path), cannot be made; make their folder: install -d -m 700 -o USER FOLDER"
+                    : "the gateway's keys, \(path), cannot be used; restore the file, or remove it for new keys",
+                cause: error)
+        }
+    }
+}
+
+/// Tells one content of a file from the next without reading it: a replaced file has another inode.
+struct FileStamp: Equatable, Sendable {
+    private let inode: UInt64
+    private let seconds: Int
+    private let nanoseconds: Int
+
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        inode = UInt64(status.st_ino)
+        (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
+    }
+}

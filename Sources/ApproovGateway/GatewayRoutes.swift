@@ -1,0 +1,109 @@
+internal import HTTPServing
+internal import HTTPClient
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import OHTTP
+internal import Synchronization
+
+/// The gateway's HTTP face.
+struct GatewayRoutes: Sendable {
+    let keys: KeyWatch
+    let forwarder: OriginForwarder
+    let load: GatewayLoad
+
+    func router() -> Router<GatewayRequestContext> {
+        let router = Router(context: GatewayRequestContext.self)
+        router.add(middleware: PlainErrors(methods: ["/gateway": "POST", "/ohttp-keys": "GET", "/health": "GET"]))
+        router.post("/gateway", use: open)
+        router.get("/ohttp-keys") { _, _ in
+            // An hour: much less than the keys that were replaced are accepted for.
+            Response(
+                status: .ok, headers: [.contentType: OHTTPMediaType.keys, .cacheControl: "public, max-age=3600"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: keys.current.published)))
+        }
+        router.get("/health") { _, _ in Response.healthy }
+        return router
+    }
+
+    @Sendable private func open(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let type = request.headers.mediaType
+        guard type == OHTTPMediaType.request || type == OHTTPMediaType.chunkedRequest else {
+            return forwarder.refusal(.unsupportedMediaType)
+        }
+        let isChunked = type == OHTTPMediaType.chunkedRequest
+        let limit = isChunked ? forwarder.limits.chunkedMessageBytes : forwarder.limits.messageBytes
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit {
+            return forwarder.refusal(.contentTooLarge)
+        }
+        let body = BorrowedRequestBody(
+            request.body, limit: limit, idleTimeout: forwarder.limits.idleTimeout,
+            deadline: isChunked ? nil : .now + forwarder.limits.requestTimeout)
+        do {
+            // Until then it takes no more than its own connection: whoever stays silent takes no place from others.
+            try await body.readAhead(1)
+        } catch {
+            return forwarder.unread(error)
+        }
+        guard let slot = load.enter() else {
+            forwarder.hadNoPlace()
+            return .problem(.serviceUnavailable)
+        }
+        return isChunked
+            ? await ChunkedExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop).answer(with: keys)
+            : await WholeExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop).answer(with: keys)
+    }
+}
+
+/// How many requests are under way, against the most there may be.
+final class GatewayLoad: Sendable {
+    /// One request's place; it is free again when the last reference goes.
+    final class Slot: Sendable {
+        private let load: GatewayLoad
+
+        fileprivate init(_ load: GatewayLoad) { self.load = load }
+
+        deinit { load.count.withLock { $0 -= 1 } }
+    }
+
+    private let limit: Int
+    private let count = Mutex(0)
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Takes a place; nil when there is none.
+    func enter() -> Slot? {
+        let isFree = count.withLock { count in
+            guard count < limit else { return false }
+            count += 1
+            return true
+        }
+        return isFree ? Slot(self) : nil
+    }
+}
+
+extension OriginForwarder {
+    /// Counts and answers a request that is turned away unopened.
+    func refusal(_ status: HTTPResponse.Status) -> Response {
+        metrics.count(.refused)
+        return .problem(status)
+    }
+
+    /// Counts and answers a request whose content did not come.
+    func unread(_ error: any Error) -> Response {
+        if error is BorrowedRequestBody.TooLong { return refusal(.contentTooLarge) }
+        metrics.count(.abandoned)
+        return .problem(error is BorrowedRequestBody.Stalled ? .requestTimeout : .badRequest)
+    }
+}
+
+extension Response {
+    /// The one answer to a request that cannot be opened, and to one that was here before (RFC 9458 section 5.3).
+    static var unknownKey: Response {
+        problem(
+            .badRequest,
+            Array(
+                #"{"type":"\#(OHTTPProblemType.key)","status":400,"title":"The request cannot be opened with a key of this gateway"}"#.utf8)
+        )
+    }
+}

@@ -1,0 +1,77 @@
+internal import ApproovBase
+internal import Foundation
+internal import HTTPServing
+internal import HTTPClient
+internal import HTTPTypes
+internal import OHTTP
+
+/// What a gateway itself answers inside of encapsulation: problem details (RFC 9457) that say nothing of its insides.
+struct InnerProblem: Error, Sendable, Equatable {
+    let status: Int
+    let title: String
+    var type: String?
+    var detail: String?
+
+    static let malformed = InnerProblem(status: 400, title: "The encapsulated message is not a request in Binary HTTP (RFC 9292)")
+    static let impossible = InnerProblem(
+        status: 400, title: "The request cannot be sent to its target",
+        detail: "A field or the path is malformed, or it has content that its method does not allow.")
+    static let date = InnerProblem(
+        status: 400, title: "The request's Date is missing or too far from the gateway's clock", type: OHTTPProblemType.date,
+        detail: "Encapsulate it anew with the date of this response.")
+    static let forbidden = InnerProblem(
+        status: 403, title: "The gateway does not forward to this target", detail: "Its operator allows origins with --allow.")
+    static let busy = InnerProblem(status: 503, title: "The gateway cannot remember more requests", detail: "Try again in a minute.")
+    static let requestTooLarge = InnerProblem(status: 413, title: "The request is too large")
+    static let responseTooLarge = InnerProblem(
+        status: 502, title: "The response is too large to be encapsulated whole", type: "urn:approov:problem:response-too-large",
+        detail: "Send the request as message/ohttp-chunked-req: its response is encapsulated in chunks.")
+    static let badGateway = InnerProblem(status: 502, title: "The target gave no usable answer")
+    static let gatewayTimeout = InnerProblem(status: 504, title: "The target took too long")
+
+    /// What becomes of an error of the way to the origin.
+    init(_ error: any Error) {
+        switch error {
+        case let problem as InnerProblem: self = problem
+        case let error as TransportError:
+            switch error.code {
+            case .connectTimeout, .idleTimeout, .totalTimeout: self = .gatewayTimeout
+            case .tooManyRequests: self = .busy
+            // Of the request alone: where it goes and how is the operator's, and was tried when the gateway started.
+            case .invalidURL, .invalidHeader, .unsupported: self = .impossible
+            case .bodyTooLarge: self = .responseTooLarge
+            case .requestBodyFailed: self = error.cause.map { InnerProblem($0) } ?? .malformed
+            default: self = .badGateway
+            }
+        case is BorrowedRequestBody.TooLong: self = .requestTooLarge
+        case let error as OHTTPError where error.code == .limitExceeded: self = .requestTooLarge
+        case is OHTTPError: self = .malformed
+        default: self = .malformed
+        }
+    }
+
+    private init(status: Int, title: String, type: String? = nil, detail: String? = nil) {
+        self.status = status
+        self.title = title
+        self.type = type
+        self.detail = detail
+    }
+
+    /// The response in Binary HTTP's terms.
+    /// - Parameter now: the gateway's time, which a client may need to date its next request
+    /// - Returns: problem details with their date
+    func response(at now: Date) -> BinaryHTTPResponse {
+        let fields: HTTPFields = [
+            .contentType: "application/problem+json", .cacheControl: "no-store", .date: HTTPDate.format(now),
+        ]
+        return BinaryHTTPResponse(head: HTTPResponse(status: .init(code: status), headerFields: fields), body: Data(json))
+    }
+
+    private var json: [UInt8] {
+        // Texts of our own, without a character that JSON would want escaped.
+        var members = [#""status":\#(status)"#, #""title":"\#(title)""#]
+        if let type { members.insert(#""type":"\#(type)""#, at: 0) }
+        if let detail { members.append(#""detail":"\#(detail)""#) }
+        return Array("{\(members.joined(separator: ","))}".utf8)
+    }
+}

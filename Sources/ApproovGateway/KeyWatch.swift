@@ -1,0 +1,101 @@
+internal import ApproovBase
+internal import Attestation
+internal import Foundation
+internal import Logging
+internal import OHTTP
+internal import Synchronization
+
+/// The keys of a running gateway: takes up what is changed in their file, and forgets keys whose time is over.
+final class KeyWatch: Sendable {
+    /// What requests are answered from.
+    struct Current: Sendable {
+        let keys: GatewayKeys
+        let keyring: GatewayKeyring
+        let published: [UInt8]
+        fileprivate let stamp: FileStamp?
+    }
+
+    private let file: GatewayKeyFile
+    private let time: any TimeSource
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    private struct State {
+        var current: Current
+        /// Whether the file may hold keys whose time is over.
+        var hasEndedKeys = false
+    }
+
+    init(file: GatewayKeyFile, time: any TimeSource, logger: Logger) throws {
+        self.file = file
+        self.time = time
+        self.logger = logger
+        let stamp = file.stamp
+        let keys = try file.load()
+        // The stamp of a file that was only now made is taken when it is looked at next.
+        state = Mutex(State(current: try Self.current(keys, at: time.date, stamp: stamp)))
+    }
+
+    var current: Current { state.withLock { $0.current } }
+
+    /// Watches until the task is cancelled.
+    /// - Parameter onChange: is told the identifiers of the keys that are accepted from now on
+    func run(onChange: (Set<UInt8>) -> Void) async {
+        var troubles: Set<Trouble> = []
+        while !Task.isCancelled {
+            let before = current.keyring.keys.map(\.configuration)
+            // Each for itself: that a file cannot be read or written leaves no key in force whose time is over.
+            attempt(.forgetting, &troubles, forgetEnded)
+            attempt(.takingUp, &troubles, takeUp)
+            attempt(.removing, &troubles, removeEnded)
+            let after = current.keyring.keys.map(\.configuration)
+            if after != before { onChange(Set(after.map(\.id))) }
+            try? await Task.sleep(for: .milliseconds(250), clock: .continuous)
+        }
+    }
+
+    /// What can go wrong, and is told when it begins to.
+    private enum Trouble: String {
+        case forgetting = "a gateway's key whose time is over cannot be taken out of force"
+        case takingUp = "the gateway's keys cannot be taken up; those in force stay"
+        case removing = "a key whose time is over cannot be removed from the gateway's key file; it is tried again until it can"
+    }
+
+    private func attempt(_ trouble: Trouble, _ troubles: inout Set<Trouble>, _ step: () throws -> Void) {
+        do {
+            try step()
+            troubles.remove(trouble)
+        } catch {
+            if troubles.insert(trouble).inserted { logger.error("\(trouble.rawValue)", metadata: ["error": "\(error)"]) }
+        }
+    }
+
+    /// Takes keys out of force whose time is over, whatever becomes of their file.
+    private func forgetEnded() throws {
+        let before = current
+        let now = time.date
+        guard before.keys.entries.contains(where: { !$0.isAccepted(at: now) }) else { return }
+        var keys = before.keys
+        keys.removeEnded(at: now)
+        let after = try Self.current(keys, at: now, stamp: before.stamp)
+        state.withLock { $0 = State(current: after, hasEndedKeys: true) }
+    }
+
+    /// Takes up what is new in the file.
+    private func takeUp() throws {
+        guard let stamp = file.stamp, stamp != current.stamp else { return }
+        let after = try Self.current(try file.load(), at: time.date, stamp: stamp)
+        state.withLock { $0.current = after }
+    }
+
+    /// Removes keys from the file that were taken out of force.
+    private func removeEnded() throws {
+        guard state.withLock({ $0.hasEndedKeys }) else { return }
+        try file.removeEnded()
+        state.withLock { $0.hasEndedKeys = false }
+    }
+
+    private static func current(_ keys: GatewayKeys, at now: Date, stamp: FileStamp?) throws -> Current {
+        Current(keys: keys, keyring: try keys.keyring(at: now), published: keys.published.encoded(), stamp: stamp)
+    }
+}

@@ -1,0 +1,138 @@
+internal import CertificatePinning
+internal import Foundation
+internal import HTTPClient
+internal import HTTPTypes
+internal import OHTTP
+
+/// Which targets a gateway forwards to, and how it knows them.
+///
+/// An encapsulated request names its target in words of its client's; only a scheme, host and port that are one of the operator's to the
+/// letter, after canonicalisation, are ever connected to. Redirects are not followed, so that each hop is a request of its own, judged here.
+struct TargetRules: Sendable {
+    private let origins: Set<String>
+    let policy: TrustPolicy
+
+    /// Reads the operator's list.
+    /// - Throws: `GatewayError` `malformedOrigin`, `malformedPin`, `identityFailed` for roots that cannot be read
+    init(_ configuration: GatewayConfiguration) throws {
+        var origins: Set<String> = []
+        var hosts: Set<CanonicalHost> = []
+        guard !configuration.allowedOrigins.isEmpty else {
+            throw GatewayError(
+                .malformedOrigin,
+                "no origin is allowed, so nothing could be forwarded; name one such as https://api.example.com")
+        }
+        for text in configuration.allowedOrigins {
+            let url = try Self.origin(text)
+            origins.insert(url.origin)
+            if url.isSecure { hosts.insert(url.host) }
+        }
+        self.origins = origins
+        policy = try Self.policy(configuration, hosts: hosts)
+    }
+
+    private static func origin(_ text: String) throws -> TransportURL {
+        func refuse(_ why: String, _ cause: (any Error)? = nil) -> GatewayError {
+            GatewayError(.malformedOrigin, "\(text) is not an origin such as https://api.example.com: \(why)", cause: cause)
+        }
+        let url: TransportURL
+        do {
+            url = try TransportURL(text)
+        } catch {
+            throw refuse("scheme, host and, where it is not the scheme's own, port", error)
+        }
+        guard url.target == "/", !text.contains("?"), !text.contains("#") else { throw refuse("it has a path, a query or a fragment") }
+        guard url.isSecure || url.host.isLoopback else { throw refuse("plain http is for this machine alone") }
+        return url
+    }
+
+    private static func policy(_ configuration: GatewayConfiguration, hosts: Set<CanonicalHost>) throws -> TrustPolicy {
+        var pins: [CanonicalHost: Set<Pin>] = [:]
+        for (name, list) in configuration.pins {
+            do {
+                pins[try CanonicalHost(name), default: []].formUnion(try Pin.list(list))
+            } catch {
+                throw GatewayError(
+                    .malformedPin, "the pins of \(name) are not sha256/ and the base64 of 32 bytes, each of them once",
+                    cause: error)
+            }
+        }
+        if let stranger = pins.keys.first(where: { !hosts.contains($0) }) {
+            throw GatewayError(
+                .malformedOrigin, "\(stranger.name) has pins and is not the host of an allowed https origin; allow it, too")
+        }
+        do {
+            let rules = try hosts.map { host in
+                // One pin will do: unlike an app's, a gateway's configuration can be changed when that key is lost.
+                let evaluator: any ServerTrustEvaluating =
+                    try pins[host].map { try PublicKeysTrustEvaluator(withoutBackup: $0) } ?? DefaultTrustEvaluator()
+                return (HostPattern(host), TrustRule(evaluators: [evaluator]))
+            }
+            let anchors = try configuration.trustRootsPEM.map { try TrustAnchors(pem: $0, validAt: Date()) } ?? .system()
+            return TrustPolicy(rules: try HostMap(rules), defaultAnchors: anchors)
+        } catch {
+            throw GatewayError(.identityFailed, "the roots to trust for the origins cannot be read", cause: error)
+        }
+    }
+
+    /// Where a request goes; nil when it may not go there.
+    func target(of request: HTTPRequest) -> TransportURL? {
+        guard request.method != .connect, request.extendedConnectProtocol == nil, let scheme = request.scheme,
+            let path = request.path, path.hasPrefix("/"), !path.contains("#"), let authority = Self.authority(of: request),
+            let origin = Self.url(scheme, authority, "/"), origins.contains(origin.origin), let url = Self.url(scheme, authority, path),
+            url.origin == origin.origin, url.target == path
+        else { return nil }
+        return url
+    }
+
+    /// The authority that a request names (RFC 9292 section 3.4): in its control data, or, when that is empty, in its Host field.
+    ///
+    /// Where both are there they must mean the same, as an origin may go by either.
+    private static func authority(of request: HTTPRequest) -> String? {
+        let fields = request.headerFields.filter { $0.name.canonicalName == "host" }.map(\.value)
+        guard fields.count <= 1 else { return nil }
+        let named = request.authority.flatMap { $0.isEmpty ? nil : $0 }
+        guard let authority = named ?? fields.first, !authority.isEmpty,
+            !authority.utf8.contains(where: { "/?#@\\".utf8.contains($0) })
+        else { return nil }
+        if let named, let field = fields.first, let scheme = request.scheme {
+            guard let first = url(scheme, named, "/"), let second = url(scheme, field, "/"), first.origin == second.origin else {
+                return nil
+            }
+        }
+        return authority
+    }
+
+    private static func url(_ scheme: String, _ authority: String, _ path: String) -> TransportURL? {
+        guard ["http", "https"].contains(scheme.lowercased()) else { return nil }
+        return try? TransportURL("\(scheme)://\(authority)\(path)")
+    }
+}
+
+/// The header fields of an encapsulated message as they go on to an origin, or back from it.
+enum ForwardedFields {
+    /// The transport's own, and those that are between a client and its proxy.
+    private static let dropped: Set<String> = [
+        "host", "content-length", "expect", "te", "trailer", "proxy-authorization", "proxy-authenticate", "proxy-authentication-info",
+        "http2-settings", "transfer-encoding", "connection", "upgrade", "keep-alive", "proxy-connection",
+    ]
+
+    /// Those that an origin gets; nothing is added to them.
+    static func toOrigin(_ fields: HTTPFields) -> HTTPFields {
+        removed(dropped, from: fields)
+    }
+
+    /// Those that a client gets.
+    static func toClient(_ fields: HTTPFields) -> HTTPFields {
+        removed(dropped.subtracting(["content-length"]), from: fields)
+    }
+
+    /// The trailer fields that a client gets.
+    static func trailers(_ fields: HTTPFields) -> HTTPFields { removed(dropped, from: fields) }
+
+    private static func removed(_ names: Set<String>, from fields: HTTPFields) -> HTTPFields {
+        var kept = HTTPFields()
+        for field in ConnectionFields.removed(from: fields) where !names.contains(field.name.canonicalName) { kept.append(field) }
+        return kept
+    }
+}

@@ -1,0 +1,3 @@
+@_exported public import ApproovAuthority
+@_exported public import ApproovGateway
+@_exported public import ApproovTokenCheck

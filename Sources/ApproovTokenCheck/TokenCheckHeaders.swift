@@ -1,0 +1,64 @@
+internal import HTTPTypes
+
+/// Which header fields a token check reads, and how.
+struct TokenCheckHeaders: Sendable {
+    let tokenName: HTTPField.Name
+    private let prefix: String
+    let bindingNames: [HTTPField.Name]
+
+    init(token: String, prefix: String, binding: [String]) throws {
+        func name(_ text: String) throws -> HTTPField.Name {
+            guard let name = HTTPField.Name(text) else {
+                throw TokenCheckError(.invalidConfiguration, "\"\(text)\" is no header name (RFC 9110 §5.1)")
+            }
+            return name
+        }
+        tokenName = try name(token)
+        bindingNames = try binding.map(name)
+        guard Set(bindingNames).count == bindingNames.count, !bindingNames.contains(tokenName) else {
+            throw TokenCheckError(
+                .invalidConfiguration, "binding headers must differ from each other and from the token header \(token)")
+        }
+        self.prefix = prefix
+    }
+
+    /// Why a request has no token to check.
+    enum Flaw: String, Error {
+        case missingToken, repeatedToken, missingPrefix
+    }
+
+    /// The token, when exactly one field line has it.
+    func token(in fields: HTTPFields) -> Result<String, Flaw> {
+        let lines = fields[values: tokenName]
+        guard let value = lines.first else { return .failure(.missingToken) }
+        guard lines.count == 1 else { return .failure(.repeatedToken) }
+        guard value.hasPrefix(prefix) else { return .failure(.missingPrefix) }
+        return .success(String(value.dropFirst(prefix.count)))
+    }
+
+    /// What a token may be bound to: one value, or none when a binding header is missing.
+    /// - Returns: nil when a binding header occurs twice or is not UTF-8
+    func boundValues(in fields: HTTPFields) -> [String]? {
+        var bound = ""
+        var isComplete = true
+        for name in bindingNames {
+            let lines = fields[values: name]
+            guard lines.count <= 1 else { return nil }
+            guard let line = lines.first else {
+                isComplete = false
+                continue
+            }
+            // What came as other bytes was replaced on the way here; no token was bound to that.
+            guard !line.unicodeScalars.contains("\u{FFFD}") else { return nil }
+            bound += Self.trimmed(line)
+        }
+        return isComplete ? [bound] : []
+    }
+
+    private static func trimmed(_ value: String) -> Substring {
+        var value = value[...]
+        while value.first == " " || value.first == "\t" { value.removeFirst() }
+        while value.last == " " || value.last == "\t" { value.removeLast() }
+        return value
+    }
+}

@@ -1,0 +1,97 @@
+import ApproovBase
+import ApproovTesting
+import Attestation
+import OHTTP
+import Testing
+
+@testable import ApproovAuthority
+
+@Suite struct AuthorityStoreObliviousTests {
+    private static let relay = "https://relay.example.com/"
+    private static let oblivious = HostSettings(pins: TestAccount.pins, oblivious: true)
+
+    private func keys(_ ids: UInt8...) throws -> String {
+        Base64.encode(try GatewayKeyring(ids.map { try GatewayKey(id: $0) }).configurations.encoded())
+    }
+
+    private func configuration(of store: AuthorityStore) throws -> DynamicConfiguration {
+        let bytes = try store.currentConfiguration().payloadBytes
+        return try DynamicConfiguration(json: JSONValue(parsing: bytes, limit: DynamicConfiguration.maximumBytes))
+    }
+
+    @Test("a host can be oblivious once there is a relay, which apps get with the signed configuration")
+    func set() async throws {
+        let store = try await TestAccount().store
+        await refuses(.obliviousUnset) { try await store.addHost("a.example.com", settings: Self.oblivious) }
+        let version = store.configurationVersion
+        let settings = ObliviousSettings(relay: Self.relay, keyConfig: try keys(1, 2), chunked: false)
+        try await store.setOblivious(settings)
+        #expect(store.configurationVersion == version + 1)
+        try await store.addHost("a.example.com", settings: Self.oblivious)
+        let configuration = try configuration(of: store)
+        #expect(configuration.oblivious == settings)
+        #expect(configuration.hosts["a.example.com"]?.oblivious == true)
+        #expect(store.obliviousSettings == settings)
+    }
+
+    @Test("another running authority takes the relay up")
+    func takenUp() async throws {
+        let account = try await TestAccount()
+        let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
+        try await account.store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: try keys(1)))
+        #expect(other.obliviousSettings == nil)
+        #expect(try await other.refresh())
+        #expect(other.obliviousSettings == account.store.obliviousSettings)
+    }
+
+    @Test("new keys take the place of old ones, in a new version")
+    func replace() async throws {
+        let store = try await TestAccount().store
+        try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: try keys(1), chunked: true))
+        let version = store.configurationVersion
+        let settings = ObliviousSettings(relay: Self.relay, keyConfig: try keys(2))
+        try await store.setOblivious(settings)
+        #expect(store.obliviousSettings == settings)
+        #expect(store.configurationVersion == version + 1)
+    }
+
+    @Test("a bare key configuration is stored as the list that apps expect")
+    func bare() async throws {
+        let store = try await TestAccount().store
+        let key = try GatewayKey(id: 7).configuration
+        try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: Base64.encode(key.encoded())))
+        let stored = try #require(store.obliviousSettings.flatMap { Base64.decode($0.keyConfig) })
+        #expect(try KeyConfigurationList(decoding: stored).configurations == [key])
+    }
+
+    @Test("the relay stays while a host is oblivious")
+    func remove() async throws {
+        let store = try await TestAccount().store
+        try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: try keys(1)))
+        try await store.addHost("a.example.com", settings: Self.oblivious)
+        await refuses(.obliviousInUse) { try await store.removeOblivious() }
+        #expect(store.obliviousSettings != nil)
+        try await store.addHost("a.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await store.removeOblivious()
+        #expect(store.obliviousSettings == nil)
+        #expect(try configuration(of: store).oblivious == nil)
+    }
+
+    @Test("a relay or keys that no app could use are refused, and nothing changes")
+    func malformed() async throws {
+        let store = try await TestAccount().store
+        let version = store.configurationVersion
+        let good = try keys(1)
+        let bytes = try #require(Base64.decode(good))
+        for relay in ["http://relay.example.com/", "http://127.0.0.1/", "relay.example.com", "", "https://me@relay.example.com/"] {
+            await refuses(.malformedOblivious) { try await store.setOblivious(ObliviousSettings(relay: relay, keyConfig: good)) }
+        }
+        let unknownKEM: [UInt8] = [0, 11, 1, 0, 0x30, 9, 9, 0, 4, 0, 1, 0, 1]
+        let broken = [Array(bytes.dropLast()), bytes + [0], unknownKEM, [], [1, 2, 3], bytes + [0, 3, 1, 0, 0x20]]
+        for keys in broken.map(Base64.encode) + ["no base64!"] {
+            await refuses(.malformedOblivious) { try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: keys)) }
+        }
+        #expect(store.configurationVersion == version)
+        #expect(store.obliviousSettings == nil)
+    }
+}

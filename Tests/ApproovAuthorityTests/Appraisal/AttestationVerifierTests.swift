@@ -1,0 +1,369 @@
+import ApproovBase
+import ApproovTesting
+import ApproovTokens
+import Attestation
+import Crypto
+import Foundation
+import OHTTP
+import Testing
+
+@testable import ApproovAuthority
+
+@Suite struct AttestationVerifierTests {
+    private func problem(_ body: () async throws -> Void) async -> Problem.Name? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? Problem)?.name
+        }
+    }
+
+    @Test("evidence of a registered executable gets a token that verifies, with every claim")
+    func trusted() async throws {
+        let account = try await TestAccount()
+        let pay = Binding.payHash(of: "Bearer x")
+        let result = try await account.attest(account.evidence { $0.payHash = pay })
+        let token = try account.store.tokenVerifier(audience: TestAccount.host).verify(result.token, binding: .required(["Bearer x"]))
+        let now = Int64(account.clock.date.timeIntervalSince1970)
+        #expect(token.claims.exp == now + 300)
+        #expect(token.claims.iat == now)
+        #expect(token.claims.ip == "127.0.0.1")
+        #expect(token.claims.did == DeviceID(installationKey: account.key.publicKey).base64)
+        #expect(token.claims.arc == result.arc)
+        #expect(token.claims.pay == pay)
+        #expect(token.claims.iss == account.store.account)
+        #expect(token.claims.aud == TestAccount.host)
+        #expect(token.claims.ipk == Base64.encode(account.key.publicKey.derRepresentation))
+        #expect(token.claims.anno == nil)
+        #expect(result.expiresIn == 300)
+        #expect(result.rejectionReasons == nil)
+        #expect(try account.store.decodeARC(result.arc).reasons.isEmpty)
+    }
+
+    @Test("a token for an oblivious host says what was thought, and of nobody", arguments: [true, false])
+    func oblivious(isTrusted: Bool) async throws {
+        let account = try await TestAccount()
+        let keys = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
+        try await account.store.setOblivious(ObliviousSettings(relay: "https://relay.example.com/", keyConfig: Base64.encode(keys)))
+        try await account.store.addHost(TestAccount.host, settings: HostSettings(pins: TestAccount.pins, oblivious: true))
+        let pay = Binding.payHash(of: "Bearer x")
+        let result = try await account.attest(
+            account.evidence {
+                $0.payHash = pay
+                if !isTrusted { $0.environment = ["debugger"] }
+            })
+        let claims = try unverifiedParts(of: result.token).claims
+        let now = Int64(account.clock.date.timeIntervalSince1970)
+        let reasons: Set<RejectionReason> = isTrusted ? [] : [.debugger]
+        let expected = TokenClaims(
+            exp: now + 300, iat: now, arc: result.arc, pay: pay, iss: account.store.account, aud: TestAccount.host, anno: claims.anno)
+        #expect(claims == expected)
+        let arc = try account.store.decodeARC(result.arc)
+        #expect(arc.reasons == reasons)
+        #expect(arc.deviceHint == [0, 0, 0, 0])
+        #expect(arc.issuedAt.timeIntervalSince1970 == 0)
+        let example = try unverifiedParts(of: account.store.exampleToken(forHost: TestAccount.host, isValid: isTrusted)).claims
+        #expect(example.did == nil)
+        #expect(example.ip == nil)
+        #expect(try account.store.decodeARC(example.arc ?? "").deviceHint == [0, 0, 0, 0])
+    }
+
+    @Test("codes of an oblivious host hold the verdict and nothing else, and no app can tell from their texts what it is")
+    func obliviousCodes() async throws {
+        let account = try await TestAccount()
+        let keys = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
+        try await account.store.setOblivious(ObliviousSettings(relay: "https://relay.example.com/", keyConfig: Base64.encode(keys)))
+        try await account.store.addHost(TestAccount.host, settings: HostSettings(pins: TestAccount.pins, oblivious: true))
+        for environment in [[], ["debugger"]] as [[String]] {
+            let first = try await account.attest(account.evidence { $0.environment = environment }).arc
+            account.clock.advance(by: .seconds(5))
+            let again = try await account.attest(account.evidence { $0.environment = environment }).arc
+            let other = try await account.attest(account.evidence(key: P256.Signing.PrivateKey()) { $0.environment = environment }).arc
+            // Equal to whoever has the account's key, in all that they say.
+            #expect(try account.store.decodeARC(first) == account.store.decodeARC(again))
+            #expect(try account.store.decodeARC(first) == account.store.decodeARC(other))
+            #expect(Set([first, again, other]).count == 3)
+        }
+    }
+
+    @Test("evidence without payHash gets a token without pay")
+    func unbound() async throws {
+        let account = try await TestAccount()
+        #expect(try account.verify(try await account.attest(account.evidence()).token).claims.pay == nil)
+    }
+
+    @Test("evidence of an executable that is not registered gets a token that looks the same and does not verify")
+    func decoy() async throws {
+        let account = try await TestAccount()
+        let genuine = try await account.attest(account.evidence())
+        let decoy = try await account.attest(
+            account.evidence { $0.measurements = ["executable": Base64.encode([UInt8](repeating: 9, count: 32))] })
+        #expect(throws: TokenError(.badSignature, "")) { try account.verify(decoy.token) }
+        let (genuineHeader, genuineClaims) = try unverifiedParts(of: genuine.token)
+        let (decoyHeader, decoyClaims) = try unverifiedParts(of: decoy.token)
+        #expect(genuineHeader == decoyHeader)
+        #expect(try genuineClaims.json.object().keys.sorted() == decoyClaims.json.object().keys.sorted())
+        #expect(genuine.token.utf8.count == decoy.token.utf8.count)
+        #expect(decoy.rejectionReasons == nil)
+        #expect(decoyClaims.anno == nil)
+        #expect(decoy.arc.count == genuine.arc.count)
+        #expect(try account.store.decodeARC(decoy.arc).reasons == [.appNotRegistered])
+    }
+
+    @Test("evidence without any measurement fails")
+    func unmeasured() async throws {
+        let account = try await TestAccount()
+        let result = try await account.attest(account.evidence { $0.measurements = [:] })
+        #expect(throws: TokenError.self) { try account.verify(result.token) }
+    }
+
+    @Test("rejection reasons are told only when the policy says so, and to nobody who passed")
+    func reasons() async throws {
+        let account = try await TestAccount()
+        try await account.store.setRejectionReasons(true)
+        let failed = try await account.attest(
+            account.evidence {
+                $0.measurements = [:]
+                $0.environment = ["debugger"]
+            })
+        #expect(failed.rejectionReasons == ["app-not-registered", "debugger"])
+        #expect(try await account.attest(account.evidence()).rejectionReasons == nil)
+    }
+
+    @Test(
+        "a debugger, LD_PRELOAD or doubt about them fail, root and unknown flags do not",
+        arguments: [
+            ("debugger", false), ("debugger-unknown", false), ("ld-preload", false), ("ld-preload-unknown", false), ("root", true),
+            ("made-up", true),
+        ])
+    func environment(flag: String, passes: Bool) async throws {
+        let account = try await TestAccount()
+        let result = try await account.attest(account.evidence { $0.environment = [flag] })
+        #expect(((try? account.verify(result.token)) != nil) == passes)
+        let annotations = try unverifiedParts(of: result.token).claims.anno
+        #expect(annotations == (flag == "root" ? ["root"] : nil))
+    }
+
+    @Test("an environment flag does what the account's policy says")
+    func policy() async throws {
+        let account = try await TestAccount()
+        try await account.store.setEnvironmentAction(.reject, for: .root)
+        try await account.store.setEnvironmentAction(.ignore, for: .debugger)
+        let root = try await account.attest(account.evidence { $0.environment = ["root"] })
+        #expect(throws: TokenError.self) { try account.verify(root.token) }
+        let debugger = try await account.attest(account.evidence { $0.environment = ["debugger"] })
+        #expect(try account.verify(debugger.token).claims.anno == nil)
+    }
+
+    @Test("a challenge is used once")
+    func replay() async throws {
+        let account = try await TestAccount()
+        let evidence = try account.evidence()
+        _ = try await account.attest(evidence)
+        #expect(await problem { _ = try await account.attest(evidence) } == .challengeUsed)
+    }
+
+    @Test("of fifty attempts at once with one challenge exactly one succeeds")
+    func replayAtOnce() async throws {
+        let account = try await TestAccount()
+        let challenge = account.verifier.challenge().value
+        let names = try await withThrowingTaskGroup(of: Problem.Name?.self) { group in
+            for index in 0..<50 {
+                let evidence = try account.evidence(challenge: challenge) { $0.appID = "\(index)" }
+                group.addTask { await problem { _ = try await account.attest(evidence) } }
+            }
+            return try await group.reduce(into: [Problem.Name?]()) { $0.append($1) }
+        }
+        #expect(names.filter { $0 == nil }.count == 1)
+        #expect(names.filter { $0 == .challengeUsed }.count == 49)
+    }
+
+    @Test("a fresh challenge lives 60 seconds")
+    func expiry() async throws {
+        let account = try await TestAccount()
+        let early = try account.evidence()
+        let late = try account.evidence()
+        account.clock.advance(by: .seconds(59))
+        _ = try await account.attest(early)
+        account.clock.advance(by: .seconds(1))
+        #expect(await problem { _ = try await account.attest(late) } == .challengeExpired)
+    }
+
+    @Test("the challenge that a result carries lives until 60 seconds after its token")
+    func carriedChallenge() async throws {
+        let account = try await TestAccount()
+        let challenge = try #require(try await account.attest(account.evidence()).challenge)
+        #expect(challenge.expiresIn == 360)
+        account.clock.advance(by: .seconds(359))
+        let next = try await account.attest(account.evidence(challenge: challenge.value))
+        account.clock.advance(by: .seconds(360))
+        let late = try account.evidence(challenge: try #require(next.challenge).value)
+        #expect(await problem { _ = try await account.attest(late) } == .challengeExpired)
+    }
+
+    @Test("a challenge that was made up, cut or changed is unknown")
+    func forgedChallenge() async throws {
+        let account = try await TestAccount()
+        let genuine = account.verifier.challenge().value
+        var bytes = try #require(Base64URL.decode(genuine))
+        // The expiry's last byte: a minute more would be worth having.
+        bytes[23] ^= 0x40
+        for forged in ["", "AAAA", String(genuine.dropLast(4)), Base64URL.encode(bytes), String(repeating: "A", count: 76)] {
+            #expect(await problem { _ = try await account.attest(account.evidence(challenge: forged)) } == .challengeUnknown)
+        }
+    }
+
+    @Test("a challenge of another account is unknown")
+    func foreignChallenge() async throws {
+        let account = try await TestAccount()
+        let other = try await TestAccount()
+        #expect(
+            await problem { _ = try await account.attest(account.evidence(challenge: other.verifier.challenge().value)) }
+                == .challengeUnknown)
+    }
+
+    @Test("evidence for another account, authority or host is refused and does not spend its challenge")
+    func foreign() async throws {
+        let account = try await TestAccount()
+        let challenge = account.verifier.challenge().value
+        let flaws: [(Problem.Name, (inout Evidence) -> Void)] = [
+            (.wrongAccount, { $0.account = "other" }),
+            (.wrongAudience, { $0.aud = "https://other.example.com:8443" }),
+            (.wrongAudience, { $0.aud = "http://authority.example.com:8443" }),
+            (.wrongAudience, { $0.aud = "" }),
+            (.unknownHost, { $0.host = "other.example.com" }),
+            (.unknownHost, { $0.host = "sub.api.example.com" }),
+            (.unknownHost, { $0.host = "api.example.com@evil.example" }),
+            (.unknownHost, { $0.host = "" }),
+        ]
+        for (name, flaw) in flaws {
+            let evidence = try account.evidence(challenge: challenge, flaw)
+            #expect(await problem { _ = try await account.attest(evidence) } == name)
+        }
+        _ = try await account.attest(account.evidence(challenge: challenge))
+    }
+
+    @Test("the audience and host are compared in their canonical spelling")
+    func spellings() async throws {
+        let account = try await TestAccount()
+        let result = try await account.attest(
+            account.evidence {
+                $0.aud = "HTTPS://Authority.Example.com:8443/"
+                $0.host = "API.example.com."
+            })
+        #expect(try account.verify(result.token).claims.aud == TestAccount.host)
+    }
+
+    @Test("evidence with a wrong signature is refused")
+    func wrongSignature() async throws {
+        let account = try await TestAccount()
+        var evidence = try account.evidence()
+        // Not the last character: its low bits are not part of the signature.
+        let index = evidence.count - 5
+        evidence[index] = evidence[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+        #expect(await problem { _ = try await account.attest(evidence) } == .evidenceSignature)
+    }
+
+    @Test("evidence signed by a key other than the one in its header is refused")
+    func foreignSignature() async throws {
+        let account = try await TestAccount()
+        let other = P256.Signing.PrivateKey()
+        let parts = String(decoding: try account.evidence(), as: UTF8.self).split(separator: ".")
+        let signature = try other.signature(for: Data("\(parts[0]).\(parts[1])".utf8))
+        let forged = "\(parts[0]).\(parts[1]).\(Base64URL.encode(signature.rawRepresentation))"
+        #expect(await problem { _ = try await account.attest(Array(forged.utf8)) } == .evidenceSignature)
+    }
+
+    @Test(
+        "what is no evidence is refused", arguments: ["", "a.b", "a.b.c.d", "....", "{}", String(repeating: "a.", count: 4_000), "\u{0}"])
+    func garbage(text: String) async throws {
+        let account = try await TestAccount()
+        #expect(await problem { _ = try await account.attest(Array(text.utf8)) } == .evidenceMalformed)
+    }
+
+    @Test("an access token and a configuration are no evidence")
+    func crossType() async throws {
+        let account = try await TestAccount()
+        let token = try await account.attest(account.evidence()).token
+        #expect(await problem { _ = try await account.attest(Array(token.utf8)) } == .evidenceMalformed)
+        let configuration = try account.store.currentConfiguration()
+        #expect(await problem { _ = try await account.attest(configuration.serialized) } == .evidenceMalformed)
+    }
+
+    @Test("evidence that is cut anywhere is refused")
+    func truncated() async throws {
+        let account = try await TestAccount()
+        let evidence = try account.evidence()
+        for length in stride(from: 0, to: evidence.count, by: 7) {
+            let name = await problem { _ = try await account.attest(Array(evidence[..<length])) }
+            #expect(name == .evidenceMalformed || name == .evidenceSignature)
+        }
+    }
+
+    @Test("a measurement that is removed gets no more tokens at once")
+    func removedRegistration() async throws {
+        let account = try await TestAccount()
+        try await account.store.removeRegistration(TestAccount.measurement)
+        let result = try await account.attest(account.evidence())
+        #expect(throws: TokenError.self) { try account.verify(result.token) }
+    }
+
+    @Test("tokens issued after the secret changed verify with the new one alone")
+    func changedSecret() async throws {
+        let account = try await TestAccount()
+        let old = account.store.accountSecret
+        try await account.store.changeAccountSecret()
+        let token = try await account.attest(account.evidence()).token
+        _ = try account.verify(token)
+        #expect(throws: TokenError.self) { try TokenVerifier(keys: [.hs256(old)], time: account.clock).verify(token) }
+    }
+
+    @Test(
+        "a host with a keyset gets tokens signed by it; its decoys are HS256 under the same kid", arguments: [TokenAlgorithm.es256, .rs256])
+    func keyset(algorithm: TokenAlgorithm) async throws {
+        let account = try await TestAccount()
+        try await account.store.addKeyset(algorithm, kid: "k1")
+        try await account.store.addHost(TestAccount.host, settings: HostSettings(pins: TestAccount.pins, kid: "k1"))
+        let token = try account.verify(try await account.attest(account.evidence()).token)
+        #expect(token.algorithm == algorithm)
+        #expect(token.kid == "k1")
+        let decoy = try await account.attest(account.evidence { $0.measurements = [:] })
+        #expect(throws: TokenError.self) { try account.verify(decoy.token) }
+        let header = try unverifiedParts(of: decoy.token).header
+        #expect(try header.string("alg") == "HS256")
+        #expect(try header.string("kid") == "k1")
+    }
+
+    @Test("a result carries the configurations that are newer than the one the evidence names")
+    func configurations() async throws {
+        let account = try await TestAccount()
+        let version = account.store.configurationVersion
+        #expect(try await account.attest(account.evidence { $0.configVersion = version }).configurations.isEmpty)
+        let result = try await account.attest(account.evidence { $0.configVersion = version - 1 })
+        #expect(result.configurations == [try account.store.currentConfiguration()])
+    }
+
+    @Test("a clock that goes back revives no challenge whose redemption was forgotten")
+    func clockStepsBack() async throws {
+        let account = try await TestAccount()
+        let evidence = try account.evidence()
+        _ = try await account.attest(evidence)
+        let start = account.clock.date
+        account.clock.advance(by: .seconds(3_600))
+        try await account.store.redemptions.purge(expiredBefore: account.store.now - 60)
+        account.clock.setDate(start)
+        #expect(await problem { _ = try await account.attest(evidence) } == .challengeExpired)
+    }
+
+    @Test("a clock that was an hour ahead for a while does not keep anybody out once it is right again")
+    func clockWasAhead() async throws {
+        let account = try await TestAccount()
+        _ = try await account.attest(account.evidence())
+        let start = account.clock.date
+        account.clock.advance(by: .seconds(3_600))
+        try await account.store.redemptions.purge(expiredBefore: account.store.now - 60)
+        account.clock.setDate(start.addingTimeInterval(1))
+        #expect(try await account.verify(account.attest(account.evidence()).token).claims.aud == TestAccount.host)
+    }
+}

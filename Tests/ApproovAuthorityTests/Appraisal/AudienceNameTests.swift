@@ -1,0 +1,34 @@
+import Testing
+
+@testable import ApproovAuthority
+
+@Suite struct AudienceNameTests {
+    @Test(
+        "spellings of one URL are one name",
+        arguments: [
+            "https://a.example.com", "https://a.example.com/", "https://A.Example.COM", "https://a.example.com:443",
+            "HTTPS://a.example.com.",
+        ])
+    func same(url: String) {
+        #expect(AudienceName(url) != nil)
+        #expect(AudienceName(url) == AudienceName("https://a.example.com"))
+    }
+
+    @Test(
+        "other URLs are other names",
+        arguments: ["http://a.example.com", "https://a.example.com:444", "https://b.example.com", "https://a.example.com/x"])
+    func different(url: String) {
+        #expect(AudienceName(url) != nil)
+        #expect(AudienceName(url) != AudienceName("https://a.example.com"))
+    }
+
+    @Test(
+        "what is no plain http or https URL is no name",
+        arguments: [
+            "", "a.example.com", "ftp://a.example.com", "https://", "https://u@a.example.com", "https://a.example.com?x",
+            "https://a.example.com#x",
+        ])
+    func none(url: String) {
+        #expect(AudienceName(url) == nil)
+    }
+}

@@ -1,0 +1,57 @@
+import NIOCore
+import Testing
+
+@testable import ApproovAuthority
+
+@Suite struct AddressRateLimiterTests {
+    private func address(_ text: String) throws -> SocketAddress { try SocketAddress(ipAddress: text, port: 1) }
+
+    @Test("an address may draw a minute's worth at once, then one at a time as the minute goes by")
+    func bucket() throws {
+        let limiter = AddressRateLimiter(perMinute: 6)
+        let address = try address("192.0.2.1")
+        for _ in 0..<6 { #expect(limiter.draw(for: address, now: .zero) == nil) }
+        #expect(limiter.draw(for: address, now: .zero) == 10)
+        #expect(limiter.draw(for: address, now: .seconds(9)) == 1)
+        #expect(limiter.draw(for: address, now: .seconds(10)) == nil)
+        #expect(limiter.draw(for: address, now: .seconds(10)) == 10)
+    }
+
+    @Test("addresses do not share, but the addresses of one IPv6 /64 do, and an IPv4-mapped one is the IPv4 one")
+    func keys() throws {
+        let limiter = AddressRateLimiter(perMinute: 1)
+        #expect(limiter.draw(for: try address("192.0.2.1"), now: .zero) == nil)
+        #expect(limiter.draw(for: try address("192.0.2.2"), now: .zero) == nil)
+        #expect(limiter.draw(for: try address("::ffff:192.0.2.1"), now: .zero) != nil)
+        #expect(limiter.draw(for: try address("2001:db8::1"), now: .zero) == nil)
+        #expect(limiter.draw(for: try address("2001:db8::ffff:1"), now: .zero) != nil)
+        #expect(limiter.draw(for: try address("2001:db8:0:1::1"), now: .zero) == nil)
+    }
+
+    @Test("what an address has left is remembered for as long as it matters")
+    func rotation() throws {
+        let limiter = AddressRateLimiter(perMinute: 60)
+        let address = try address("192.0.2.1")
+        for _ in 0..<60 { #expect(limiter.draw(for: address, now: .seconds(59)) == nil) }
+        // The table turns over at 60 s, and the address has regained one draw by then.
+        #expect(limiter.draw(for: address, now: .seconds(60)) == nil)
+        #expect(limiter.draw(for: address, now: .seconds(60)) != nil)
+    }
+
+    @Test("the table has a bound")
+    func bounded() throws {
+        let limiter = AddressRateLimiter(perMinute: 1, capacity: 100)
+        for index in 0..<5_000 {
+            _ = limiter.draw(for: try address("10.0.\(index / 256).\(index % 256)"), now: .milliseconds(index))
+        }
+        #expect(limiter.count <= 101)
+    }
+
+    @Test("a clock that does not move grants no more")
+    func still() throws {
+        let limiter = AddressRateLimiter(perMinute: 1)
+        let address = try address("192.0.2.1")
+        #expect(limiter.draw(for: address, now: .seconds(5)) == nil)
+        for _ in 0..<10 { #expect(limiter.draw(for: address, now: .seconds(4)) != nil) }
+    }
+}

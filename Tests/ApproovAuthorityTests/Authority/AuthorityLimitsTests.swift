@@ -1,0 +1,56 @@
+import ApproovTesting
+import Attestation
+import Foundation
+import HTTPServing
+import Testing
+
+@testable import ApproovAuthority
+
+/// What one client cannot take, on real sockets in the clear.
+///
+/// One at a time: what is closed for its slowness must be the test's client, not one that waits for a busy machine.
+@Suite(.serialized) struct AuthorityLimitsTests {
+    private func with(_ change: (inout AuthorityConfiguration.Limits) -> Void, _ body: (RunningAuthority) async throws -> Void) async throws
+    {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        var limits = AuthorityConfiguration.Limits()
+        change(&limits)
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(tls: .none, limits: limits), body)
+    }
+
+    private func isHealthy(_ authority: RunningAuthority) async throws -> Bool {
+        let client = try RawClient(port: authority.port)
+        client.write("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        return await client.readToEnd().text.hasPrefix("HTTP/1.1 200")
+    }
+
+    @Test("a body that says how long it is, or comes in chunks, is not read beyond its limit")
+    func bodies() async throws {
+        try await with({ $0.evidenceBytes = 1_000 }) { authority in
+            let head = "POST /v1/attestations HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/jose\r\n"
+            let announced = try RawClient(port: authority.port)
+            announced.write(head + "Content-Length: 100000000\r\n\r\nabc")
+            #expect(await announced.readText()?.hasPrefix("HTTP/1.1 413") == true)
+            let chunked = try RawClient(port: authority.port)
+            chunked.write(head + "Transfer-Encoding: chunked\r\n\r\n7d0\r\n\(String(repeating: "a", count: 2_000))\r\n")
+            #expect(await chunked.readText()?.hasPrefix("HTTP/1.1 413") == true)
+            #expect(try await isHealthy(authority))
+        }
+    }
+
+    @Test("its listener has its limits: a client that says nothing is closed after the idle timeout")
+    func listener() async throws {
+        try await with({ $0.idleTimeout = .seconds(2) }) { authority in
+            let start = ContinuousClock.now
+            let silent = try RawClient(port: authority.port)
+            #expect(await silent.readToEnd().isClosed)
+            #expect(ContinuousClock.now - start < .seconds(15))
+        }
+        var limits = AuthorityConfiguration.Limits()
+        (limits.headerBytes, limits.headerFields, limits.connections) = (1, 2, 3)
+        (limits.idleTimeout, limits.requestTimeout, limits.drain) = (.seconds(4), .seconds(5), .seconds(6))
+        let told = limits.ofListener
+        #expect(told.headerBytes == 1 && told.headerFields == 2 && told.connections == 3)
+        #expect(told.idleTimeout == .seconds(4) && told.requestTimeout == .seconds(5) && told.drain == .seconds(6))
+    }
+}

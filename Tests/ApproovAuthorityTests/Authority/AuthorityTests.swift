@@ -1,0 +1,285 @@
+import ApproovTesting
+import ApproovTokens
+import Attestation
+import CertificatePinning
+import Crypto
+import Foundation
+import HTTPClient
+import HTTPTypes
+import Testing
+
+@testable import ApproovAuthority
+@testable import ApproovGateway
+
+/// The authority on real sockets.
+@Suite struct AuthorityTests {
+    private let jose: HTTPFields = [.contentType: "application/jose"]
+
+    private func json(_ bytes: [UInt8]) throws -> JSONValue { try JSONValue(parsing: bytes, limit: 1 << 20) }
+
+    private func evidence(
+        _ account: TestAccount, for authority: RunningAuthority, challenge: String, host: String = TestAccount.host
+    ) throws
+        -> [UInt8]
+    {
+        try account.evidence(challenge: challenge) {
+            $0.aud = authority.url.absoluteString
+            $0.host = host
+        }
+    }
+
+    private func challenge(_ authority: RunningAuthority, _ transport: CurlTransport) async throws -> String {
+        let response = try await authority.send("/v1/challenges", method: .post, over: transport)
+        #expect(response.status == 200)
+        #expect(response.headers[.cacheControl] == "no-store")
+        return try Challenge(json: json(response.body)).value
+    }
+
+    @Test("over HTTP/2 and pinned TLS: challenge, attestation, configuration, keys, health")
+    func wholeRound() async throws {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        try await account.store.addKeyset(.es256, kid: "k1")
+        let transport = try CurlTransport()
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
+            let body = try evidence(account, for: authority, challenge: try await challenge(authority, transport))
+            let response = try await authority.send("/v1/attestations", method: .post, headers: jose, body: body, over: transport)
+            #expect(response.status == 200)
+            #expect(response.version.contains("2"))
+            let result = try AttestationResult(json: json(response.body))
+            #expect(try account.verify(result.token).claims.ip == "127.0.0.1")
+            #expect(result.configurations.count == 1)
+
+            let replay = try await authority.send("/v1/attestations", method: .post, headers: jose, body: body, over: transport)
+            #expect(replay.status == 409)
+            #expect(replay.headers[.contentType] == Problem.mediaType)
+            #expect(try Problem(json: json(replay.body)).name == .challengeUsed)
+
+            let configurations = try await authority.send("/v1/configuration?since=0", over: transport)
+            #expect(configurations.status == 200)
+            let list = try json(configurations.body).array().map { try SignedConfiguration(json: $0) }
+            #expect(list == [try account.store.currentConfiguration()])
+            let version = account.store.configurationVersion
+            let unchanged = try await authority.send("/v1/configuration?since=\(version)", over: transport)
+            #expect(unchanged.status == 304)
+            #expect(unchanged.body.isEmpty)
+
+            let keys = try await authority.send("/.well-known/jwks.json", over: transport)
+            #expect(keys.status == 200)
+            let key = try #require(try json(keys.body).member("keys").array().first)
+            #expect(try key.string("kid") == "k1")
+            #expect(try key.object()["d"] == nil)
+            #expect(try await authority.send("/health", over: transport).status == 200)
+        }
+        transport.shutdown()
+    }
+
+    @Test("a connection carries any number of requests in a row")
+    func manyRequests() async throws {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let transport = try CurlTransport()
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
+            // NIOHTTP2 ends a connection whose client resets 200 streams; a client that only reads its answers must not seem to.
+            for _ in 0..<250 {
+                _ = try await challenge(authority, transport)
+            }
+        }
+        transport.shutdown()
+    }
+
+    @Test("what cannot be understood is told in a problem with its status")
+    func problems() async throws {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let transport = try CurlTransport()
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
+            func expect(
+                _ status: Int, _ name: Problem.Name, _ path: String, _ method: HTTPRequest.Method = .post, headers: HTTPFields = [:],
+                body: [UInt8]? = nil
+            ) async throws {
+                let response = try await authority.send(path, method: method, headers: headers, body: body, over: transport)
+                #expect(response.status == status)
+                #expect(response.headers[.contentType] == Problem.mediaType)
+                let problem = try Problem(json: json(response.body))
+                #expect(problem.name == name)
+                #expect(problem.status == status)
+            }
+            let path = "/v1/attestations"
+            try await expect(400, .evidenceMalformed, path, headers: jose, body: Array("nonsense".utf8))
+            try await expect(400, .evidenceMalformed, path, headers: jose)
+            try await expect(415, .wrongMediaType, path, body: Array("a.b.c".utf8))
+            try await expect(415, .wrongMediaType, path, headers: [.contentType: "application/json"], body: Array("{}".utf8))
+            try await expect(413, .bodyTooLarge, path, headers: jose, body: [UInt8](repeating: 65, count: 64 * 1024 + 1))
+            try await expect(413, .bodyTooLarge, path, headers: jose, body: [UInt8](repeating: 65, count: 20_000))
+            try await expect(413, .bodyTooLarge, "/v1/challenges", body: [UInt8](repeating: 65, count: 4_097))
+            try await expect(404, .notFound, "/v1/nothing", .get)
+            try await expect(404, .notFound, "/v1/challenges", .get)
+            for since in ["-1", "x", "1.0", "99999999999999999999", ""] {
+                try await expect(400, Problem.malformedRequest.name, "/v1/configuration?since=\(since)", .get)
+            }
+            #expect(try await authority.send("/health", over: transport).status == 200)
+        }
+        transport.shutdown()
+    }
+
+    @Test("a change made by another process is taken up within a second")
+    func takesUpChanges() async throws {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let other = try AuthorityStore(directory: account.directory.url)
+        let transport = try CurlTransport()
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
+            let version = account.store.configurationVersion
+            try await other.addHost("new.example.com", settings: HostSettings(pins: TestAccount.pins))
+            try await other.removeRegistration(TestAccount.measurement)
+            try await Task.sleep(for: .seconds(1))
+            let response = try await authority.send("/v1/configuration?since=\(version)", over: transport)
+            #expect(response.status == 200)
+            let body = try evidence(
+                account, for: authority, challenge: try await challenge(authority, transport), host: "new.example.com")
+            let judged = try await authority.send("/v1/attestations", method: .post, headers: jose, body: body, over: transport)
+            let token = try AttestationResult(json: json(judged.body)).token
+            #expect(throws: TokenError.self) { try account.verify(token, audience: "new.example.com") }
+        }
+        transport.shutdown()
+    }
+
+    @Test("more attestations than an address may ask for are answered 429 with Retry-After")
+    func rateLimit() async throws {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let transport = try CurlTransport()
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(attestationsPerMinute: 3), time: account.clock) {
+            authority in
+            for _ in 0..<3 {
+                let response = try await authority.send("/v1/attestations", method: .post, headers: jose, body: [1], over: transport)
+                #expect(response.status == 400)
+            }
+            let limited = try await authority.send("/v1/attestations", method: .post, headers: jose, body: [1], over: transport)
+            #expect(limited.status == 429)
+            #expect(limited.headers[.retryAfter] == "20")
+            #expect(try Problem(json: json(limited.body)).name == .rateLimited)
+            account.clock.advance(by: .seconds(20))
+            let later = try await authority.send("/v1/attestations", method: .post, headers: jose, body: [1], over: transport)
+            #expect(later.status == 400)
+        }
+        transport.shutdown()
+    }
+
+    @Test("one attestation too many is answered 429 before its body has come")
+    func rateLimitBeforeBody() async throws {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let configuration = AuthorityConfiguration.loopback(tls: .none, attestationsPerMinute: 1)
+        try await RunningAuthority.with(store: account.store, configuration: configuration, time: account.clock) { authority in
+            let head = "POST /v1/attestations HTTP/1.1\r\nHost: x\r\nContent-Type: application/jose\r\nContent-Length: 1000\r\n\r\n"
+            let first = try RawClient(port: authority.port)
+            first.write(head + String(repeating: "x", count: 1_000))
+            #expect(await first.readText()?.hasPrefix("HTTP/1.1 400") == true)
+            let second = try RawClient(port: authority.port)
+            second.write(head)
+            #expect(await second.readText()?.hasPrefix("HTTP/1.1 429") == true)
+        }
+    }
+
+    @Test("the authority renews its certificate's names, and its URL and pins are remembered")
+    func remembered() async throws {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        var configuration = AuthorityConfiguration.loopback()
+        configuration.publicURL = URL(string: "https://authority.demo.localhost:0")
+        try await RunningAuthority.with(store: account.store, configuration: configuration) { authority in
+            #expect(authority.url.host() == "authority.demo.localhost")
+            #expect(authority.port != 0)
+        }
+        let initial = try await account.store.initialConfiguration()
+        #expect(initial.authority.host() == "authority.demo.localhost")
+        #expect(initial.authorityPins == (try await account.store.serverIdentity(hosts: [])).pins)
+    }
+
+    @Test("a certificate of the authority's own is renewed while it runs, under the same key")
+    func renewsCertificate() async throws {
+        // So long ago that the certificate is past half of its life, and still good.
+        let clock = ManualClock(date: Date().addingTimeInterval(-300 * 86_400))
+        let account = try await TestAccount(clock: clock)
+        let transport = try CurlTransport()
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: clock) { authority in
+            #expect(try await authority.send("/health", over: transport).status == 200)
+            let first = try await account.store.serverIdentity(hosts: ["127.0.0.1"])
+            clock.setDate(Date())
+            try await Task.sleep(for: .seconds(1))
+            let seen = CertificateRecorder()
+            #expect(try await authority.send("/health", over: transport, alsoAsking: seen).status == 200)
+            #expect(seen.pins == [first.pins[0]])
+            #expect(try #require(seen.notAfter) > first.notAfter)
+        }
+        transport.shutdown()
+    }
+
+    @Test("an authority or a gateway on a port where another server listens is an error that says so")
+    func portTaken() async throws {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
+            let second = AuthorityConfiguration(host: "127.0.0.1", port: authority.port)
+            await refuses(.cannotListen) { try await RunningAuthority.with(store: account.store, configuration: second) { _ in } }
+            let gateway = try Gateway(
+                keys: GatewayKeyFile(account.directory.url.appending(path: "keys")),
+                configuration: GatewayConfiguration(port: authority.port, allowedOrigins: ["https://api.example.com"]), logger: .silent)
+            await refuses(.cannotListen) { try await gateway.run() }
+        }
+    }
+
+    @Test("a request that is being answered ends when the authority is asked to stop, and the stop takes less than the drain")
+    func drain() async throws {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let transport = try CurlTransport()
+        var stop = ContinuousClock.now
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(tls: .none)) { authority in
+            // A request whose body is still to come, and a connection that has said nothing.
+            let open = try RawClient(port: authority.port)
+            let silent = try RawClient(port: authority.port)
+            open.write("POST /v1/challenges HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
+            try await Task.sleep(for: .milliseconds(300))
+            stop = .now
+            await authority.beginStop()
+            try await Task.sleep(for: .milliseconds(300))
+            open.write("}")
+            #expect(await open.readToEnd().text.hasPrefix("HTTP/1.1 200"))
+            #expect(await silent.readToEnd().isClosed)
+        }
+        #expect(ContinuousClock.now - stop < .seconds(7))
+        transport.shutdown()
+    }
+
+    @Test("over HTTP/2, too, a request that is being answered is answered wholly when the authority is asked to stop")
+    func drainOverHTTP2() async throws {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let transport = try CurlTransport()
+        try await RunningAuthority.with(store: account.store, configuration: .loopback()) { authority in
+            let (parts, feed) = AsyncStream.makeStream(of: [UInt8].self)
+            async let answer = authority.send("/v1/challenges", method: .post, stream: RequestBodyStream(parts), over: transport)
+            feed.yield([0x7B])
+            try await Task.sleep(for: .milliseconds(300))
+            await authority.beginStop()
+            // By then the connection is only waiting for its last stream to end.
+            try await Task.sleep(for: .milliseconds(300))
+            feed.yield([0x7D])
+            feed.finish()
+            let response = try await answer
+            #expect(response.status == 200 && response.version.contains("2"))
+            _ = try Challenge(json: json(response.body))
+        }
+        transport.shutdown()
+    }
+
+    @Test("a request that never ends does not keep the authority longer than the drain")
+    func drainLimit() async throws {
+        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        var limits = AuthorityConfiguration.Limits()
+        limits.drain = .seconds(1)
+        var stop = ContinuousClock.now
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(tls: .none, limits: limits)) { authority in
+            let open = try RawClient(port: authority.port)
+            open.write("POST /v1/challenges HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
+            try await Task.sleep(for: .milliseconds(300))
+            stop = .now
+            await authority.beginStop()
+            #expect(await open.readToEnd().isClosed)
+        }
+        #expect(ContinuousClock.now - stop < .seconds(9))
+    }
+}

@@ -1,0 +1,55 @@
+import Crypto
+import Foundation
+import Testing
+
+@testable import ApproovAuthority
+
+@Suite struct ARCTests {
+    private let key = SymmetricKey(data: [UInt8](repeating: 3, count: 16))
+    private let device = [UInt8](1...16)
+
+    @Test("a code is 26 characters and reads back with its reasons, device and second")
+    func roundTrip() throws {
+        for reasons in [[], [.appNotRegistered], [.debugger, .preload], Set(RejectionReason.allCases)] as [Set<RejectionReason>] {
+            let arc = ARC(reasons: reasons, deviceID: device, issuedAt: Date(timeIntervalSince1970: 1_750_000_000))
+            let text = try arc.encoded(key: key)
+            #expect(text.count == 26)
+            let read = try ARC.decode(text, key: key)
+            #expect(read == arc)
+            #expect(read.deviceHint == [1, 2, 3, 4])
+        }
+    }
+
+    @Test("without the key a code tells nothing: one that passed and one that failed have no part in common")
+    func opaque() throws {
+        let date = Date(timeIntervalSince1970: 1_750_000_000)
+        let passed = try #require(Base32.decode(ARC(reasons: [], deviceID: device, issuedAt: date).encoded(key: key)))
+        let failed = try #require(Base32.decode(ARC(reasons: [.root], deviceID: device, issuedAt: date).encoded(key: key)))
+        #expect(zip(passed, failed).filter { $0 == $1 }.count < 8)
+        #expect(!passed.contains(subsequence: device.prefix(4)))
+    }
+
+    @Test("two codes of one device, second and verdict differ, so that nobody learns one verdict from another")
+    func neverEqual() throws {
+        let arc = ARC(reasons: [.appNotRegistered], deviceID: device, issuedAt: Date(timeIntervalSince1970: 1_750_000_000))
+        #expect(try Set((0..<100).map { _ in try arc.encoded(key: key) }).count == 100)
+    }
+
+    @Test("a code of another account, one with a changed character, and other texts are refused")
+    func refused() async throws {
+        let text = try ARC(reasons: [], deviceID: device, issuedAt: Date()).encoded(key: key)
+        let other = SymmetricKey(data: [UInt8](repeating: 4, count: 16))
+        await refuses(.malformedARC) { _ = try ARC.decode(text, key: other) }
+        var changed = Array(text)
+        changed[4] = changed[4] == "A" ? "B" : "A"
+        for text in [String(changed), "", String(text.dropLast()), text + "A", text.lowercased(), String(repeating: "=", count: 26)] {
+            await refuses(.malformedARC) { _ = try ARC.decode(text, key: key) }
+        }
+    }
+}
+
+extension Array where Element == UInt8 {
+    fileprivate func contains(subsequence: ArraySlice<UInt8>) -> Bool {
+        indices.contains { self[$0...].starts(with: subsequence) }
+    }
+}

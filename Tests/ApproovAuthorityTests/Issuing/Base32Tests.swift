@@ -1,0 +1,31 @@
+import ApproovBase
+import Testing
+
+@testable import ApproovAuthority
+
+@Suite struct Base32Tests {
+    @Test(
+        "the vectors of RFC 4648 §10, without padding",
+        arguments: [
+            ("", ""), ("f", "MY"), ("fo", "MZXQ"), ("foo", "MZXW6"), ("foob", "MZXW6YQ"), ("fooba", "MZXW6YTB"), ("foobar", "MZXW6YTBOI"),
+        ])
+    func vectors(plain: String, encoded: String) {
+        #expect(Base32.encode(plain.utf8) == encoded)
+        #expect(Base32.decode(encoded) == Array(plain.utf8))
+    }
+
+    @Test("any bytes read back")
+    func roundTrip() {
+        for count in 0..<40 {
+            let bytes = SystemRandom.bytes(count)
+            #expect(Base32.decode(Base32.encode(bytes)) == bytes)
+        }
+    }
+
+    @Test(
+        "padding, lower case, other characters, and texts that are not canonical are refused",
+        arguments: ["MY======", "my", "M1", "MZ", "M", "MZX", "ä"])
+    func refused(text: String) {
+        #expect(Base32.decode(text) == nil)
+    }
+}

@@ -1,0 +1,167 @@
+import ApproovBase
+import ApproovTesting
+import Attestation
+import Crypto
+import Foundation
+import Testing
+
+@testable import ApproovAuthority
+
+@Suite struct AuthorityStoreConfigurationTests {
+    private func initial(_ account: TestAccount) async throws -> InitialConfiguration {
+        let url = try #require(URL(string: TestAccount.url))
+        return try await account.store.initialConfiguration(authority: url, authorityPins: TestAccount.pins)
+    }
+
+    @Test("an initial configuration reads back and is accepted by a client")
+    func initialConfiguration() async throws {
+        let account = try await TestAccount()
+        let initial = try await initial(account)
+        let read = try InitialConfiguration(initial.serialized)
+        let state = try ConfigurationState(initial: read)
+        #expect(state.accepted.hosts.keys.sorted() == [TestAccount.host])
+        #expect(read.account == account.store.account)
+        #expect(!read.usesDemoKeys)
+    }
+
+    @Test("without a served authority and without a URL there is no initial configuration")
+    func neverServed() async throws {
+        let account = try await TestAccount()
+        await refuses(.invalidConfiguration) { _ = try await account.store.initialConfiguration() }
+    }
+
+    @Test("the authority's last address, pins and root are what an initial configuration has by itself")
+    func lastServed() async throws {
+        let account = try await TestAccount()
+        let identity = try await account.store.serverIdentity(hosts: [])
+        let url = try #require(URL(string: TestAccount.url))
+        try await account.store.remember(Endpoint(url: url, pins: identity.pins, trustRoots: identity.rootPEM))
+        let initial = try await account.store.initialConfiguration()
+        #expect(initial.authority == url)
+        #expect(initial.authorityPins == identity.pins)
+        #expect(initial.trustRoots == identity.rootPEM)
+    }
+
+    @Test("new pins of the authority's are signed for the apps that are out there; the first ones and the same ones make no version")
+    func authorityPins() async throws {
+        let account = try await TestAccount()
+        let url = try #require(URL(string: TestAccount.url))
+        let other = [3, 4].map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }
+        let version = account.store.configurationVersion
+        try await account.store.remember(Endpoint(url: url, pins: TestAccount.pins, trustRoots: nil))
+        try await account.store.remember(Endpoint(url: url, pins: TestAccount.pins.reversed(), trustRoots: nil))
+        #expect(account.store.configurationVersion == version)
+        let state = try ConfigurationState(initial: try await account.store.initialConfiguration())
+        try await account.store.remember(Endpoint(url: url, pins: other, trustRoots: nil))
+        #expect(account.store.configurationVersion == version + 1)
+        let accepted = try state.accepting(account.store.snapshot.configurations(since: version), now: account.clock.date)
+        #expect(accepted.accepted.authorityPins == other)
+        #expect(try await account.store.initialConfiguration().authorityPins == other)
+    }
+
+    @Test("at half of its life a configuration is signed anew, once, even when nothing changed")
+    func renewal() async throws {
+        let account = try await TestAccount()
+        let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
+        let version = account.store.configurationVersion
+        account.clock.advance(by: .seconds(15 * 86_400 - 1))
+        #expect(try await account.store.renewConfigurationIfDue() == false)
+        account.clock.advance(by: .seconds(1))
+        #expect(try await account.store.renewConfigurationIfDue())
+        #expect(try await other.renewConfigurationIfDue() == false)
+        #expect(account.store.configurationVersion == version + 1)
+    }
+
+    @Test("a client takes every version since its own: the key-changing ones, and the newest")
+    func keyChange() async throws {
+        let account = try await TestAccount()
+        let state = try ConfigurationState(initial: try await initial(account))
+        let version = account.store.configurationVersion
+        try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await account.store.rotateConfigurationKey()
+        try await account.store.addHost("c.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await account.store.rotateConfigurationKey()
+        try await account.store.addHost("d.example.com", settings: HostSettings(pins: TestAccount.pins))
+        let list = account.store.snapshot.configurations(since: version)
+        #expect(list.count == 3)
+        let accepted = try state.accepting(list, now: account.clock.date)
+        #expect(accepted.accepted.version == version + 7)
+        #expect(accepted.accepted.hosts.count == 4)
+        // A client that missed the key change cannot be given the newest alone.
+        #expect(throws: AttestationError.self) { try state.accepting([list[2]], now: account.clock.date) }
+        // A new client starts with the newest key.
+        let fresh = try await initial(account)
+        #expect(try ConfigurationState(initial: fresh).accepted.version == version + 7)
+    }
+
+    @Test("right after the key was replaced an initial configuration can be written, and its apps follow the next change")
+    func initialAfterKeyChange() async throws {
+        let account = try await TestAccount()
+        try await account.store.rotateConfigurationKey()
+        let state = try ConfigurationState(initial: try await initial(account))
+        try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        let list = account.store.snapshot.configurations(since: state.accepted.version)
+        #expect(try state.accepting(list, now: account.clock.date).accepted.hosts.count == 2)
+    }
+
+    @Test("a client that took a version from a clock a year ahead takes the next one too, once the clock is right again")
+    func clockWasAhead() async throws {
+        let account = try await TestAccount()
+        var state = try ConfigurationState(initial: try await initial(account))
+        let date = account.clock.date
+        account.clock.setDate(date.addingTimeInterval(365 * 86_400))
+        try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        state = try state.accepting(account.store.snapshot.configurations(since: state.accepted.version), now: date)
+        account.clock.setDate(date)
+        try await account.store.addHost("c.example.com", settings: HostSettings(pins: TestAccount.pins))
+        state = try state.accepting(account.store.snapshot.configurations(since: state.accepted.version), now: date)
+        #expect(state.accepted.hosts.count == 3)
+    }
+
+    @Test("nobody is handed a version that he has")
+    func upToDate() async throws {
+        let account = try await TestAccount()
+        let version = account.store.configurationVersion
+        #expect(account.store.snapshot.configurations(since: version).isEmpty)
+        #expect(account.store.snapshot.configurations(since: version + 100).isEmpty)
+        #expect(account.store.snapshot.configurations(since: 0).count == 1)
+    }
+
+    @Test("a new epoch begins at version 1 with another key; its initial configuration takes an app over, nothing else does")
+    func newEpoch() async throws {
+        let account = try await TestAccount()
+        let old = try await initial(account)
+        try await account.store.rotateConfigurationKey()
+        let key = account.store.snapshot.configurationKey.rawRepresentation
+        try await account.store.startEpoch()
+        #expect(account.store.configurationEpoch == 2 && account.store.configurationVersion == 1)
+        #expect(account.store.snapshot.configurationKey.rawRepresentation != key)
+        #expect(account.store.hosts.map(\.name) == [TestAccount.host])
+        let list = account.store.snapshot.configurations(since: 0)
+        #expect(list.count == 1)
+        // An app of the old epoch takes nothing up and keeps what it has.
+        let before = try ConfigurationState(initial: old)
+        #expect(throws: AttestationError.self) { try before.accepting(list, now: account.clock.date) }
+        // With the new initial configuration it sets aside what it stored, even a runaway version, and follows the next change.
+        let renewed = try await initial(account)
+        #expect(renewed.epoch == 2)
+        let error = #expect(throws: AttestationError.self) {
+            try ConfigurationState(initial: renewed, restoring: old.configuration.serialized)
+        }
+        #expect(error?.code == .unknownSigner)
+        let state = try ConfigurationState(initial: renewed)
+        try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        let next = try state.accepting(account.store.snapshot.configurations(since: 1), now: account.clock.date)
+        #expect(next.accepted.version == 2 && next.accepted.epoch == 2 && next.accepted.hosts.count == 2)
+    }
+
+    @Test("an epoch only grows, and stays below 2^53", arguments: [0, 1, -1, 1 << 53, Int64.max] as [Int64])
+    func epochOnlyGrows(epoch: Int64) async throws {
+        let account = try await TestAccount()
+        let version = account.store.configurationVersion
+        await refuses(.invalidConfiguration) { try await account.store.startEpoch(epoch) }
+        #expect(account.store.configurationEpoch == 1 && account.store.configurationVersion == version)
+        try await account.store.startEpoch(41)
+        #expect(account.store.configurationEpoch == 41)
+    }
+}

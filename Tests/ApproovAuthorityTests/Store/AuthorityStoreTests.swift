@@ -1,0 +1,137 @@
+import ApproovTesting
+import ApproovTokens
+import Attestation
+import Foundation
+import GRDB
+import Testing
+
+@testable import ApproovAuthority
+
+@Suite struct AuthorityStoreTests {
+    @Test("a store comes back with its account, hosts, registrations, keys and version")
+    func reopened() async throws {
+        let first = try await TestAccount()
+        try await first.store.addKeyset(.es256, kid: "k1")
+        try await first.store.setRejectionReasons(true)
+        let second = try AuthorityStore(directory: first.directory.url, seed: AccountSeed(account: "other"), time: first.clock)
+        #expect(second.account == first.store.account)
+        #expect(second.accountSecret.bytes == first.store.accountSecret.bytes)
+        #expect(second.hosts.map(\.name) == [TestAccount.host])
+        #expect(second.hosts.first?.settings == first.store.hosts.first?.settings)
+        #expect(second.registrations == first.store.registrations)
+        #expect(second.keysets.map(\.kid) == ["k1"])
+        #expect(second.rejectionReasons)
+        #expect(try second.currentConfiguration() == first.store.currentConfiguration())
+    }
+
+    @Test("a challenge that was redeemed stays so when the store is opened again")
+    func restart() async throws {
+        let first = try await TestAccount()
+        let evidence = try first.evidence()
+        _ = try await first.attest(evidence)
+        let second = try await TestAccount(directory: first.directory, clock: first.clock)
+        await #expect(throws: Problem.challengeUsed) { _ = try await second.attest(evidence) }
+    }
+
+    @Test("of attempts through two stores on one folder exactly one redeems")
+    func twoStores() async throws {
+        let first = try await TestAccount()
+        let second = try await TestAccount(directory: first.directory, clock: first.clock)
+        let challenge = first.verifier.challenge().value
+        let passed = try await withThrowingTaskGroup(of: Int.self) { group in
+            for index in 0..<50 {
+                let account = index.isMultiple(of: 2) ? first : second
+                let evidence = try first.evidence(challenge: challenge) { $0.appID = "\(index)" }
+                group.addTask { (try? await account.attest(evidence)) == nil ? 0 : 1 }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(passed == 1)
+    }
+
+    @Test("what one store changes the other takes up at its next look, and not before")
+    func changeByAnother() async throws {
+        let first = try await TestAccount()
+        let second = try AuthorityStore(directory: first.directory.url, time: first.clock)
+        #expect(try await second.refresh() == false)
+        try await first.store.removeRegistration(TestAccount.measurement)
+        #expect(second.registrations.count == 1)
+        #expect(try await second.refresh())
+        #expect(second.registrations.isEmpty)
+    }
+
+    @Test("two stores that both change the account lose no change and use no version twice")
+    func changesByBoth() async throws {
+        let first = try await TestAccount()
+        let second = try AuthorityStore(directory: first.directory.url, time: first.clock)
+        let version = first.store.configurationVersion
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<20 {
+                let store = index.isMultiple(of: 2) ? first.store : second
+                group.addTask { try await store.addHost("h\(index).example.com", settings: HostSettings(pins: TestAccount.pins)) }
+            }
+            try await group.waitForAll()
+        }
+        try await first.store.refresh()
+        #expect(first.store.hosts.count == 21)
+        #expect(first.store.configurationVersion == version + 20)
+    }
+
+    @Test("a seed gives a new store its account")
+    func seed() throws {
+        let directory = try TemporaryFolder()
+        let seed = AccountSeed(account: "demo")
+        let store = try AuthorityStore(directory: directory.url, seed: seed)
+        #expect(store.account == "demo")
+        #expect(store.accountSecret.bytes == seed.secret.bytes)
+        #expect(seed.secret.bytes.count == 64)
+    }
+
+    @Test("an account's name is visible ASCII of 1 to 128 characters", arguments: ["", "a b", "ä", String(repeating: "a", count: 129)])
+    func malformedAccount(name: String) async throws {
+        let directory = try TemporaryFolder()
+        await refuses(.malformedAccount) { _ = try AuthorityStore(directory: directory.url, seed: AccountSeed(account: name)) }
+    }
+
+    @Test("a database that is not one is an error that names the folder, and is left as it was")
+    func garbage() throws {
+        let directory = try TemporaryFolder()
+        let path = directory.url.appending(path: StoreDirectory.databaseName).path
+        let bytes = Data(repeating: 0x5A, count: 8_192)
+        #expect(FileManager.default.createFile(atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600]))
+        do {
+            _ = try AuthorityStore(directory: directory.url)
+            Issue.record("opened garbage")
+        } catch {
+            let error = try #require(error as? AuthorityError)
+            #expect(error.code == .storeUnusable)
+            #expect(error.message.contains(directory.url.path))
+        }
+        #expect(FileManager.default.contents(atPath: path) == bytes)
+    }
+
+    @Test("a row that cannot be understood is an error, and what was in force stays in force")
+    func damagedRow() async throws {
+        let account = try await TestAccount()
+        try await account.store.pool.write { database in
+            try database.execute(sql: "UPDATE host SET settings = '{'; UPDATE account SET generation = generation + 1")
+        }
+        await refuses(.storeDamaged) { try await account.store.refresh() }
+        #expect(account.store.hosts.count == 1)
+        await refuses(.storeDamaged) { _ = try AuthorityStore(directory: account.directory.url, time: account.clock) }
+    }
+
+    @Test("no error tells a secret")
+    func errorsAreClean() async throws {
+        let account = try await TestAccount()
+        try await account.store.pool.write { database in
+            try database.execute(sql: "UPDATE account SET configurationKey = secret, generation = generation + 1")
+        }
+        do {
+            try await account.store.refresh()
+            Issue.record("a 64-byte P-256 key was accepted")
+        } catch {
+            #expect(!"\(error)".contains(account.store.accountSecret.base64.prefix(12)))
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import ApproovBase
+import ApproovTesting
+import Testing
+
+
+@Suite struct SharedRefreshTests {
+    @Test("many callers share one run, and the next begins no sooner than the interval allows")
+    func shared() async {
+        let clock = ManualClock()
+        let refresh = SharedRefresh(interval: .seconds(5), time: clock)
+        let runs = Shared(0)
+        let work: @Sendable () async -> Void = {
+            runs.change { $0 += 1 }
+            await Task.yield()
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<100 { group.addTask { await refresh.run(work) } }
+        }
+        #expect(runs.value == 1)
+        clock.advance(by: .milliseconds(4_999))
+        await refresh.run(work)
+        #expect(runs.value == 1)
+        clock.advance(by: .milliseconds(1))
+        await refresh.run(work)
+        #expect(runs.value == 2)
+    }
+
+    @Test("a caller that is cancelled stops waiting, and the run goes on for the others")
+    func cancellation() async {
+        let refresh = SharedRefresh(interval: .seconds(5), time: ManualClock())
+        let (gate, open) = AsyncStream.makeStream(of: Never.self)
+        let ended = Shared(false)
+        let work: @Sendable () async -> Void = {
+            for await _ in gate {}
+            ended.value = true
+        }
+        let impatient = Task { await refresh.run(work) }
+        impatient.cancel()
+        await impatient.value
+        #expect(!ended.value)
+        let patient = Task { await refresh.run(work) }
+        open.finish()
+        await patient.value
+        #expect(ended.value)
+    }
+}

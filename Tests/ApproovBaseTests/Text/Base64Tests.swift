@@ -1,0 +1,40 @@
+import ApproovBase
+import Foundation
+import Testing
+
+@Suite struct Base64Tests {
+    @Test("both alphabets write what Foundation writes and read it back", arguments: 0...70)
+    func roundTrip(count: Int) {
+        let bytes = (0..<count).map { _ in UInt8.random(in: .min ... .max) }
+        let standard = Data(bytes).base64EncodedString()
+        let url = standard.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_").filter { $0 != "=" }
+        #expect(Base64.encode(bytes) == standard)
+        #expect(Base64.decode(standard) == bytes)
+        #expect(Base64URL.encode(bytes) == url)
+        #expect(Base64URL.decode(url) == bytes)
+    }
+
+    @Test(
+        "base64 that its own encoder would not have written is refused",
+        arguments: [
+            "A", "AA", "AAA", "AA=", "AB==", "AAB=", "====", "A===", "=", "AAAA=", "AA==AA==", "AA-_", "AAA\n", " AAA", "AAAA\n",
+            "AA\u{0}A", "ÄAAA",
+        ])
+    func strictStandard(text: String) {
+        #expect(Base64.decode(text) == nil)
+    }
+
+    @Test(
+        "base64url that its own encoder would not have written is refused",
+        arguments: ["A", "AAAAA", "AB", "AAB", "AA==", "AAA=", "AA+/", "AAA\n", "A A", "AA\u{0}A"])
+    func strictURL(text: String) {
+        #expect(Base64URL.decode(text) == nil)
+    }
+
+    @Test("of all last characters one is accepted for each value")
+    func oneSpelling() {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+        #expect(alphabet.filter { Base64URL.decode("A\($0)") != nil }.count == 4)
+        #expect(alphabet.filter { Base64URL.decode("AA\($0)") != nil }.count == 16)
+    }
+}

@@ -1,0 +1,205 @@
+import ApproovBase
+import ApproovTesting
+import Attestation
+import Foundation
+import OHTTP
+import Testing
+
+@testable import ApproovAuthority
+@testable import ApproovGateway
+
+@Suite struct GatewayKeyFileTests {
+    private let directory: TemporaryFolder
+    private let clock = ManualClock()
+    private let url: URL
+
+    init() throws {
+        directory = try TemporaryFolder()
+        url = directory.url.appending(path: "gateway.keys")
+    }
+
+    private var file: GatewayKeyFile { GatewayKeyFile(url, time: clock) }
+
+    private func mode() throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: url.path())[.posixPermissions] as? Int
+    }
+
+    private func write(_ text: String, mode: Int = 0o600) throws {
+        try Data(text.utf8).write(to: url)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path())
+    }
+
+    @Test("the file is made with one key, for its owner alone, and read again")
+    func made() throws {
+        let keys = try file.load()
+        #expect(keys.entries.count == 1)
+        #expect(keys.published.configurations.first?.kem == .x25519)
+        #expect(try mode() == 0o600)
+        #expect(try file.load().published == keys.published)
+        #expect(try file.load(makingKeyFor: .p256).published == keys.published)
+    }
+
+    @Test("there is nothing to rotate where there is no file: that is said, and none is made")
+    func missing() throws {
+        let error = #expect(throws: GatewayError(.gatewayKeysUnusable, "")) { _ = try file.rotate(overlap: .seconds(100)) }
+        #expect(error?.message.contains("there is no such file") == true)
+        #expect(!FileManager.default.fileExists(atPath: url.path()))
+    }
+
+    @Test("a new key takes the place of those with its KEM, which are accepted for the overlap and then gone from the file")
+    func rotation() throws {
+        let first = try #require(try file.load().published.configurations.first)
+        let rotated = try file.rotate(overlap: .seconds(100))
+        let second = try #require(rotated.published.configurations.first)
+        #expect(rotated.published.configurations == [second])
+        #expect(first.id != second.id)
+        #expect(try rotated.keyring(at: clock.date).keys.map(\.configuration) == [second, first])
+        #expect(try mode() == 0o600)
+
+        let mixed = try file.rotate(kem: .p256, overlap: .seconds(100))
+        #expect(mixed.published.configurations.map(\.kem) == [.x25519, .p256])
+
+        clock.advance(by: .seconds(101))
+        #expect(try file.load().keyring(at: clock.date).keys.count == 2)
+        let size = try Data(contentsOf: url).count
+        try file.removeEnded()
+        #expect(try Data(contentsOf: url).count < size)
+        #expect(try file.load().entries.count == 2)
+    }
+
+    @Test("clients are told of X-Wing first, then X25519, then P-256, whichever was rotated last")
+    func order() throws {
+        _ = try file.load(makingKeyFor: .p256)
+        for kem in KeyConfiguration.KEM.allCases + KeyConfiguration.KEM.allCases.reversed() {
+            clock.advance(by: .seconds(1))
+            let keys = try file.rotate(kem: kem, overlap: .seconds(100))
+            #expect(keys.published == (try file.load().published))
+            let told = keys.published.configurations.map(\.kem)
+            #expect(told == ([.xWing, .x25519, .p256] as [KeyConfiguration.KEM]).filter(told.contains))
+        }
+        let all = try file.load().published
+        #expect(all.configurations.map(\.kem) == [.xWing, .x25519, .p256])
+        clock.advance(by: .seconds(1))
+        let rotated = try file.rotate(kem: .x25519, overlap: .seconds(100)).published
+        #expect(try rotated.preferred() == all.preferred())
+        #expect(try rotated.preferred().kem == .xWing)
+        #expect(rotated.configurations[1] != all.configurations[1])
+    }
+
+    @Test("of two keys with one mechanism, clients are told the newer first")
+    func age() throws {
+        let entries = try (1...3).map {
+            GatewayKeys.Entry(key: try GatewayKey(id: UInt8($0)), madeAt: clock.date + Double($0 == 2 ? 9 : $0))
+        }
+        #expect(GatewayKeys(entries: entries).published.configurations.map(\.id) == [2, 3, 1])
+    }
+
+    @Test("a rotation that names no mechanism replaces a key of each that is in use")
+    func everyMechanism() throws {
+        _ = try file.load()
+        let before = try file.rotate(kem: .xWing, overlap: .seconds(100)).published
+        clock.advance(by: .seconds(1))
+        let keys = try file.rotate(overlap: .seconds(100))
+        #expect(keys.published.configurations.map(\.kem) == [.xWing, .x25519])
+        #expect(Set(keys.published.configurations).isDisjoint(with: before.configurations))
+        #expect(try Set(keys.keyring(at: clock.date).keys.map(\.configuration)).isSuperset(of: before.configurations))
+        #expect(keys.entries.count == 4)
+    }
+
+    @Test("a mechanism is ended by a rotation to another alone: its keys are accepted for the overlap and told to nobody")
+    func only() throws {
+        let first = try #require(try file.load().published.configurations.first)
+        _ = try file.rotate(kem: .p256, overlap: .seconds(10))
+        let keys = try file.rotate(kem: .xWing, endingOthers: true, overlap: .seconds(100))
+        #expect(keys.published.configurations.map(\.kem) == [.xWing])
+        #expect(try keys.keyring(at: clock.date).keys.map(\.configuration).contains(first))
+        // One that is no longer in use does not come back.
+        #expect(try file.rotate(overlap: .seconds(100)).published.configurations.map(\.kem) == [.xWing])
+        clock.advance(by: .seconds(101))
+        #expect(try file.load().keyring(at: clock.date).keys.map(\.configuration.kem) == [.xWing])
+        #expect(try file.rotate(kem: .x25519, endingOthers: true, overlap: .zero).entries.map(\.key.configuration.kem) == [.x25519])
+    }
+
+    @Test("a key that is ended twice ends at the earlier time, and at once without an overlap")
+    func earlierEnd() throws {
+        _ = try file.load()
+        _ = try file.rotate(overlap: .seconds(10))
+        let keys = try file.rotate(overlap: .seconds(1_000))
+        clock.advance(by: .seconds(11))
+        #expect(try keys.keyring(at: clock.date).keys.count == 2)
+        #expect(try file.rotate(overlap: .zero).entries.count == 1)
+    }
+
+    @Test("a rotation in a hurry changes no identifier that is in use")
+    func identifiers() throws {
+        _ = try file.load()
+        for count in 2...20 {
+            let keys = try file.rotate(overlap: .seconds(1_000))
+            #expect(Set(keys.entries.map(\.key.configuration.id)).count == count)
+        }
+        let entries = try (0...255).map { GatewayKeys.Entry(key: try GatewayKey(id: UInt8($0)), madeAt: clock.date) }
+        var full = GatewayKeys(entries: entries)
+        #expect(throws: GatewayError.self) { try full.rotate(kem: .x25519, overlap: .seconds(10), now: clock.date) }
+    }
+
+    @Test("rotations at the same time lose no key")
+    func concurrent() async throws {
+        _ = try file.load()
+        let file = file
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 { group.addTask { _ = try file.rotate(overlap: .seconds(1_000)) } }
+            try await group.waitForAll()
+        }
+        #expect(try file.load().entries.count == 9)
+    }
+
+    @Test("who holds the lock for too long keeps no rotation waiting for ever")
+    func held() throws {
+        let before = try file.load().published
+        var file = file
+        file.lockTimeout = .milliseconds(20)
+        try FileLock(path: url.path() + ".lock").withLock {
+            #expect(throws: GatewayError(.gatewayKeysUnusable, "")) { _ = try file.rotate(overlap: .zero) }
+            #expect(throws: GatewayError(.gatewayKeysUnusable, "")) { try file.removeEnded() }
+        }
+        #expect(try file.load().published == before)
+        #expect(try file.rotate(overlap: .zero).published != before)
+    }
+
+    @Test("a file that others may read, or that is no file, is refused and left as it is")
+    func unsafe() async throws {
+        _ = try file.load()
+        for mode in [0o644, 0o640, 0o604, 0o660] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path())
+            await refuses(.gatewayKeysUnusable) { _ = try file.load() }
+        }
+        try FileManager.default.removeItem(at: url)
+        try FileManager.default.createSymbolicLink(at: url, withDestinationURL: directory.url.appending(path: "elsewhere"))
+        await refuses(.gatewayKeysUnusable) { _ = try file.load() }
+        try FileManager.default.removeItem(at: url)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+        await refuses(.gatewayKeysUnusable) { _ = try file.load() }
+    }
+
+    @Test("a file that does not hold keys is refused, and its content is in no message")
+    func malformed() async throws {
+        _ = try file.load()
+        let good = try String(contentsOf: url, encoding: .utf8)
+        let texts = [
+            "", "{}", "[]", #"{"keys":[]}"#, #"{"keys":[{}]}"#, #"{"keys":[{"key":"AAAA","madeAt":1}]}"#,
+            good.replacingOccurrences(of: "\"key\":\"", with: "\"key\":\"A"), String(good.dropLast()), good + good,
+            good.replacingOccurrences(of: "\"madeAt\":", with: "\"madeAt\":-"), String(repeating: " ", count: 300_000),
+        ]
+        for text in texts {
+            try write(text)
+            do {
+                _ = try file.load()
+                Issue.record("taken: \(text.prefix(100))")
+            } catch let error as GatewayError {
+                #expect(error.code == .gatewayKeysUnusable)
+                #expect(!error.description.contains(text.dropFirst(20).prefix(20)) || text.count < 40)
+            }
+            #expect(try String(contentsOf: url, encoding: .utf8) == text)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import ApproovTesting
+import Foundation
+import HTTPTypes
+import OHTTP
+import Testing
+
+@testable import ApproovGateway
+
+/// Requests for targets that are not allowed, on real sockets.
+@Suite(.timeLimit(.minutes(5))) struct GatewayTargetTests {
+    @Test("a request for another target is answered 403 inside, and nothing is connected to")
+    func forbidden() async throws {
+        let allowed = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
+        let other = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
+        try await RunningGateway.with(allow: ["http://127.0.0.1:\(allowed.port)"]) { (gateway) async throws in
+            let authority = "127.0.0.1:\(other.port)"
+            var heads = [
+                HTTPRequest(method: .get, scheme: "http", authority: authority, path: "/"),
+                HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(allowed.port)@\(authority)", path: "/"),
+                HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(allowed.port)", path: "http://\(authority)/"),
+                HTTPRequest(method: .get, scheme: "http", authority: "169.254.169.254", path: "/"),
+                HTTPRequest(method: .connect, scheme: nil, authority: authority, path: nil),
+                HTTPRequest(method: .get, scheme: "http", authority: "2130706433:\(other.port)", path: "/"),
+            ]
+            var mismatch = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(allowed.port)", path: "/")
+            mismatch.headerFields.append(HTTPField(name: try #require(HTTPField.Name("Host")), value: authority))
+            heads.append(mismatch)
+            for head in heads {
+                let answer = try await gateway.ask(head)
+                #expect(answer.head.status == .forbidden, "\(head)")
+            }
+        }
+        #expect(allowed.counters.connections == 0)
+        #expect(other.counters.connections == 0)
+        await allowed.stop()
+        await other.stop()
+    }
+
+    @Test("a redirect comes back as it is, and is not followed, whether its target is allowed or not")
+    func redirects() async throws {
+        let internalOne = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "secret") }
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            TestResponse(
+                .init(code: Int(request.path.dropFirst()) ?? 302), headerFields: [.location: "http://127.0.0.1:\(internalOne.port)/"])
+        }
+        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+            for status in [301, 302, 303, 307, 308] {
+                let answer = try await gateway.ask(.to("\(target.url)/\(status)"))
+                #expect(answer.head.status.code == status)
+                #expect(answer.head.headerFields[.location] == "http://127.0.0.1:\(internalOne.port)/")
+            }
+            let next = try await gateway.ask(.to("http://127.0.0.1:\(internalOne.port)/"))
+            #expect(next.head.status == .forbidden)
+        }
+        #expect(internalOne.counters.connections == 0)
+        await internalOne.stop()
+        await target.stop()
+    }
+}

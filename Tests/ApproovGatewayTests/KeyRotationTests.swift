@@ -1,0 +1,70 @@
+import ApproovTesting
+import Foundation
+import HTTPClient
+import HTTPTypes
+import OHTTP
+import Testing
+
+@testable import ApproovGateway
+
+/// Keys that change while a gateway serves.
+@Suite(.timeLimit(.minutes(5))) struct KeyRotationTests {
+    @Test("a new key is published within a second, the old one goes on for the overlap, and then is unknown")
+    func rotation() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
+        let clock = ManualClock(date: Date())
+        try await RunningGateway.with(allow: [target.url], time: clock) { (gateway) async throws in
+            let old = try await gateway.keys().preferred()
+            let new = try #require(try gateway.file.rotate(overlap: .seconds(100)).entries.first).key.configuration
+            try await gateway.waitForKeys { $0 == [new] }
+            #expect(try await gateway.ask(.to(target.url), using: old).text == "ok")
+            #expect(try await gateway.ask(.to(target.url), using: new).text == "ok")
+            clock.advance(by: .seconds(101))
+            for _ in 0..<100 where try gateway.keysInFile() > 1 { try await Task.sleep(for: .milliseconds(100)) }
+            await #expect(throws: GatewayRefusal.unknownKey) { try await gateway.ask(.to(target.url), using: old) }
+            #expect(try await gateway.ask(.to(target.url), using: new).text == "ok")
+            #expect(try gateway.keysInFile() == 1)
+        }
+        await target.stop()
+    }
+
+    @Test("a request without a date that is sent again while its key ends is not served again", arguments: [false, true])
+    func replayAcrossEnd(isChunked: Bool) async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
+        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+            let message: [UInt8]
+            if isChunked {
+                message = try await gateway.chunkedMessage(.to(target.url)).message
+            } else {
+                message = [UInt8](
+                    try await gateway.keys().preferred().encapsulate(BinaryHTTPRequest(head: .to(target.url)).encoded()).message)
+            }
+            let type = isChunked ? OHTTPMediaType.chunkedRequest : OHTTPMediaType.request
+            #expect(try await gateway.post(message, type: type).status == 200)
+            // The copy begins before its key ends, and what opens it comes afterwards.
+            let client = try RawClient(port: URL(string: gateway.url)?.port ?? 0)
+            client.write("POST /gateway HTTP/1.1\r\nHost: x\r\nContent-Type: \(type)\r\nContent-Length: \(message.count)\r\n\r\n")
+            client.write(Array(message.prefix(3)))
+            _ = try await gateway.send(.none, path: "/health", method: .get)
+            let new = try #require(try gateway.file.rotate(overlap: .zero).entries.first).key.configuration
+            try await gateway.waitForKeys { $0 == [new] }
+            client.write(Array(message.dropFirst(3)))
+            #expect(await client.readText()?.hasPrefix("HTTP/1.1 400 ") == true)
+        }
+        #expect(target.counters.requests == 1)
+        await target.stop()
+    }
+
+    @Test("a key file that is broken while the gateway runs leaves the keys that it has in force, and is told once")
+    func broken() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
+        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+            let key = try await gateway.keys().preferred()
+            try gateway.breakKeyFile()
+            try await Task.sleep(for: .milliseconds(900))
+            #expect(try await gateway.ask(.to(target.url), using: key).text == "ok")
+            #expect(gateway.logs.lines.filter { $0.contains("cannot be taken up") }.count == 1)
+        }
+        await target.stop()
+    }
+}

@@ -1,0 +1,177 @@
+import ApproovTesting
+import Foundation
+import HTTPServing
+import HTTPClient
+import HTTPTypes
+import MetricsTestKit
+import NIOCore
+import OHTTP
+import Testing
+
+@testable import ApproovGateway
+
+/// What a gateway admits, forwards and says of it, without sockets.
+@Suite struct OriginForwarderTests {
+    private let clock = ManualClock()
+    private let logs = LogRecord()
+    private let metrics = TestMetrics()
+
+    private func forwarder(
+        _ replay: GatewayConfiguration.Replay = .init(), transport: any HTTPTransport = InProcessTransport(status: 200)
+    ) throws -> OriginForwarder {
+        let configuration = GatewayConfiguration(port: 0, allowedOrigins: ["https://api.example.com"], replay: replay)
+        return OriginForwarder(
+            targets: try TargetRules(configuration), window: ReplayWindow(replay, startedAt: clock.date, uptime: clock.uptime),
+            transport: transport, limits: configuration.limits, time: clock, metrics: GatewayMetrics(metrics), logger: logs.logger)
+    }
+
+    private func admit(_ forwarder: OriginForwarder, _ key: UInt8, date: Date? = nil) throws {
+        let head = try HTTPRequest.to("https://api.example.com/", fields: date.map { [.date: HTTPDate.format($0)] } ?? [:])
+        _ = try forwarder.admit(head, encapsulatedKey: [key], keyID: 1)
+    }
+
+    private func count(_ outcome: String) -> Int64 {
+        metrics.counterTotal(label: "approov_gateway_requests", dimensions: [("outcome", outcome)])
+    }
+
+    @Test("once no more requests without a date can be remembered they are asked for one, and the operator is told once what to do")
+    func undatedFull() throws {
+        var replay = GatewayConfiguration.Replay()
+        replay.rememberedUndated = 2
+        let forwarder = try forwarder(replay)
+        try admit(forwarder, 1)
+        try admit(forwarder, 2)
+        #expect(logs.lines.isEmpty)
+        for key in 3..<100 as Range<UInt8> { #expect(throws: InnerProblem.date) { try admit(forwarder, key) } }
+        #expect(throws: OriginForwarder.Replayed.self) { try admit(forwarder, 1) }
+        #expect(logs.lines.count == 1)
+        #expect(logs.lines.first?.contains("--remember") == true)
+        #expect(count("date") == 97)
+        // What the gateway asks for is what it takes.
+        try admit(forwarder, 3, date: forwarder.now)
+        clock.advance(by: .seconds(3_600))
+        #expect(throws: InnerProblem.date) { try admit(forwarder, 4) }
+        #expect(logs.lines.count == 2)
+    }
+
+    @Test("once no more requests with a date can be remembered they are told to come back, and the operator what to do, once")
+    func datedFull() throws {
+        var replay = GatewayConfiguration.Replay()
+        replay.rememberedDated = 1
+        let forwarder = try forwarder(replay)
+        try admit(forwarder, 1, date: forwarder.now)
+        for key in 2..<50 as Range<UInt8> { #expect(throws: InnerProblem.busy) { try admit(forwarder, key, date: forwarder.now) } }
+        #expect(logs.lines.count == 1)
+        #expect(count("busy") == 48)
+        clock.advance(by: .seconds(600))
+        try admit(forwarder, 2, date: forwarder.now)
+    }
+
+    @Test("that all places are taken is told to the operator once an hour, however many requests it concerns")
+    func noPlace() throws {
+        let forwarder = try forwarder()
+        for _ in 0..<10 { forwarder.hadNoPlace() }
+        #expect(logs.lines.count == 1)
+        clock.advance(by: .seconds(3_600))
+        forwarder.hadNoPlace()
+        #expect(logs.lines.count == 2)
+        #expect(count("busy") == 11)
+    }
+
+    @Test("a clock that is set back admits nothing again; clients are told a date that is accepted, and the operator once what to do")
+    func setBack() throws {
+        let forwarder = try forwarder()
+        let served = forwarder.now + 1
+        try admit(forwarder, 1, date: served)
+        for _ in 0..<5 {
+            clock.advance(by: .seconds(100))
+            try admit(forwarder, UInt8(clock.uptime / .seconds(100)), date: forwarder.now)
+        }
+        let right = clock.date
+        clock.setDate(served)
+        for key in [1, 202, 203] as [UInt8] { #expect(throws: InnerProblem.date) { try admit(forwarder, key, date: served) } }
+        #expect(throws: OriginForwarder.Replayed.self) { try admit(forwarder, 1, date: served) }
+        #expect(logs.lines.count == 1)
+        #expect(logs.lines.first?.contains("set back") == true)
+        try admit(forwarder, 200, date: forwarder.now)
+        #expect(throws: OriginForwarder.Replayed.self) { try admit(forwarder, 200, date: forwarder.now) }
+        clock.setDate(right + 10)
+        #expect(throws: InnerProblem.date) { try admit(forwarder, 204, date: served) }
+        try admit(forwarder, 201, date: right + 10)
+    }
+
+    @Test("what the relay's side breaks off is not put down to the target")
+    func attribution() throws {
+        let forwarder = try forwarder()
+        let target = try TransportURL("https://api.example.com/")
+        let abandoned: [any Error] = [
+            CancellationError(), ChannelError.alreadyClosed, IOError(errnoCode: 104, reason: "reset"), BorrowedRequestBody.Stalled(),
+            TransportError(.requestBodyFailed, "", cause: ChannelError.eof),
+            TransportError(.requestBodyFailed, "", cause: CancellationError()),
+        ]
+        for error in abandoned { _ = forwarder.failed(error, target) }
+        #expect(count("abandoned") == Int64(abandoned.count))
+        #expect(logs.lines.isEmpty)
+
+        let malformed: [any Error] = [
+            BorrowedRequestBody.TooLong(), OHTTPError(.truncatedMessage, ""),
+            TransportError(.requestBodyFailed, "", cause: OHTTPError(.decapsulationFailed, "")),
+            TransportError(.requestBodyFailed, "", cause: BorrowedRequestBody.TooLong()),
+        ]
+        for error in malformed { #expect((400..<500).contains(forwarder.failed(error, target).status)) }
+        #expect(count("malformed") == Int64(malformed.count))
+        #expect(logs.lines.isEmpty)
+
+        for code in [.connectionLost, .idleTimeout, .trustRefused, .malformedResponse] as [TransportError.Code] {
+            #expect(forwarder.failed(TransportError(code, ""), target).status >= 500)
+            #expect(logs.lines.last?.contains(code.description) == true)
+        }
+        #expect(count("failed") == 4)
+        #expect(count("abandoned") == Int64(abandoned.count))
+    }
+
+    @Test("what the request itself makes impossible is told to its client, and neither to the operator nor as a failure of the target")
+    func impossible() throws {
+        let forwarder = try forwarder()
+        let target = try TransportURL("https://api.example.com/")
+        for code in [.invalidHeader, .invalidURL, .unsupported] as [TransportError.Code] {
+            #expect(forwarder.failed(TransportError(code, ""), target).status == 400)
+        }
+        #expect(count("malformed") == 3)
+        #expect(logs.lines.isEmpty)
+    }
+
+    @Test("a target that gives no answer is told to the operator once an hour for each way in which it fails")
+    func pacedWarnings() throws {
+        let forwarder = try forwarder()
+        let target = try TransportURL("https://api.example.com/")
+        for _ in 0..<10 { _ = forwarder.failed(TransportError(.connectionLost, ""), target) }
+        #expect(logs.lines.count == 1)
+        _ = forwarder.failed(TransportError(.idleTimeout, ""), target)
+        _ = forwarder.failed(TransportError(.connectionLost, ""), try TransportURL("https://other.example.com/"))
+        #expect(logs.lines.count == 3)
+        clock.advance(by: .seconds(3_600))
+        _ = forwarder.failed(TransportError(.connectionLost, ""), target)
+        #expect(logs.lines.count == 4)
+        #expect(count("failed") == 13)
+    }
+
+    @Test("a request whose handler is cancelled while its target is slow is not put down to the target")
+    func cancelled() async throws {
+        let signal = AsyncStream.makeStream(of: Void.self)
+        let transport = InProcessTransport { _ in
+            signal.continuation.yield()
+            try await Task.sleep(for: .seconds(600), clock: .continuous)
+            throw TransportError(.idleTimeout, "")
+        }
+        let forwarder = try forwarder(transport: transport)
+        let target = try TransportURL("https://api.example.com/")
+        let task = Task { try await forwarder.send(.to("https://api.example.com/"), to: target, body: .none, isChunked: false) }
+        for await _ in signal.stream { break }
+        task.cancel()
+        await #expect(throws: InnerProblem.self) { _ = try await task.value }
+        #expect(count("abandoned") == 1)
+        #expect(count("failed") == 0)
+        #expect(logs.lines.isEmpty)
+    }
+}

@@ -1,0 +1,93 @@
+import ApproovTesting
+import Foundation
+import HTTPClient
+import HTTPTypes
+import OHTTP
+import Testing
+
+@testable import ApproovGateway
+
+/// Requests that are begun and not gone on with, and answers that nobody reads.
+@Suite(.timeLimit(.minutes(2))) struct SilentRequestTests {
+    private static func head(_ type: String) -> String {
+        "POST /gateway HTTP/1.1\r\nHost: x\r\nContent-Type: \(type)\r\nContent-Length: 200\r\n\r\n"
+    }
+
+    private static let types = [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest]
+
+    @Test("a request of which nothing comes for too long is answered 408", arguments: types)
+    func silent(type: String) async throws {
+        try await RunningGateway.with(allow: ["http://127.0.0.1:1"], limits: { $0.idleTimeout = .seconds(6) }) {
+            (gateway) async throws in
+            let client = try RawClient(port: URL(string: gateway.url)?.port ?? 0)
+            client.write(Self.head(type))
+            let answer = await client.readToEnd()
+            #expect(answer.text.hasPrefix("HTTP/1.1 408 "))
+            #expect(answer.isClosed)
+        }
+    }
+
+    @Test("a whole request that drips is answered 408 once its time is over, although it is never idle")
+    func drips() async throws {
+        try await RunningGateway.with(allow: ["http://127.0.0.1:1"], limits: { $0.requestTimeout = .seconds(1) }) {
+            (gateway) async throws in
+            let client = try RawClient(port: URL(string: gateway.url)?.port ?? 0)
+            client.write(Self.head(OHTTPMediaType.request))
+            let dripping = Task {
+                // All of it would take ten seconds, and then be answered 400.
+                for _ in 0..<200 {
+                    client.write("a")
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            let answer = await client.readText()
+            dripping.cancel()
+            #expect(answer?.hasPrefix("HTTP/1.1 408 ") == true)
+        }
+    }
+
+    @Test("requests of which nothing has come take no place from those that are opened", arguments: types)
+    func noPlace(type: String) async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
+        try await RunningGateway.with(allow: [target.url], limits: { $0.requests = 2 }) { (gateway) async throws in
+            let port = URL(string: gateway.url)?.port ?? 0
+            let clients = try (0..<4).map { _ in try RawClient(port: port) }
+            for client in clients { client.write(Self.head(type)) }
+            for _ in 0..<10 { #expect(try await gateway.ask(.to(target.url)).text == "ok") }
+            withExtendedLifetime(clients) {}
+        }
+        await target.stop()
+    }
+
+    @Test("an answer that is not read keeps its place until it is, encapsulated whole or in chunks", arguments: types)
+    func unread(type: String) async throws {
+        let size = 16 << 20
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            request.path == "/large" ? TestResponse(body: [UInt8](repeating: 7, count: size)) : TestResponse(text: "ok")
+        }
+        try await RunningGateway.with(
+            allow: [target.url],
+            limits: {
+                $0.requests = 1
+                $0.messageBytes = 32 << 20
+            }
+        ) { (gateway) async throws in
+            let large = try HTTPRequest.to(target.url + "/large")
+            let message: [UInt8]
+            if type == OHTTPMediaType.request {
+                message = [UInt8](try await gateway.keys().preferred().encapsulate(BinaryHTTPRequest(head: large).encoded()).message)
+            } else {
+                message = try await gateway.chunkedMessage(large).message
+            }
+            let held = try await gateway.send(.bytes(message), type: type)
+            #expect(held.status == 200)
+            let busy = await #expect(throws: GatewayRefusal.self) { try await gateway.ask(.to(target.url)) }
+            #expect(busy?.status == 503)
+            #expect(try await held.body.collect(upTo: 64 << 20).count > size)
+            var text: String?
+            for _ in 0..<200 where text == nil { text = try? await gateway.ask(.to(target.url)).text }
+            #expect(text == "ok")
+        }
+        await target.stop()
+    }
+}

@@ -1,0 +1,153 @@
+import ApproovBase
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Foundation
+import HTTPClient
+import HTTPTypes
+import Logging
+import MetricsTestKit
+import OHTTP
+import Testing
+
+@testable import ApproovGateway
+
+/// A gateway that listens on loopback for the length of a test, and a client that only knows RFC 9458.
+struct RunningGateway {
+    /// What came back of an encapsulated request.
+    struct Answer {
+        let status: Int
+        let headers: HTTPFields
+        let body: [UInt8]
+    }
+
+    let url: String
+    let directory: TemporaryFolder
+    let file: GatewayKeyFile
+    let transport: CurlTransport
+    let logs: LogRecord
+    let metrics: TestMetrics
+
+    /// Where the client calls from: no usual address, so that it would be recognized elsewhere.
+    static let clientAddress = "127.0.0.7"
+
+    /// Runs a gateway around a body, then shuts it down gracefully and waits for its end.
+    static func with(
+        allow: [String], pins: [String: [String]] = [:], roots: String? = nil, time: any TimeSource = SystemTimeSource(),
+        replay: GatewayConfiguration.Replay = .init(), limits: (inout GatewayConfiguration.Limits) -> Void = { _ in },
+        _ body: (RunningGateway) async throws -> Void
+    ) async throws {
+        let directory = try TemporaryFolder()
+        let logs = LogRecord()
+        let metrics = TestMetrics()
+        let file = GatewayKeyFile(directory.url.appending(path: "keys"), time: time)
+        var bounds = GatewayConfiguration.Limits()
+        bounds.drain = .milliseconds(500)
+        limits(&bounds)
+        let configuration = GatewayConfiguration(
+            port: 0, allowedOrigins: allow, pins: pins, trustRootsPEM: roots, replay: replay, limits: bounds)
+        try await RunningService.with(logger: logs.logger) { onReady in
+            try Gateway(
+                keys: file, configuration: configuration, transport: nil, time: time, metrics: GatewayMetrics(metrics),
+                logger: logs.logger, onReady: onReady)
+        } body: { service in
+            let transport = try CurlTransport()
+            defer { transport.shutdown() }
+            try await body(
+                RunningGateway(
+                    url: service.url.absoluteString, directory: directory, file: file, transport: transport, logs: logs, metrics: metrics))
+        }
+    }
+
+    /// How many keys the key file holds.
+    func keysInFile() throws -> Int { try file.load().entries.count }
+
+    /// Puts something into the key file that is no key.
+    func breakKeyFile() throws {
+        try PrivateFile(directory.url.appending(path: "keys")).write(Array("{}".utf8))
+    }
+
+    /// What clients seal with.
+    func keys() async throws -> KeyConfigurationList {
+        let response = try await send(.none, path: "/ohttp-keys", method: .get)
+        #expect(response.status == 200)
+        #expect(response.headerFields[.contentType] == OHTTPMediaType.keys)
+        return try KeyConfigurationList(decoding: try await response.body.collect(upTo: 1 << 16))
+    }
+
+    /// Waits until the gateway publishes what is expected; ten seconds at most.
+    func waitForKeys(_ isExpected: ([KeyConfiguration]) -> Bool) async throws {
+        for _ in 0..<100 {
+            if isExpected(try await keys().configurations) { return }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        Issue.record("the gateway did not take the keys up")
+    }
+
+    /// Sends a request to the gateway itself, or in the same way to another server.
+    func send(
+        _ body: RequestBody, type: String? = nil, to server: String? = nil, path: String = "/gateway", method: HTTPRequest.Method = .post
+    ) async throws -> TransportResponse {
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system())
+        var options = TransferOptions()
+        options.isIdempotent = false
+        options.localAddress = try CanonicalHost(Self.clientAddress)
+        return try await transport.send(
+            TransportRequest(
+                url: try TransportURL((server ?? url) + path), method: method, headerFields: type.map { [.contentType: $0] } ?? [:],
+                body: body,
+                policy: policy, options: options))
+    }
+
+    /// Posts an encapsulated message and reads what comes back as it is.
+    func post(_ message: some Sequence<UInt8>, type: String = OHTTPMediaType.request) async throws -> Answer {
+        let response = try await send(.bytes([UInt8](message)), type: type)
+        return Answer(
+            status: response.status, headers: response.headerFields, body: try await response.body.collect(upTo: 64 << 20))
+    }
+
+    /// Asks a target through the gateway, encapsulated whole.
+    func ask(_ head: HTTPRequest, body: String = "", using key: KeyConfiguration? = nil) async throws -> BinaryHTTPResponse {
+        let request = try BinaryHTTPRequest(head: head, body: Data(body.utf8)).encoded(padding: .padme)
+        let configuration: KeyConfiguration
+        if let key { configuration = key } else { configuration = try await keys().preferred() }
+        let sealed = try configuration.encapsulate(request)
+        let answer = try await post(sealed.message)
+        guard answer.status == 200 else { throw GatewayRefusal(status: answer.status, body: answer.body) }
+        #expect(answer.headers[.contentType] == OHTTPMediaType.response)
+        #expect(answer.headers[.cacheControl] == "no-store")
+        return try BinaryHTTPResponse(decoding: try sealed.response.open(answer.body))
+    }
+}
+
+/// What a gateway said outside of encapsulation.
+struct GatewayRefusal: Error, Equatable {
+    let status: Int
+    let body: [UInt8]
+
+    /// The one answer to what cannot be opened.
+    static let unknownKey = GatewayRefusal(
+        status: 400,
+        body: Array(
+            #"{"type":"https://iana.org/assignments/http-problem-types#ohttp-key","status":400,"title":"The request cannot be opened with a key of this gateway"}"#
+                .utf8))
+}
+
+extension RunningGateway.Answer {
+    var refusal: GatewayRefusal { GatewayRefusal(status: status, body: body) }
+}
+
+extension HTTPRequest {
+    /// A request for a target on this machine.
+    static func to(_ url: String, method: HTTPRequest.Method = .get, fields: HTTPFields = [:]) throws -> HTTPRequest {
+        let target = try TransportURL(url)
+        let port = target.port == (target.isSecure ? 443 : 80) ? "" : ":\(target.port)"
+        return HTTPRequest(
+            method: method, scheme: target.isSecure ? "https" : "http", authority: target.host.urlText + port, path: target.target,
+            headerFields: fields)
+    }
+}
+
+extension BinaryHTTPResponse {
+    var text: String { String(decoding: body, as: UTF8.self) }
+}

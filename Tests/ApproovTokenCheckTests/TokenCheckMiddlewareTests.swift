@@ -1,0 +1,230 @@
+import ApproovTesting
+import ApproovTokens
+import Attestation
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Testing
+
+@testable import ApproovTokenCheck
+
+@Suite struct TokenCheckMiddlewareTests {
+    private let clock = ManualClock()
+    private let secret = AccountSecret.generate()
+    private let logs = LogRecord()
+
+    private func token(pay: String? = nil, _ change: (inout TokenClaims) -> Void = { _ in }) throws -> String {
+        let now = Int64(clock.date.timeIntervalSince1970)
+        var claims = TokenClaims(exp: now + 300, iat: now, did: "AAECAwQFBgcICQoLDA0ODw==", pay: pay, aud: "api.example.com")
+        change(&claims)
+        return try TokenSigner(key: .hs256(secret)).sign(claims)
+    }
+
+    private var verifier: TokenVerifier {
+        get throws { try TokenVerifier(keys: [.hs256(secret)], audience: "api.example.com", time: clock) }
+    }
+
+    /// The status that a request with these field lines gets; a refusal must have an empty body.
+    private func status(
+        _ lines: [(String, String)], header: String = "Approov-Token", prefix: String = "", binding: [String] = [],
+        pay: PayPolicy? = nil
+    ) async throws -> Int {
+        let check = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(
+            verifier: verifier, header: header, prefix: prefix, bindingHeaders: binding, pay: pay)
+        return try await status(lines, check: check)
+    }
+
+    private func status(_ lines: [(String, String)], check: TokenCheckMiddleware<BasicTokenCheckedRequestContext>) async throws -> Int {
+        let router = Router(context: BasicTokenCheckedRequestContext.self)
+        router.add(middleware: check)
+        router.get("shapes") { _, context in try context.requireVerifiedToken().claims.did ?? "" }
+        var fields = HTTPFields()
+        for (name, value) in lines {
+            fields.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value))
+        }
+        let headers = fields
+        let application = Application(router: router, logger: logs.logger)
+        return try await application.test(.router) { client in
+            try await client.execute(uri: "/shapes", method: .get, headers: headers) { response in
+                if response.status == .ok {
+                    #expect(String(buffer: response.body) == "AAECAwQFBgcICQoLDA0ODw==")
+                } else {
+                    #expect(response.body.readableBytes == 0)
+                    #expect(response.headers[.wwwAuthenticate] == "Approov")
+                }
+                return response.status.code
+            }
+        }
+    }
+
+    @Test("a request with a good token reaches the handler, which holds the verified token")
+    func passes() async throws {
+        #expect(try await status([("Approov-Token", try token())]) == 200)
+        #expect(try await status([("approov-token", try token())]) == 200)
+    }
+
+    @Test("why a request was refused is logged as a code, with the names and no value that matter")
+    func refusalsAreLogged() async throws {
+        let token = try token(pay: Binding.payHash(of: "Bearer alice"))
+        let binding = ["Authorization"]
+        _ = try await status([], binding: binding)
+        _ = try await status([("Approov-Token", token), ("Approov-Token", token)], binding: binding)
+        _ = try await status([("Approov-Token", token)], prefix: "Bearer ", binding: binding)
+        _ = try await status([("Approov-Token", token)], binding: binding)
+        _ = try await status([("Approov-Token", token), ("Authorization", "a"), ("Authorization", "b")], binding: binding)
+        _ = try await status([("Approov-Token", token), ("Authorization", "Bearer mallory")], binding: binding)
+        let text = logs.lines.joined(separator: "\n")
+        for code in ["missingToken", "repeatedToken", "missingPrefix", "missingBindingHeader", "malformedBindingHeader"] {
+            #expect(text.contains(code), "\(code) in \(text)")
+        }
+        #expect(text.contains("audienceExpected") && text.contains("api.example.com"))
+        #expect(!text.contains(token) && !text.contains("mallory"))
+    }
+
+    @Test("no token, an empty one, one after another prefix, or two lines of it are answered 401 with an empty body")
+    func missing() async throws {
+        let token = try token()
+        #expect(try await status([]) == 401)
+        #expect(try await status([("Approov-Token", "")]) == 401)
+        #expect(try await status([("Approov-Token", "Bearer \(token)")]) == 401)
+        #expect(try await status([("Approov-Token", token), ("Approov-Token", token)]) == 401)
+        #expect(try await status([("Approov-Token", token), ("approov-token", "x")]) == 401)
+        #expect(try await status([("Authorization", token)]) == 401)
+    }
+
+    @Test("another header and a prefix are read as configured")
+    func headerAndPrefix() async throws {
+        let token = try token()
+        #expect(try await status([("X-Attest", "Bearer \(token)")], header: "X-Attest", prefix: "Bearer ") == 200)
+        #expect(try await status([("X-Attest", token)], header: "X-Attest", prefix: "Bearer ") == 401)
+        #expect(try await status([("X-Attest", "bearer \(token)")], header: "X-Attest", prefix: "Bearer ") == 401)
+    }
+
+    @Test("an expired token, one for another host, one of another key, and texts that are none get 401")
+    func bad() async throws {
+        let other = try TokenSigner(key: .hs256(.generate())).sign(TokenClaims(exp: 9_000_000_000, aud: "api.example.com"))
+        let bad = [
+            try token { $0.exp = Int64(clock.date.timeIntervalSince1970) }, try token { $0.aud = "other.example.com" }, other,
+            "a.b.c", "....", String(repeating: "a", count: 600_000), String(repeating: ".", count: 100_000), "\u{FFFD}",
+        ]
+        for text in bad {
+            #expect(try await status([("Approov-Token", text)]) == 401)
+        }
+    }
+
+    @Test("a bound token passes with its own value alone, in its canonical bytes")
+    func binding() async throws {
+        let bound = try token(pay: Binding.payHash(of: "Bearer abc"))
+        func check(_ values: [String], _ pay: PayPolicy) async throws -> Int {
+            try await status(
+                [("Approov-Token", bound)] + values.map { ("Authorization", $0) }, binding: ["Authorization"], pay: pay)
+        }
+        for pay in [PayPolicy.required, .optional] {
+            #expect(try await check(["Bearer abc"], pay) == 200)
+            #expect(try await check([" \tBearer abc\t "], pay) == 200)
+            #expect(try await check(["bearer abc"], pay) == 401)
+            #expect(try await check(["Bearer  abc"], pay) == 401)
+            #expect(try await check(["Bearer abc, Bearer abc"], pay) == 401)
+            #expect(try await check(["Bearer abc", "Bearer abc"], pay) == 401)
+            #expect(try await check([""], pay) == 401)
+            #expect(try await check([], pay) == 401)
+        }
+        #expect(try await check(["anything"], .ignored) == 200)
+    }
+
+    @Test("a token that is not bound passes where pay is optional, and not where it is required")
+    func unbound() async throws {
+        let lines = [("Approov-Token", try token()), ("Authorization", "Bearer abc")]
+        #expect(try await status(lines, binding: ["Authorization"], pay: .required) == 401)
+        #expect(try await status(lines, binding: ["Authorization"]) == 401)
+        #expect(try await status(lines, binding: ["Authorization"], pay: .optional) == 200)
+    }
+
+    @Test("two lines of a binding header fail even when the token is not bound")
+    func ambiguous() async throws {
+        let lines = [("Approov-Token", try token()), ("Authorization", "a"), ("Authorization", "b")]
+        #expect(try await status(lines, binding: ["Authorization"], pay: .optional) == 401)
+    }
+
+    @Test("several binding headers are bound as their trimmed values in the configured order, all of them present")
+    func several() async throws {
+        // The known sample of the original: SHA256("Bearer myauth_token" + "my-device-id").
+        let bound = try token(pay: "71tnS3rSq2lanEWrKz4MoexiOMtv7w0fspfM8BAQKNU=")
+        let authorization = ("Authorization", "Bearer myauth_token")
+        let device = ("X-Device", " my-device-id ")
+        let token = ("Approov-Token", bound)
+        let names = ["Authorization", "X-Device"]
+        #expect(try await status([token, authorization, device], binding: names) == 200)
+        #expect(try await status([token, device, authorization], binding: names) == 200)
+        #expect(try await status([token, authorization, device], binding: names.reversed()) == 401)
+        #expect(try await status([token, authorization], binding: names) == 401)
+        #expect(try await status([token, authorization], binding: names, pay: .optional) == 401)
+    }
+
+    @Test("settings that contradict each other are refused")
+    func settings() async throws {
+        func make(header: String = "Approov-Token", binding: [String] = [], pay: PayPolicy? = nil) throws {
+            _ = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(
+                verifier: verifier, header: header, bindingHeaders: binding, pay: pay)
+        }
+        await refuses(.invalidConfiguration) { try make(header: "") }
+        await refuses(.invalidConfiguration) { try make(header: "a b") }
+        await refuses(.invalidConfiguration) { try make(binding: ["approov-token"]) }
+        await refuses(.invalidConfiguration) { try make(binding: ["Authorization", "authorization"]) }
+        await refuses(.invalidConfiguration) { try make(pay: .required) }
+        await refuses(.invalidConfiguration) { try make(pay: .optional) }
+    }
+
+    @Test("a verifier may be changed while the check runs: a key is accepted in its overlap, then not")
+    func rotation() async throws {
+        let next = AccountSecret.generate()
+        let current = Shared(try TokenVerifier(keys: [.hs256(secret)], time: clock))
+        let check = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifierProvider: { current.value })
+        let old = ("Approov-Token", try token())
+        let now = Int64(clock.date.timeIntervalSince1970)
+        let claims = TokenClaims(exp: now + 300, iat: now, did: "AAECAwQFBgcICQoLDA0ODw==", aud: "api.example.com")
+        let new = ("Approov-Token", try TokenSigner(key: .hs256(next, kid: "next")).sign(claims))
+        #expect(try await status([old], check: check) == 200)
+        #expect(try await status([new], check: check) == 401)
+        let both: [VerificationKey] = [try .hs256(secret), try .hs256(next, kid: "next")]
+        for keys in [both, both.reversed()] {
+            current.value = try TokenVerifier(keys: keys, time: clock)
+            #expect(try await status([old], check: check) == 200)
+            #expect(try await status([new], check: check) == 200)
+        }
+        current.value = try TokenVerifier(keys: [.hs256(next, kid: "next")], time: clock)
+        #expect(try await status([old], check: check) == 401)
+        #expect(try await status([new], check: check) == 200)
+    }
+
+    @Test("a handler behind no check gets no token")
+    func unguarded() async throws {
+        let router = Router(context: BasicTokenCheckedRequestContext.self)
+        router.get("shapes") { _, context in try context.requireVerifiedToken().claims.did ?? "" }
+        try await Application(router: router, logger: .silent).test(.router) { client in
+            try await client.execute(uri: "/shapes", method: .get) { response in
+                #expect(response.status == .internalServerError)
+            }
+        }
+    }
+
+    @Test("the demo account's published secret opens nothing but what is for this machine")
+    func demoSecret() async throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../Sources/ApproovCLI/Resources/demo-only-account-secret.txt").standardized
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let demo = try AccountSecret(base64: String(text.split(whereSeparator: \.isNewline).last ?? ""))
+        for audience in ["api.example.com", nil] {
+            let verifier = try TokenVerifier(keys: [.hs256(demo)], audience: audience, time: clock)
+            await refuses(.demoKeysExposed) { _ = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifier: verifier) }
+            let check = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifierProvider: { verifier })
+            let now = Int64(clock.date.timeIntervalSince1970)
+            let claims = TokenClaims(exp: now + 300, iat: now, did: "AAECAwQFBgcICQoLDA0ODw==", aud: audience)
+            let token = try TokenSigner(key: .hs256(demo)).sign(claims)
+            #expect(try await status([("Approov-Token", token)], check: check) == 401)
+        }
+        let local = try TokenVerifier(keys: [.hs256(demo)], audience: "api.demo.localhost", time: clock)
+        _ = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifier: local)
+    }
+}

@@ -1,0 +1,39 @@
+import HTTPClient
+import Testing
+
+@Suite struct RequestBodyTests {
+    private static func stream() -> RequestBody {
+        .stream(
+            length: nil,
+            RequestBodyStream(
+                AsyncStream { continuation in
+                    continuation.yield(Array("once".utf8))
+                    continuation.finish()
+                }))
+    }
+
+    @Test("a stream is there for a request until somebody has begun to read it; anything else always is")
+    func canBeSentAgain() async throws {
+        let stream = Self.stream()
+        #expect(stream.canBeSentAgain)
+        try await stream.forEachPart { #expect($0 == Array("once".utf8)) }
+        #expect(!stream.canBeSentAgain)
+        let bytes = RequestBody.bytes([1])
+        try await bytes.forEachPart { _ in }
+        #expect(bytes.canBeSentAgain && RequestBody.none.canBeSentAgain && RequestBody.file(path: "/dev/null").canBeSentAgain)
+    }
+
+    @Test("whoever reads a stream a second time gets an error and no empty body, in whichever way it is read", arguments: [true, false])
+    func readTwice(isPulled: Bool) async throws {
+        let stream = Self.stream()
+        try await stream.forEachPart { _ in }
+        let error = await #expect(throws: TransportError.self) {
+            if isPulled {
+                try await stream.forEachPart(BodyPause {}, holding: nil) { _ in nil }
+            } else {
+                try await stream.forEachPart { _ in }
+            }
+        }
+        #expect(error?.code == .requestBodyFailed)
+    }
+}

@@ -1,0 +1,66 @@
+import ApproovTesting
+import CertificatePinning
+import HTTPClient
+import Testing
+
+@Suite("Client certificates", .timeLimit(.minutes(2)))
+struct ClientCertificateTests {
+    @Test(
+        "a server that demands one gets it where the host's rule names it, and from a request to any other host gets none",
+        arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    func mutual(versions: TestHTTPServer.Versions) async throws {
+        let (root, clientRoot) = (try TestPKI.root(), try TestPKI.root("Client Root"))
+        let leaf = try TestPKI.leaf(hosts: ["*.site.localhost"], issuer: root)
+        let server = try await TestHTTPServer.start(certificate: leaf, clientRoot: clientRoot, versions: versions) { _ in
+            TestResponse(text: "welcome")
+        }
+        let client = try TestPKI.leaf(
+            hosts: ["client.test"], issuer: TestPKI.intermediate(issuer: clientRoot), flaws: [.clientAuthOnly])
+        let identity = try ClientIdentity(
+            certificates: client.chain().map { try Certificate(der: $0.der) }, privateKey: .bytes(Array(client.privateKeyPEM.utf8)))
+        let policy = TrustPolicy(
+            rules: try HostMap([
+                (HostPattern("a.site.localhost"), TrustRule(evaluators: [DefaultTrustEvaluator().presenting(identity)])),
+                (HostPattern("b.site.localhost"), TrustRule(evaluators: [DefaultTrustEvaluator()])),
+            ]), defaultAnchors: try TrustAnchors(pem: root.pem))
+        let transport = try CurlTransport()
+        func get(_ host: String, _ policy: TrustPolicy) async throws -> Int {
+            let url = try TransportURL("https://\(host):\(server.port)/")
+            return try await transport.send(TransportRequest(url: url, policy: policy)).status
+        }
+        #expect(try await get("a.site.localhost", policy) == 200)
+        let seen = server.counters
+        // The rule's absence, another rule, and the same host under a policy that names no certificate.
+        for host in ["b.site.localhost", "c.site.localhost"] {
+            let error = await transportError { try await get(host, policy) }
+            #expect(error != nil && error?.refusal == nil)
+        }
+        let without = TrustPolicy(rules: HostMap(), defaultAnchors: try TrustAnchors(pem: root.pem))
+        #expect(await transportError { try await get("a.site.localhost", without) } != nil)
+        #expect(server.counters.requests == seen.requests)
+        #expect(try await get("a.site.localhost", policy) == 200)
+        transport.shutdown()
+        await server.stop()
+    }
+
+    @Test("a server that is refused sees no client certificate")
+    func refused() async throws {
+        let (root, clientRoot) = (try TestPKI.root(), try TestPKI.root("Client Root"))
+        let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: root)
+        let server = try await TestHTTPServer.start(certificate: leaf, clientRoot: clientRoot) { _ in TestResponse() }
+        let client = try TestPKI.leaf(hosts: ["client.test"], issuer: clientRoot, flaws: [.clientAuthOnly])
+        let identity = try ClientIdentity(
+            certificates: [Certificate(der: client.der)], privateKey: .bytes(Array(client.privateKeyPEM.utf8)))
+        let rule = TrustRule(
+            evaluators: [try PublicKeysTrustEvaluator(withoutBackup: [Pin(spki: [1])]).presenting(identity)])
+        let policy = TrustPolicy(
+            rules: try HostMap([(HostPattern("localhost"), rule)]), defaultAnchors: try TrustAnchors(pem: root.pem))
+        let transport = try CurlTransport()
+        let request = TransportRequest(url: try TransportURL("https://localhost:\(server.port)/"), policy: policy)
+        #expect(await transportError { try await transport.send(request) }?.refusal?.reason == .pinMismatch)
+        // The handshake, in which the certificate would have come, never ended.
+        #expect(server.counters.handshakes == 0)
+        transport.shutdown()
+        await server.stop()
+    }
+}

@@ -1,0 +1,369 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPClient
+import HTTPTypes
+import Testing
+
+@Suite struct CurlFaultTests {
+    /// A server that does what the script says over TLS, and a client that trusts it.
+    private func withScript(
+        _ script: @escaping @Sendable (RawConnection) async throws -> Void,
+        body: (RawServer, TransportRequest, CurlTransport) async throws -> Void
+    ) async throws {
+        let root = try TestPKI.root()
+        let server = try await RawServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root), script: script)
+        let policy = TrustPolicy(rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: try TrustAnchors(pem: root.pem))
+        let transport = try CurlTransport()
+        try await body(server, TransportRequest(url: try TransportURL("https://localhost:\(server.port)/"), policy: policy), transport)
+        transport.shutdown()
+        await server.stop()
+    }
+
+    @Test(
+        "half a body, half a head, garbage and silence each have their own error",
+        arguments: [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly half", TransportError.Code.connectionLost),
+            ("HTTP/1.1 200 OK\r\nContent-Le", .connectionLost),
+            ("\u{1}\u{2}\u{3} this is no HTTP\r\n\r\n", .malformedResponse),
+            ("", .connectionLost),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nnot a chunk", .connectionLost),
+        ])
+    func brokenResponses(bytes: String, code: TransportError.Code) async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send(bytes)
+        } body: { _, request, transport in
+            let error = await transportError { try await transport.send(request).body.collect(upTo: 1000) }
+            #expect(error?.code == code, "\(String(describing: error))")
+        }
+    }
+
+    @Test(
+        "a refusal that comes while the content is still being made ends the request, whatever becomes of the connection",
+        .timeLimit(.minutes(1)),
+        arguments: [
+            ["Content-Length: 4", "busy"], ["Transfer-Encoding: chunked", "4\r\nbusy\r\n0\r\n\r\n"],
+            ["Connection: close\r\nContent-Length: 4", "busy"],
+            ["Connection: close\r\nTransfer-Encoding: chunked", "4\r\nbusy\r\n0\r\n\r\n"],
+            ["Connection: close", "busy"],
+        ], [(isLate: false, isSilent: true), (true, true), (true, false)])
+    func earlyRefusal(answer: [String], order: (isLate: Bool, isSilent: Bool)) async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 408 Request Timeout\r\n\(answer[0])\r\n\r\n")
+            if order.isLate { try await Task.sleep(for: .milliseconds(50)) }
+            try await connection.send(answer[1])
+            // Its length is where the connection ends.
+            if answer[0] != "Connection: close" { await connection.waitForClose() }
+        } body: { _, request, transport in
+            // One part, and then nothing; or more and more until the refusal is there.
+            let (parts, more) = AsyncStream.makeStream(of: [UInt8].self)
+            more.yield([1, 2, 3])
+            let producer = Task {
+                while !order.isSilent {
+                    more.yield([UInt8](repeating: 4, count: 1_000))
+                    try await Task.sleep(for: .microseconds(100))
+                }
+            }
+            var request = request
+            request.method = .post
+            request.body = .stream(length: nil, RequestBodyStream(parts))
+            let response = try await transport.send(request)
+            producer.cancel()
+            #expect(response.status == 408)
+            #expect(try await response.body.collect(upTo: 10) == Array("busy".utf8))
+            withExtendedLifetime(more) {}
+        }
+    }
+
+    @Test("a refusal that is cut off is an error, also where the content was still being made", .timeLimit(.minutes(1)))
+    func earlyRefusalCutOff() async throws {
+        for answer in ["Content-Length: 9\r\n\r\nbusy", "Transfer-Encoding: chunked\r\n\r\n9\r\nbusy"] {
+            try await withScript { connection in
+                _ = try await connection.receiveHead()
+                try await connection.send("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\(answer)")
+            } body: { _, request, transport in
+                let (parts, more) = AsyncStream.makeStream(of: [UInt8].self)
+                more.yield([1, 2, 3])
+                var request = request
+                request.method = .post
+                request.body = .stream(length: nil, RequestBodyStream(parts))
+                let error = await transportError { try await transport.send(request).body.collect(upTo: 10) }
+                #expect(error?.code == .connectionLost)
+                withExtendedLifetime(more) {}
+            }
+        }
+    }
+
+    @Test("a request's fields go out octet for octet, and none is added", arguments: [RequestBody.none, .bytes([123, 125])])
+    func fields(body: RequestBody) async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        } body: { server, request, transport in
+            var request = request
+            let name = try #require(HTTPField.Name("X-Latin"))
+            request.headerFields.append(HTTPField(name: name, lenientValue: [0xE9, 0x74, 0xE9]))
+            request.body = body
+            request.options.decompresses = false
+            #expect(try await transport.send(request).status == 200)
+            #expect(server.received.firstRange(of: Array("X-Latin: ".utf8) + [0xE9, 0x74, 0xE9, 0x0D, 0x0A]) != nil)
+            let head = String(decoding: server.received, as: UTF8.self).split(separator: "\r\n\r\n")[0]
+            let names = head.split(separator: "\r\n").dropFirst().map { String($0.split(separator: ":")[0]) }
+            let length = if case .none = body { [String]() } else { ["Content-Length"] }
+            #expect(Set(names) == Set(["Host", "X-Latin"] + length))
+        }
+    }
+
+    @Test("a response's fields come octet for octet, in the head and behind the body")
+    func responseFields() async throws {
+        let latin: [UInt8] = [0xE9, 0x74, 0xE9]
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send(
+                Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Latin: \t".utf8) + latin + Array(" \r\n\r\n0\r\nX-Latin: ".utf8)
+                    + latin + Array("\r\n\r\n".utf8))
+        } body: { _, request, transport in
+            let response = try await transport.send(request)
+            #expect(try await response.body.collect(upTo: 10).isEmpty)
+            let name = try #require(HTTPField.Name("X-Latin"))
+            for fields in [response.headerFields, response.body.trailerFields] {
+                #expect(fields.filter { $0.name == name }.map { $0.withUnsafeBytesOfValue { Array($0) } } == [latin])
+            }
+        }
+    }
+
+    @Test("a response can be read to its end when nobody holds the transport any more")
+    func bodyWithoutTransport() async throws {
+        let root = try TestPKI.root()
+        let server = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root)) { _ in
+            TestResponse(length: nil) { index in
+                try await Task.sleep(for: .milliseconds(20))
+                return index < 10 ? [UInt8](repeating: 7, count: 1_000) : nil
+            }
+        }
+        let policy = TrustPolicy(rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: try TrustAnchors(pem: root.pem))
+        let request = TransportRequest(url: try TransportURL("https://localhost:\(server.port)/"), policy: policy)
+        let response = try await CurlTransport().send(request)
+        #expect(try await response.body.collect(upTo: 1 << 20).count == 10_000)
+        await server.stop()
+    }
+
+    @Test("a proxy that refuses to connect is named, with its status")
+    func refusingProxy() async throws {
+        let proxy = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        }
+        let policy = TrustPolicy(
+            rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
+        var request = TransportRequest(url: try TransportURL("https://host.test/"), policy: policy)
+        request.options.proxy = ProxyConfiguration(kind: .http, host: try CanonicalHost("127.0.0.1"), port: proxy.port)
+        let transport = try CurlTransport()
+        let error = await transportError { try await transport.send(request) }
+        #expect(error?.code == .connectionFailed)
+        #expect(error?.message.contains("proxy") == true && error?.message.contains("407") == true)
+        transport.shutdown()
+        await proxy.stop()
+    }
+
+    @Test("without a thread for it a transport is not made")
+    func noThread() async {
+        await #expect(processExitsWith: .success) {
+            // libcurl is set up before, and then there is no room for another thread's stack; one that ended would leave its own.
+            let first = try CurlTransport()
+            let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ").first.flatMap { UInt($0) }
+            var limit = rlimit(rlim_cur: try #require(pages) * 4_096 + (2 << 20), rlim_max: .max)
+            setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+            let error = await transportError { try CurlTransport() }
+            withExtendedLifetime(first) { exit(error?.code == .internalError ? 0 : 1) }
+        }
+    }
+
+    @Test("an endless header section is cut off (C21)")
+    func endlessHeader() async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\n")
+            for number in 0..<20_000 { try await connection.send("X-\(number): \(String(repeating: "y", count: 100))\r\n") }
+        } body: { _, request, transport in
+            #expect(await transportError { try await transport.send(request) }?.code == .headerTooLarge)
+        }
+    }
+
+    /// Answers with content, and with trailer lines behind it.
+    private func withTrailers(_ lines: String, body: (TransportRequest, CurlTransport) async throws -> Void) async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send(
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Sum: head\r\n\r\n2\r\nok\r\n0\r\n\(lines)\r\n")
+        } body: { _, request, transport in
+            try await body(request, transport)
+        }
+    }
+
+    @Test("trailer fields are there once the body has been read", arguments: [("X-Sum: 7\r\nX-Sum:  8 \r\n", ["7", "8"]), ("", [])])
+    func trailers(lines: String, expected: [String]) async throws {
+        try await withTrailers(lines) { request, transport in
+            let response = try await transport.send(request)
+            #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
+            let name = try #require(HTTPField.Name("X-Sum"))
+            #expect(response.body.trailerFields.map(\.name) == expected.map { _ in name })
+            #expect(response.body.trailerFields[values: name] == expected)
+            #expect(response.headerFields[values: name] == ["head"])
+        }
+    }
+
+    @Test("a trailer section that is none breaks the response off", arguments: ["X-Sum: 7\r\nno field\r\n", "HTTP/1.1 200 OK\r\n"])
+    func malformedTrailers(lines: String) async throws {
+        try await withTrailers(lines) { request, transport in
+            #expect(await transportError { try await transport.send(request).body.collect(upTo: 10) } != nil)
+        }
+    }
+
+    @Test("an endless trailer section is cut off")
+    func endlessTrailers() async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+            for number in 0..<20_000 { try await connection.send("X-\(number): \(String(repeating: "y", count: 100))\r\n") }
+        } body: { _, request, transport in
+            #expect(await transportError { try await transport.send(request).body.collect(upTo: 10) }?.code == .headerTooLarge)
+        }
+    }
+
+    @Test("interim responses are skipped")
+    func interim() async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        } body: { _, request, transport in
+            let response = try await transport.send(request)
+            #expect(response.status == 200)
+            #expect(response.headerFields[.init("Link")!] == nil)
+            #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
+        }
+    }
+
+    @Test("a server that never answers runs into the idle timeout, a dripping one into the total timeout")
+    func timeouts() async throws {
+        try await withScript { connection in
+            await connection.waitForClose()
+        } body: { _, request, transport in
+            var request = request
+            request.options.idleTimeout = .milliseconds(200)
+            let idle = request
+            #expect(await transportError { try await transport.send(idle) }?.code == .idleTimeout)
+        }
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+            try await connection.drip([UInt8](repeating: 0x79, count: 1000), pause: .milliseconds(20))
+        } body: { _, request, transport in
+            var request = request
+            request.options.idleTimeout = .seconds(5)
+            request.options.totalTimeout = .seconds(4)
+            let total = request
+            let error = await transportError { try await transport.send(total).body.collect(upTo: 1000) }
+            #expect(error?.code == .totalTimeout, "\(String(describing: error))")
+        }
+    }
+
+    @Test("a server that accepts and never shakes hands runs into the connect timeout; nobody there is a failed connection")
+    func connecting() async throws {
+        let silent = try await RawServer.start { connection in await connection.waitForClose() }
+        let transport = try CurlTransport()
+        let policy = TrustPolicy(
+            rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
+        var request = TransportRequest(url: try TransportURL("https://localhost:\(silent.port)/"), policy: policy)
+        request.options.connectTimeout = .milliseconds(200)
+        let connecting = request
+        #expect(await transportError { try await transport.send(connecting) }?.code == .connectTimeout)
+        await silent.stop()
+        #expect(await transportError { try await transport.send(connecting) }?.code == .connectionFailed)
+        request.url = try TransportURL("https://no-such-host.invalid/")
+        let unresolved = request
+        let error = await transportError { try await transport.send(unresolved) }
+        // A name server that does not answer at all is the machine's way to say the same.
+        #expect(error?.code == .hostUnresolved || error?.code == .connectTimeout, "\(String(describing: error))")
+        transport.shutdown()
+    }
+
+    @Test("a POST that was read and not answered is not sent a second time (C20)")
+    func noResend() async throws {
+        // The first request of a connection is answered, the second read and dropped.
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            _ = try await connection.receiveHead()
+        } body: { server, request, transport in
+            for body in [RequestBody.bytes(Array("pay=100".utf8)), .none, .bytes([UInt8](repeating: 0x70, count: 50_000))] {
+                _ = try await transport.send(request).body.collect(upTo: 10)
+                var post = request
+                post.method = .post
+                post.body = body
+                let sent = post
+                #expect(await transportError { try await transport.send(sent) }?.code == .connectionLost)
+            }
+            let received = String(decoding: server.received, as: UTF8.self)
+            #expect(received.components(separatedBy: "POST / ").count - 1 == 3)
+        }
+    }
+
+    @Test("a GET whose reused connection is dead is sent anew")
+    func resendIdempotent() async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            _ = try? await connection.receiveHead()
+        } body: { server, request, transport in
+            _ = try await transport.send(request).body.collect(upTo: 10)
+            let second = try await transport.send(request)
+            #expect(try await second.body.collect(upTo: 10) == Array("ok".utf8))
+            #expect(server.counters.connections == 2)
+        }
+    }
+
+    @Test("cancelling frees the connection at once and throws CancellationError")
+    func cancellation() async throws {
+        try await withScript { connection in
+            await connection.waitForClose()
+        } body: { server, request, transport in
+            let task = Task { try await transport.send(request) }
+            while server.counters.handshakes == 0 { try await Task.sleep(for: .milliseconds(5)) }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            for _ in 0..<200 where server.counters.open > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(server.counters.open == 0)
+        }
+    }
+
+    @Test("dropping a body unread ends its transfer")
+    func droppedBody() async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nsome")
+            await connection.waitForClose()
+        } body: { server, request, transport in
+            do {
+                let response = try await transport.send(request)
+                #expect(response.status == 200)
+            }
+            for _ in 0..<200 where server.counters.open > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(server.counters.open == 0)
+        }
+    }
+
+    @Test(
+        "a thousand requests cancelled at random leave no descriptor open and no request hanging (C16)", .timeLimit(.minutes(3)),
+        arguments: ["1", "2"])
+    func cancellationStorm(version: String) async throws {
+        // In a process of its own, where nobody else opens or closes anything.
+        let run = try await ChildProcess.run(ChildProcess.beside("cancellation-storm"), [version])
+        #expect(run.exitCode == 0, "\(run.errors)")
+        let counts = run.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+        try #require(counts.count == 2, "\(run.output)")
+        #expect(counts[1] <= counts[0] + 2, "\(counts[0]) descriptors before, \(counts[1]) after")
+    }
+}

@@ -1,0 +1,359 @@
+import ApproovTesting
+import CLibCurl
+import CertificatePinning
+import Foundation
+import HTTPClient
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite struct CurlStreamingTests {
+    @Test("a body streams up and down while it is made", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    func echo(versions: TestHTTPServer.Versions) async throws {
+        let site = try await Site.start(versions: versions) { request in
+            let (pieces, feed) = AsyncStream.makeStream(of: [UInt8].self)
+            Task {
+                for try await piece in request.body { feed.yield(piece) }
+                feed.finish()
+            }
+            return TestResponse(length: nil) { _ in
+                var iterator = pieces.makeAsyncIterator()
+                return await iterator.next()
+            }
+        }
+        let (parts, feed) = AsyncStream.makeStream(of: [UInt8].self)
+        let request = TransportRequest(
+            url: try site.url(), method: .post, body: .stream(length: nil, RequestBodyStream(parts)), policy: try site.policy())
+        feed.yield(Array("first".utf8))
+        let response = try await site.transport.send(request)
+        var body = response.body.makeAsyncIterator()
+        #expect(try await body.next() == Array("first".utf8))
+        feed.yield(Array("second".utf8))
+        #expect(try await body.next() == Array("second".utf8))
+        feed.finish()
+        #expect(try await body.next() == nil)
+        await site.stop()
+    }
+
+    @Test("a file is uploaded whole, and progress says so")
+    func file() async throws {
+        let site = try await Site.start { request in
+            var count = 0
+            for try await piece in request.body { count += piece.count }
+            return TestResponse(text: "\(count)")
+        }
+        let size = 3_000_000
+        let folder = try TemporaryFolder()
+        let path = try folder.write([UInt8](repeating: 1, count: size), to: "upload")
+        let told = Shared<[TransferProgress]>([])
+        var request = TransportRequest(url: try site.url(), method: .put, body: .file(path: path), policy: try site.policy())
+        request.options.onUpload = { progress in told.change { $0.append(progress) } }
+        let response = try await site.transport.send(request)
+        #expect(try await response.body.collect(upTo: 100) == Array("\(size)".utf8))
+        #expect(told.value.count > 1)
+        #expect(told.value.last == TransferProgress(completed: size, total: size))
+        expectGrowth(told.value)
+        await site.stop()
+    }
+
+    @Test("progress is told of a body of any kind and size that goes up", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    func uploadProgress(versions: TestHTTPServer.Versions) async throws {
+        let site = try await Site.start(versions: versions) { request in
+            for try await _ in request.body {}
+            return TestResponse(text: "taken")
+        }
+        func stream(length: Int?) -> RequestBody {
+            .stream(
+                length: length,
+                RequestBodyStream(
+                    AsyncStream<[UInt8]> { feed in
+                        for _ in 0..<10 { feed.yield([UInt8](repeating: 1, count: 20_000)) }
+                        feed.finish()
+                    }))
+        }
+        for (body, size, total) in [
+            (.bytes([1]), 1, 1), (.bytes([UInt8](repeating: 1, count: 300_000)), 300_000, 300_000),
+            (stream(length: 200_000), 200_000, 200_000), (stream(length: nil), 200_000, nil),
+        ] as [(RequestBody, Int, Int?)] {
+            let told = Shared<[TransferProgress]>([])
+            var request = TransportRequest(url: try site.url(), method: .post, body: body, policy: try site.policy())
+            request.options.onUpload = { progress in told.change { $0.append(progress) } }
+            #expect(try await site.transport.send(request).status == 200)
+            #expect(told.value.last == TransferProgress(completed: size, total: total))
+            #expect(told.value.count > 1 || size == 1)
+            expectGrowth(told.value)
+        }
+        await site.stop()
+    }
+
+    @Test(
+        "progress is told of what comes down, of how much where that is known", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    func downloadProgress(versions: TestHTTPServer.Versions) async throws {
+        let size = 3_000_000
+        let packed = try await gzip([UInt8](repeating: 0, count: size))
+        let site = try await Site.start(versions: versions) { request in
+            if request.path == "/packed" { return TestResponse(headerFields: [.contentEncoding: "gzip"], body: packed) }
+            return TestResponse(length: request.path == "/known" ? size : nil) { index in
+                index < 30 ? [UInt8](repeating: 1, count: size / 30) : nil
+            }
+        }
+        // What is said of the encoded bytes is not so of the decoded ones, which are counted.
+        for (path, total) in [("/known", size), ("/unknown", nil), ("/packed", nil)] as [(String, Int?)] {
+            let told = Shared<[TransferProgress]>([])
+            var request = TransportRequest(url: try site.url(path), policy: try site.policy())
+            request.options.onDownload = { progress in told.change { $0.append(progress) } }
+            #expect(try await site.transport.send(request).body.collect(upTo: size).count == size)
+            #expect(told.value.count > 1)
+            #expect(told.value.last == TransferProgress(completed: size, total: total))
+            #expect(told.value.allSatisfy { $0.total == total })
+            expectGrowth(told.value)
+        }
+        await site.stop()
+    }
+
+    private func expectGrowth(_ told: [TransferProgress]) {
+        for (earlier, later) in zip(told, told.dropFirst()) { #expect(earlier.completed < later.completed) }
+    }
+
+    @Test("a folder, a FIFO and a missing file are not uploaded")
+    func badFiles() async throws {
+        let site = try await Site.start()
+        let folder = try TemporaryFolder()
+        let fifo = folder.path("fifo")
+        #expect(mkfifo(fifo, 0o600) == 0)
+        for path in [folder.path, fifo, "/nonexistent/file"] {
+            let request = TransportRequest(url: try site.url(), method: .put, body: .file(path: path), policy: try site.policy())
+            #expect(await transportError { try await site.transport.send(request) }?.code == .requestBodyFailed)
+        }
+        #expect(site.server.counters.connections == 0)
+        await site.stop()
+    }
+
+    @Test(
+        "a body of another length than declared fails the request",
+        arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1], [5, 50])
+    func wrongLength(versions: TestHTTPServer.Versions, declared: Int) async throws {
+        let site = try await Site.start(versions: versions) { request in
+            _ = try await request.body.collect(upTo: 1000)
+            return TestResponse(text: "taken")
+        }
+        let parts = AsyncStream<[UInt8]> { feed in
+            feed.yield([UInt8](repeating: 0, count: 20))
+            feed.finish()
+        }
+        let request = TransportRequest(
+            url: try site.url(), method: .post, body: .stream(length: declared, RequestBodyStream(parts)), policy: try site.policy())
+        #expect(await transportError { try await site.transport.send(request) }?.code == .requestBodyFailed)
+        await site.stop()
+    }
+
+    @Test("a body that cannot be made fails the request with its own error")
+    func failingBody() async throws {
+        struct NoMore: Error {}
+        let site = try await Site.start { request in
+            _ = try await request.body.collect(upTo: 1 << 20)
+            return TestResponse(text: "taken")
+        }
+        let parts = AsyncThrowingStream<[UInt8], any Error> { feed in
+            feed.yield([1, 2, 3])
+            feed.finish(throwing: NoMore())
+        }
+        let request = TransportRequest(
+            url: try site.url(), method: .post, body: .stream(length: nil, RequestBodyStream(parts)), policy: try site.policy())
+        let error = await transportError { try await site.transport.send(request) }
+        #expect(error?.code == .requestBodyFailed)
+        #expect(error?.cause is NoMore)
+        await site.stop()
+    }
+
+    @Test("what nobody reads is not fetched", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    func backPressure(versions: TestHTTPServer.Versions) async throws {
+        let site = try await Site.start(versions: versions) { _ in
+            TestResponse(length: nil) { index in index < 500 ? [UInt8](repeating: 1, count: 65_536) : nil }
+        }
+        let received = Shared(0)
+        var request = TransportRequest(url: try site.url(), policy: try site.policy())
+        request.options.onDownload = { progress in received.value = progress.completed }
+        let response = try await site.transport.send(request)
+        try await Task.sleep(for: .milliseconds(500))
+        // 32 MiB in all, of which half a mebibyte is held for the reader.
+        #expect((1...600_000).contains(received.value))
+        var total = 0
+        for try await part in response.body { total += part.count }
+        #expect(total == 500 * 65_536)
+        #expect(received.value == total)
+        await site.stop()
+    }
+
+    @Test("a reader that waits does not stall other requests on its connection")
+    func noHeadOfLineBlocking() async throws {
+        let site = try await Site.start { request in
+            guard request.path == "/big" else { return TestResponse(text: "small") }
+            return TestResponse(length: nil) { index in index < 200 ? [UInt8](repeating: 1, count: 65_536) : nil }
+        }
+        let policy = try site.policy()
+        let big = try await site.transport.send(TransportRequest(url: try site.url("/big"), policy: policy))
+        try await Task.sleep(for: .milliseconds(200))
+        for _ in 0..<5 {
+            var request = TransportRequest(url: try site.url("/small"), policy: policy)
+            request.options.totalTimeout = .seconds(20)
+            let response = try await site.transport.send(request)
+            #expect(try await response.body.collect(upTo: 100) == Array("small".utf8))
+        }
+        var total = 0
+        for try await part in big.body { total += part.count }
+        #expect(total == 200 * 65_536)
+        await site.stop()
+    }
+
+    @Test("a body over its cap is refused, and so is one over its reader's limit")
+    func caps() async throws {
+        let site = try await Site.start { _ in TestResponse(text: String(repeating: "x", count: 100_000)) }
+        var request = TransportRequest(url: try site.url(), policy: try site.policy())
+        request.options.maximumBodyBytes = 99_999
+        let capped = request
+        let error = await transportError {
+            try await site.transport.send(capped).body.collect(upTo: .max)
+        }
+        #expect(error?.code == .bodyTooLarge)
+        request.options.maximumBodyBytes = 100_000
+        let response = try await site.transport.send(request)
+        #expect(await transportError { try await response.body.collect(upTo: 50_000) }?.code == .bodyTooLarge)
+        await site.stop()
+    }
+
+    @Test("gzip is undone, its description taken off, and the cap holds for what comes out (C21)")
+    func compression() async throws {
+        // 1 MiB of zeros as gzip makes it: about a kilobyte.
+        let bomb = try await gzip([UInt8](repeating: 0, count: 1 << 20))
+        let site = try await Site.start { request in
+            let offered = request.headerFields[.acceptEncoding] ?? ""
+            guard offered.contains("gzip") else { return TestResponse(text: "not offered") }
+            return TestResponse(.ok, headerFields: [.contentEncoding: "gzip"], body: bomb)
+        }
+        var request = TransportRequest(url: try site.url(), policy: try site.policy())
+        let response = try await site.transport.send(request)
+        #expect(try await response.body.collect(upTo: 2 << 20).count == 1 << 20)
+        #expect(response.headerFields[.contentEncoding] == nil)
+        #expect(response.headerFields[.contentLength] == nil)
+
+        request.options.maximumBodyBytes = 500_000
+        let capped = request
+        let error = await transportError { try await site.transport.send(capped).body.collect(upTo: .max) }
+        #expect(error?.code == .bodyTooLarge)
+
+        request.headerFields[.acceptEncoding] = "gzip"
+        let raw = try await site.transport.send(request)
+        #expect(try await raw.body.collect(upTo: 1 << 20) == bomb)
+        #expect(raw.headerFields[.contentEncoding] == "gzip")
+        await site.stop()
+    }
+
+    @Test(
+        "brotli is undone, and the cap holds for what comes out",
+        .enabled(if: isBuilt(with: CURL_VERSION_BROTLI), "this libcurl has no brotli"))
+    func brotli() async throws {
+        try await decodes("br", "W///j38CIB4LBHLvHwA=")
+    }
+
+    @Test(
+        "zstd is undone, and the cap holds for what comes out", .enabled(if: isBuilt(with: CURL_VERSION_ZSTD), "this libcurl has no zstd"))
+    func zstd() async throws {
+        try await decodes("zstd", "KLUv/QRoTAAACAABAPz/ORACAgAQAAIAEAACABAAAgAQAAIAEAACABAAAwAQAPE+FuE=")
+    }
+
+    /// Gets 1 MiB of zeros in an encoding.
+    private func decodes(_ encoding: String, _ base64: String) async throws {
+        let packed = [UInt8](try #require(Data(base64Encoded: base64)))
+        let site = try await Site.start { request in
+            let offered = request.headerFields[.acceptEncoding] ?? ""
+            guard offered.split(separator: ", ").contains(encoding[...]) else { return TestResponse(text: "not offered") }
+            return TestResponse(.ok, headerFields: [.contentEncoding: encoding], body: packed)
+        }
+        var request = TransportRequest(url: try site.url(), policy: try site.policy())
+        let response = try await site.transport.send(request)
+        let body = try await response.body.collect(upTo: 2 << 20)
+        #expect(body.count == 1 << 20)
+        #expect(body.allSatisfy { $0 == 0 })
+        #expect(response.headerFields[.contentEncoding] == nil)
+        request.options.maximumBodyBytes = 1 << 20
+        #expect(try await site.transport.send(request).body.collect(upTo: .max).count == 1 << 20)
+        request.options.maximumBodyBytes = 1 << 20 - 1
+        let capped = request
+        #expect(await transportError { try await site.transport.send(capped).body.collect(upTo: .max) }?.code == .bodyTooLarge)
+        await site.stop()
+    }
+
+    @Test("the cap also holds for what was decoded while the reader was behind")
+    func capAfterPause() async throws {
+        // Decoded in one go, so that libcurl holds most of it while receiving is paused.
+        let bomb = try await gzip([UInt8](repeating: 0, count: 8 << 20))
+        let site = try await Site.start { _ in TestResponse(.ok, headerFields: [.contentEncoding: "gzip"], body: bomb) }
+        var request = TransportRequest(url: try site.url(), policy: try site.policy())
+        request.options.maximumBodyBytes = 2 << 20
+        let capped = request
+        let error = await transportError { try await site.transport.send(capped).body.collect(upTo: .max) }
+        #expect(error?.code == .bodyTooLarge)
+        await site.stop()
+    }
+
+    @Test("nothing that a refused request asked for lingers in the next one")
+    func nothingLingers() async throws {
+        let packed = try await gzip(Array("hello".utf8))
+        let site = try await Site.start { _ in TestResponse(.ok, headerFields: [.contentEncoding: "gzip"], body: packed) }
+        var request = TransportRequest(url: try site.url(), policy: try site.policy())
+        request.options.proxy = ProxyConfiguration(kind: .http, host: try CanonicalHost("127.0.0.1"), port: 0)
+        let refused = request
+        #expect(await transportError { try await site.transport.send(refused) }?.code == .unsupported)
+        request.options.proxy = nil
+        request.headerFields[.acceptEncoding] = "gzip"
+        #expect(try await site.transport.send(request).body.collect(upTo: 1_000) == packed)
+        await site.stop()
+    }
+
+    @Test("a body that is a stream is not begun for a server that is refused")
+    func refusedStream() async throws {
+        let site = try await Site.start()
+        let isBegun = Mutex(false)
+        let parts = AsyncStream<[UInt8]> {
+            isBegun.withLock { $0 = true }
+            return nil
+        }
+        let policy = try site.policy(pins: [try Pin("sha256/" + Data(repeating: 7, count: 32).base64EncodedString())])
+        let request = TransportRequest(
+            url: try site.url(), method: .post, body: .stream(length: nil, RequestBodyStream(parts)), policy: policy)
+        #expect(await transportError { try await site.transport.send(request) }?.code == .trustRefused)
+        #expect(!isBegun.withLock { $0 })
+        await site.stop()
+    }
+
+    @Test("a HEAD request with a body is refused, not waited for")
+    func headWithBody() async throws {
+        let site = try await Site.start(versions: .http1)
+        let request = TransportRequest(url: try site.url(), method: .head, body: .bytes([1]), policy: try site.policy())
+        #expect(await transportError { try await site.transport.send(request) }?.code == .unsupported)
+        await site.stop()
+    }
+
+    @Test("a broken encoding is an error, not a body")
+    func brokenEncoding() async throws {
+        let site = try await Site.start { _ in
+            TestResponse(.ok, headerFields: [.contentEncoding: "gzip"], body: Array("this is not gzip at all".utf8))
+        }
+        let error = await transportError { try await site.get(policy: site.policy()) }
+        #expect(error?.code == .malformedResponse)
+        await site.stop()
+    }
+}
+
+/// Whether the linked libcurl says of itself that it was built with a feature.
+private func isBuilt(with feature: Int32) -> Bool {
+    clibcurl_version_info().map { $0.pointee.features & feature != 0 } ?? false
+}
+
+private func gzip(_ bytes: [UInt8]) async throws -> [UInt8] {
+    let folder = try TemporaryFolder()
+    let run = try await ChildProcess.run(URL(filePath: "/bin/gzip"), ["-c", folder.write(bytes, to: "plain")])
+    try #require(run.exitCode == 0, "\(run.errors)")
+    return Array(run.data)
+}

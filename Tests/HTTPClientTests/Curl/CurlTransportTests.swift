@@ -1,0 +1,230 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPClient
+import HTTPTypes
+import Testing
+
+@Suite struct CurlTransportTests {
+    @Test("a GET is answered with status, fields and body", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    func get(versions: TestHTTPServer.Versions) async throws {
+        let site = try await Site.start(versions: versions) { request in
+            var fields = HTTPFields()
+            fields.append(HTTPField(name: .setCookie, value: "a=1, x"))
+            fields.append(HTTPField(name: .setCookie, value: "b=2"))
+            return TestResponse(.ok, headerFields: fields, text: "you asked \(request.method) \(request.target)")
+        }
+        let (response, text) = try await site.get("/a/../b%20c?q=1&r", policy: site.policy())
+        #expect(response.status == 200)
+        #expect(response.version == (versions == .http1 ? "HTTP/1.1" : "HTTP/2"))
+        #expect(text == "you asked GET /a/../b%20c?q=1&r")
+        #expect(response.headerFields[values: .setCookie] == ["a=1, x", "b=2"])
+        await site.stop()
+    }
+
+    @Test(
+        "each method carries its content and its fields",
+        arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1], ["POST", "PUT", "PATCH", "DELETE"])
+    func methods(versions: TestHTTPServer.Versions, method: String) async throws {
+        let site = try await Site.start(versions: versions) { request in
+            let body = try await request.body.collect(upTo: 1 << 20)
+            let type = request.headerFields[.contentType] ?? "none"
+            return TestResponse(text: "\(request.method) \(type) \(request.headerFields[.init("X-Empty")!] ?? "missing") \(body.count)")
+        }
+        for body in [RequestBody.none, .bytes([UInt8](repeating: 7, count: 10)), .bytes([UInt8](repeating: 7, count: 100_000))] {
+            var request = TransportRequest(
+                url: try site.url(), method: try #require(HTTPRequest.Method(method)), body: body, policy: try site.policy())
+            request.headerFields[try #require(HTTPField.Name("X-Empty"))] = ""
+            let response = try await site.transport.send(request)
+            let text = String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
+            let count = if case .bytes(let bytes) = body { bytes.count } else { 0 }
+            #expect(text == "\(method) none  \(count)")
+        }
+        await site.stop()
+    }
+
+    @Test("HEAD is answered without waiting for a body")
+    func head() async throws {
+        let site = try await Site.start { _ in TestResponse(.ok, headerFields: [.eTag: "x"]) }
+        let response = try await site.transport.send(TransportRequest(url: try site.url(), method: .head, policy: try site.policy()))
+        #expect(response.status == 200)
+        #expect(try await response.body.collect(upTo: 10).isEmpty)
+        await site.stop()
+    }
+
+    @Test("a redirect comes back as it is (C10)")
+    func redirect() async throws {
+        let site = try await Site.start { _ in TestResponse(.found, headerFields: [.location: "https://localhost:1/"]) }
+        let (response, _) = try await site.get(policy: site.policy())
+        #expect(response.status == 302)
+        #expect(site.server.counters.requests == 1)
+        await site.stop()
+    }
+
+    @Test("requests share one connection where HTTP/2 is spoken, and reuse connections where it is not")
+    func reuse() async throws {
+        let site = try await Site.start { request in
+            try await Task.sleep(for: .milliseconds(20))
+            return TestResponse(text: request.target)
+        }
+        let policy = try site.policy()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<50 {
+                group.addTask {
+                    let (_, text) = try await site.get("/\(number)", policy: policy)
+                    #expect(text == "/\(number)")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(site.server.counters.requests == 50)
+        #expect(site.server.counters.connections == 1)
+        await site.stop()
+
+        let old = try await Site.start(versions: .http1)
+        let oldPolicy = try old.policy()
+        for _ in 0..<10 { _ = try await old.get(policy: oldPolicy) }
+        #expect(old.server.counters.connections == 1)
+        await old.stop()
+    }
+
+    @Test("over plain http a request does not wait for the answer to another, not even to the first one of all")
+    func plainHTTP() async throws {
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let arrived = AsyncStream.makeStream(of: Void.self)
+        let server = try await TestHTTPServer.start(certificate: nil) { request in
+            if request.path == "/slow" {
+                arrived.continuation.yield()
+                for await _ in gate.stream { break }
+            }
+            return TestResponse(text: request.path)
+        }
+        let transport = try CurlTransport()
+        defer { transport.shutdown() }
+        // One, as connections are shared within a policy alone.
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system())
+        func get(_ path: String, within timeout: Duration) async throws -> String {
+            var options = TransferOptions()
+            options.totalTimeout = timeout
+            let response = try await transport.send(
+                TransportRequest(url: try TransportURL(server.url + path), method: .get, policy: policy, options: options))
+            return String(decoding: try await response.body.collect(upTo: 100), as: UTF8.self)
+        }
+        async let slow = get("/slow", within: .seconds(60))
+        for await _ in arrived.stream { break }
+        let fast = try? await get("/fast", within: .seconds(10))
+        #expect(fast == "/fast")
+        gate.continuation.yield()
+        #expect(try await slow == "/slow")
+        await server.stop()
+    }
+
+    @Test("a connection that is never idle takes no new requests after its time, and ends those under way")
+    func connectionAge() async throws {
+        for (age, connections) in [(Duration.milliseconds(300), 2), (.seconds(3_600), 1)] {
+            var configuration = CurlTransportConfiguration()
+            configuration.maximumConnectionAge = age
+            let gate = Counter()
+            let site = try await Site.start(configuration: configuration) { request in
+                while request.target == "/long", gate.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                return TestResponse(text: request.target)
+            }
+            let policy = try site.policy()
+            let long = Task { try await site.get("/long", policy: policy).1 }
+            while site.server.counters.requests == 0 { try await Task.sleep(for: .milliseconds(5)) }
+            try await Task.sleep(for: .milliseconds(400))
+            #expect(try await site.get("/short", policy: policy).1 == "/short")
+            #expect(site.server.counters.connections == connections)
+            gate.add()
+            #expect(try await long.value == "/long")
+            await site.stop()
+        }
+    }
+
+    @Test("a request comes from the local address that it names")
+    func localAddress() async throws {
+        let site = try await Site.start { request in TestResponse(text: request.clientAddress ?? "") }
+        defer { site.transport.shutdown() }
+        let policy = try site.policy()
+        var seen: [String] = []
+        for address in [nil, "127.0.0.7", "127.0.0.8", "127.0.0.7"] {
+            var request = TransportRequest(url: try site.url(), policy: policy)
+            request.options.localAddress = try address.map { try CanonicalHost($0) }
+            let response = try await site.transport.send(request)
+            seen.append(String(decoding: try await response.body.collect(upTo: 100), as: UTF8.self))
+        }
+        #expect(seen == ["127.0.0.1", "127.0.0.7", "127.0.0.8", "127.0.0.7"])
+        var named = TransportRequest(url: try site.url(), policy: policy)
+        named.options.localAddress = try CanonicalHost("localhost")
+        #expect(await transportError { try await site.transport.send(named) }?.code == .unsupported)
+        await site.stop()
+    }
+
+    @Test("a NIO server that ends the connection after 200 stream resets loses no GET")
+    func streamResets() async throws {
+        // No Content-Length: libcurl resets each of these streams.
+        let site = try await Site.start { _ in TestResponse(length: nil) { index in index == 0 ? Array("hello".utf8) : nil } }
+        let policy = try site.policy()
+        for _ in 0..<20 {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<32 {
+                    group.addTask {
+                        let (response, text) = try await site.get(policy: policy)
+                        #expect(response.status == 200)
+                        #expect(text == "hello")
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        await site.stop()
+    }
+
+    @Test("a transport's own fields and a foreign Host are refused before anything is sent")
+    func ownFields() async throws {
+        let site = try await Site.start()
+        for (name, value) in [("Transfer-Encoding", "chunked"), ("Connection", "close"), ("Host", "other.test"), ("TE", "trailers")] {
+            var request = TransportRequest(url: try site.url(), policy: try site.policy())
+            request.headerFields[try #require(HTTPField.Name(name))] = value
+            let error = await transportError { try await site.transport.send(request) }
+            #expect(error?.code == .invalidHeader)
+            #expect(error?.description.contains(value) == false)
+        }
+        #expect(site.server.counters.connections == 0)
+        await site.stop()
+    }
+
+    @Test("after shutdown every request fails")
+    func shutdown() async throws {
+        let site = try await Site.start { _ in
+            try await Task.sleep(for: .seconds(30))
+            return TestResponse(text: "late")
+        }
+        let request = TransportRequest(url: try site.url(), policy: try site.policy())
+        async let pending = transportError { try await site.transport.send(request) }
+        while site.server.counters.requests == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        site.transport.shutdown()
+        #expect(await pending?.code == .shutDown)
+        #expect(await transportError { try await site.transport.send(request) }?.code == .shutDown)
+        await site.stop()
+    }
+
+    @Test("one request too many is refused")
+    func tooMany() async throws {
+        var configuration = CurlTransportConfiguration()
+        configuration.maximumRequests = 2
+        let site = try await Site.start(configuration: configuration) { _ in
+            try await Task.sleep(for: .milliseconds(300))
+            return TestResponse(text: "slow")
+        }
+        let policy = try site.policy()
+        let codes = try await withThrowingTaskGroup(of: TransportError.Code?.self) { group in
+            for _ in 0..<5 { group.addTask { await transportError { try await site.get(policy: policy) }?.code } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes.count { $0 == .tooManyRequests } == 3)
+        #expect(codes.count { $0 == nil } == 2)
+        _ = try await site.get(policy: policy)
+        await site.stop()
+    }
+}

@@ -1,0 +1,168 @@
+import ApproovTesting
+import CertificatePinning
+import HTTPClient
+import HTTPTypes
+import Synchronization
+import Testing
+
+/// What becomes of an origin whose HTTP/2 fails, on a server that speaks it frame by frame.
+@Suite(.timeLimit(.minutes(1))) struct HTTP2BreakdownTests {
+    /// What the server does with a request over HTTP/2.
+    enum Answer: Sendable {
+        case response
+        /// RST_STREAM, INTERNAL_ERROR.
+        case reset
+        /// GOAWAY, ENHANCE_YOUR_CALM, with no stream that was processed; as SwiftNIO sends it.
+        case goAway
+        /// The connection ends without a word.
+        case close
+    }
+
+    /// What came over HTTP/2.
+    private final class Ledger: Sendable {
+        private let state = Mutex(0)
+        var requests: Int { state.withLock { $0 } }
+        func count() -> Int {
+            state.withLock {
+                $0 += 1
+                return $0
+            }
+        }
+    }
+
+    /// A server and what it answers to the n-th request over HTTP/2; over HTTP/1.1 it always answers.
+    ///
+    /// `get` and `post` send a request each and return what the response came over; nil when there was none.
+    private func withServer(
+        answering answer: @escaping @Sendable (_ number: Int) -> Answer,
+        _ body: (_ ledger: Ledger, _ get: () async throws -> String?, _ post: () async throws -> String?) async throws -> Void
+    ) async throws {
+        let root = try TestPKI.root()
+        let ledger = Ledger()
+        let server = try await RawServer.start(
+            certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root), applicationProtocols: ["h2", "http/1.1"]
+        ) { connection in
+            guard var bytes = await connection.receive() else { return }
+            guard bytes.starts(with: "PRI".utf8) else { return try await Self.speakHTTP1(connection, bytes) }
+            try await connection.send(Self.frame(.settings))
+            // The preface has 24 bytes (RFC 9113, 3.4).
+            while bytes.count < 24 { bytes += await connection.receive() ?? [] }
+            bytes.removeFirst(24)
+            while true {
+                while let (kind, flags, stream) = Self.takeFrame(&bytes) {
+                    if kind == FrameKind.settings.rawValue, flags & 1 == 0 { try await connection.send(Self.frame(.settings, flags: 1)) }
+                    guard kind == FrameKind.headers.rawValue else { continue }
+                    switch answer(ledger.count()) {
+                    // 0x88 is ":status: 200" (RFC 7541, Appendix A); END_HEADERS and END_STREAM.
+                    case .response: try await connection.send(Self.frame(.headers, flags: 5, stream: stream, [0x88]))
+                    case .reset: try await connection.send(Self.frame(.resetStream, stream: stream, [0, 0, 0, 2]))
+                    case .goAway: try await connection.send(Self.frame(.goAway, [0, 0, 0, 0, 0, 0, 0, 11]))
+                    case .close: return
+                    }
+                }
+                guard let more = await connection.receive() else { return }
+                bytes += more
+            }
+        }
+        let policy = TrustPolicy(rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: try TrustAnchors(pem: root.pem))
+        let transport = try CurlTransport()
+        let url = try TransportURL("https://localhost:\(server.port)/")
+        @Sendable func send(_ method: HTTPRequest.Method) async throws -> String? {
+            do {
+                let response = try await transport.send(TransportRequest(url: url, method: method, policy: policy))
+                #expect(response.status == 200)
+                _ = try await response.body.collect(upTo: 100)
+                return response.version
+            } catch is TransportError {
+                return nil
+            }
+        }
+        try await body(ledger, { try await send(.get) }, { try await send(.post) })
+        transport.shutdown()
+        await server.stop()
+    }
+
+    @Test("one stream that is reset is asked for again over HTTP/1.1, and the next ones go over HTTP/2")
+    func oneStream() async throws {
+        try await withServer(answering: { $0 == 1 ? .reset : .response }) { ledger, get, _ in
+            let versions = [try await get(), try await get(), try await get()]
+            #expect(versions == ["HTTP/1.1", "HTTP/2", "HTTP/2"])
+            #expect(ledger.requests == 3)
+        }
+    }
+
+    @Test("streams that are reset now and then do not move the origin to HTTP/1.1")
+    func nowAndThen() async throws {
+        try await withServer(answering: { $0.isMultiple(of: 2) ? .reset : .response }) { ledger, get, _ in
+            for _ in 0..<10 {
+                let versions = [try await get(), try await get()]
+                #expect(versions == ["HTTP/2", "HTTP/1.1"])
+            }
+            #expect(ledger.requests == 20)
+        }
+    }
+
+    @Test("a server that resets every stream is asked over HTTP/1.1 after four, so that requests which cannot be repeated succeed, too")
+    func everyStream() async throws {
+        try await withServer(answering: { _ in .reset }) { ledger, get, post in
+            let versions = [try await post(), try await get(), try await get(), try await get(), try await post()]
+            #expect(versions == [nil, "HTTP/1.1", "HTTP/1.1", "HTTP/1.1", "HTTP/1.1"])
+            #expect(ledger.requests == 4)
+        }
+    }
+
+    @Test("a connection that is given up with its requests moves the origin to HTTP/1.1, and what can be repeated succeeds")
+    func goAway() async throws {
+        try await withServer(answering: { _ in .goAway }) { ledger, get, post in
+            let versions = [try await get(), try await get(), try await post()]
+            #expect(versions == ["HTTP/1.1", "HTTP/1.1", "HTTP/1.1"])
+            #expect(ledger.requests == 1)
+        }
+    }
+
+    @Test("a connection that merely breaks says nothing about HTTP/2")
+    func brokenConnection() async throws {
+        try await withServer(answering: { $0 <= 3 ? .close : .response }) { ledger, get, _ in
+            let versions = [try await get(), try await get(), try await get(), try await get()]
+            #expect(versions == [nil, nil, nil, "HTTP/2"])
+            #expect(ledger.requests == 4)
+        }
+    }
+
+    // MARK: The protocols
+
+    private enum FrameKind: UInt8 {
+        case headers = 1
+        case resetStream = 3
+        case settings = 4
+        case goAway = 7
+    }
+
+    /// A frame (RFC 9113, 4.1).
+    private static func frame(_ kind: FrameKind, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8] = []) -> [UInt8] {
+        [0, 0, UInt8(payload.count), kind.rawValue, flags] + withUnsafeBytes(of: stream.bigEndian) { [UInt8]($0) } + payload
+    }
+
+    /// Takes a whole frame from the bytes, if there is one.
+    private static func takeFrame(_ bytes: inout [UInt8]) -> (kind: UInt8, flags: UInt8, stream: UInt32)? {
+        guard bytes.count >= 9 else { return nil }
+        let length = Int(bytes[0]) << 16 | Int(bytes[1]) << 8 | Int(bytes[2])
+        guard bytes.count >= 9 + length else { return nil }
+        let stream = bytes[5..<9].reduce(0) { $0 << 8 | UInt32($1) }
+        let frame = (bytes[3], bytes[4], stream)
+        bytes.removeFirst(9 + length)
+        return frame
+    }
+
+    private static func speakHTTP1(_ connection: RawConnection, _ first: [UInt8]) async throws {
+        var request = first
+        while true {
+            while !request.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+                guard let more = await connection.receive() else { return }
+                request += more
+            }
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            request = []
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import ApproovTesting
+import CertificatePinning
+import HTTPTypes
+import Testing
+
+@testable import HTTPClient
+
+/// Connections that a server closed while nobody used them.
+@Suite("Idle connections", .timeLimit(.minutes(1)))
+struct IdleConnectionTests {
+    @Test(
+        "a request that may be sent once only does not go over a connection that the server has closed meanwhile",
+        arguments: [true, false])
+    func closedByServer(overTLS: Bool) async throws {
+        let root = try TestPKI.root()
+        let server = try await RawServer.start(certificate: overTLS ? TestPKI.leaf(hosts: ["localhost"], issuer: root) : nil) {
+            connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        let transport = try CurlTransport()
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: root.pem))
+        let url = try TransportURL("\(overTLS ? "https" : "http")://localhost:\(server.port)/")
+        for _ in 0..<5 {
+            let response = try await transport.send(TransportRequest(url: url, method: .post, body: .bytes([1]), policy: policy))
+            #expect(response.status == 200)
+            #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
+            // However long that takes on a busy machine.
+            while server.counters.open > 0 { try await Task.sleep(for: .milliseconds(10)) }
+        }
+        transport.shutdown()
+        await server.stop()
+    }
+}

@@ -1,0 +1,107 @@
+import ApproovTesting
+import CertificatePinning
+import Testing
+
+@testable import HTTPClient
+
+@Suite("LookupDesk", .timeLimit(.minutes(2)))
+struct LookupDeskTests {
+    /// Answers when it is told to, and counts what it is asked.
+    private actor Fetcher: TrustLookupFetching {
+        private(set) var count = 0
+        private(set) var proxies: [ProxyConfiguration?] = []
+        private(set) var cancelled = 0
+        private var isOpen = false
+
+        func open() { isOpen = true }
+        private func wasCancelled() { cancelled += 1 }
+
+        func fetch(_ lookup: TrustLookup, proxy: ProxyConfiguration?) async throws -> [UInt8] {
+            count += 1
+            proxies.append(proxy)
+            do {
+                while !isOpen { try await Task.sleep(for: .milliseconds(2)) }
+            } catch {
+                wasCancelled()
+                throw error
+            }
+            return [42]
+        }
+    }
+
+    private let fetcher = Fetcher()
+    private let lookup = TrustLookup(kind: .crl, url: "http://crl.test/")
+
+    private func request() throws -> TransportRequest {
+        let policy = TrustPolicy(rules: HostMap(), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
+        return TransportRequest(url: try TransportURL("https://localhost/"), policy: policy)
+    }
+
+    @Test("one look-up serves all who wait for it")
+    func shared() async throws {
+        let desk = LookupDesk(fetcher: fetcher, timeout: .seconds(20))
+        let request = try request()
+        let transport = InProcessTransport(status: 200)
+        try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
+            for _ in 0..<50 {
+                group.addTask {
+                    try await desk.results(of: [lookup], for: request, until: nil, over: transport)[lookup]?.bytes
+                }
+            }
+            try await Task.sleep(for: .milliseconds(100))
+            await fetcher.open()
+            for try await bytes in group { #expect(bytes == [42]) }
+        }
+        #expect(await fetcher.count == 1)
+    }
+
+    @Test("a request through a proxy does not join a look-up that goes past it, nor the other way round")
+    func proxies() async throws {
+        let desk = LookupDesk(fetcher: fetcher, timeout: .seconds(20))
+        let direct = try request()
+        var proxied = direct
+        proxied.options.proxy = ProxyConfiguration(kind: .http, host: try CanonicalHost("proxy.test"), port: 3_128)
+        let transport = InProcessTransport(status: 200)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for request in [direct, proxied, direct, proxied] {
+                group.addTask { _ = try await desk.results(of: [lookup], for: request, until: nil, over: transport) }
+            }
+            for _ in 0..<1_000 where await fetcher.count < 2 { try await Task.sleep(for: .milliseconds(2)) }
+            try await Task.sleep(for: .milliseconds(100))
+            await fetcher.open()
+            try await group.waitForAll()
+        }
+        #expect(await Set(fetcher.proxies) == [nil, proxied.options.proxy])
+        #expect(await fetcher.count == 2)
+    }
+
+    @Test("one who gives up leaves it to the others, and the last one takes it with him")
+    func cancelled() async throws {
+        let desk = LookupDesk(fetcher: fetcher, timeout: .seconds(20))
+        let request = try request()
+        let transport = InProcessTransport(status: 200)
+        let tasks = (0..<2).map { _ in
+            Task { try await desk.results(of: [lookup], for: request, until: nil, over: transport) }
+        }
+        while await fetcher.count == 0 { try await Task.sleep(for: .milliseconds(2)) }
+        try await Task.sleep(for: .milliseconds(50))
+        tasks[0].cancel()
+        await #expect(throws: CancellationError.self) { try await tasks[0].value }
+        #expect(await fetcher.cancelled == 0)
+        tasks[1].cancel()
+        await #expect(throws: CancellationError.self) { try await tasks[1].value }
+        while await fetcher.cancelled == 0 { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(await fetcher.count == 1)
+    }
+
+    @Test("what is over in time is a failure that says so")
+    func late() async throws {
+        let desk = LookupDesk(fetcher: fetcher, timeout: .milliseconds(50))
+        let result = try await desk.results(of: [lookup], for: request(), until: nil, over: InProcessTransport(status: 200))[lookup]
+        #expect(result?.failure?.contains("no answer within") == true)
+        let patient = LookupDesk(fetcher: fetcher, timeout: .seconds(20))
+        let until = ContinuousClock.now + .milliseconds(50)
+        let other = try await patient.results(of: [lookup], for: request(), until: until, over: InProcessTransport(status: 200))[lookup]
+        #expect(other?.failure != nil)
+    }
+}

@@ -1,0 +1,292 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPClient
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite("Look-ups between two handshakes", .timeLimit(.minutes(4)))
+struct LookupTests {
+    @Test("what an evaluator needs is looked up, the connection is tried once more, and the answer is kept")
+    func good() async throws {
+        let site = try await RevocationSite.start()
+        site.answer(try TestPKI.ocspResponse(for: site.leaf))
+        let policy = try site.policy()
+        #expect(try await site.text(site.request(policy)) == "hello ")
+        let question = try #require(site.answers.questions.first)
+        #expect(question.method == .post && question.target == "/ocsp")
+        #expect(question.headerFields[.contentType] == "application/ocsp-request")
+        #expect(question.headerFields[.userAgent] == nil && question.headerFields[.cookie] == nil)
+        #expect(site.server.counters.requests == 1)
+        site.server.closeConnections()
+        #expect(try await site.text(site.request(policy)) == "hello ")
+        #expect(site.answers.questions.count == 1)
+        await site.stop()
+    }
+
+    @Test("a look-up goes over the proxy of the request that waits for it, and not past it")
+    func overProxy() async throws {
+        let targets = Targets()
+        let proxy = try await TestHTTPServer.start(certificate: nil) { request in
+            targets.add(request.target)
+            return TestResponse(headerFields: [.contentType: "application/pkix-crl"], body: [1, 2, 3])
+        }
+        let transport = try CurlTransport()
+        let policy = TrustPolicy(rules: HostMap(), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
+        let configuration = ProxyConfiguration(kind: .http, host: try CanonicalHost("127.0.0.1"), port: proxy.port)
+        // Nobody but the proxy can answer: the name has no address (RFC 6761 §6.4).
+        let lookup = TrustLookup(kind: .crl, url: "http://crl.invalid/list")
+        let bytes = try await HTTPLookupFetcher(transport: transport, policy: policy).fetch(lookup, proxy: configuration)
+        #expect(bytes == [1, 2, 3])
+        #expect(targets.all == ["/list"])
+        transport.shutdown()
+        await proxy.stop()
+    }
+
+    private final class Targets: Sendable {
+        private let list = Mutex<[String]>([])
+        var all: [String] { list.withLock { $0 } }
+        func add(_ target: String) { list.withLock { $0.append(target) } }
+    }
+
+    @Test("a revoked server is refused before a byte of the request is sent, each time")
+    func revoked() async throws {
+        let site = try await RevocationSite.start()
+        site.answer(try TestPKI.ocspResponse(for: site.leaf, status: .revoked))
+        let policy = try site.policy()
+        for _ in 0..<2 {
+            let error = await transportError { try await site.transport.send(site.request(policy)) }
+            #expect(error?.refusal?.reason == .revoked)
+        }
+        #expect(site.server.counters.requests == 0)
+        #expect(site.answers.questions.count == 1)
+        await site.stop()
+    }
+
+    @Test("answers that are none fail hard: an error, a wrong type, garbage, one too large, another certificate's, a redirect")
+    func bad() async throws {
+        let site = try await RevocationSite.start()
+        let good = try TestPKI.ocspResponse(for: site.leaf)
+        let other = try TestPKI.leaf(hosts: ["localhost"], issuer: site.root)
+        let foreign = try TestPKI.ocspResponse(for: other)
+        let elsewhere = try await TestHTTPServer.start(certificate: nil) { _ in
+            TestResponse(headerFields: [.contentType: "application/ocsp-response"], body: good)
+        }
+        let url = elsewhere.url
+        let handlers: [(String, RevocationSite.Answers.Handler)] = [
+            ("error", { _ in TestResponse(.internalServerError) }),
+            ("type", { _ in TestResponse(headerFields: [.contentType: "text/html"], body: good) }),
+            ("garbage", { _ in TestResponse(headerFields: [.contentType: "application/ocsp-response"], body: [1, 2, 3]) }),
+            ("empty", { _ in TestResponse(headerFields: [.contentType: "application/ocsp-response"]) }),
+            (
+                "large",
+                { _ in
+                    TestResponse(
+                        headerFields: [.contentType: "application/ocsp-response"],
+                        body: good + [UInt8](repeating: 0, count: HTTPLookupFetcher.maximumOCSPBytes))
+                }
+            ),
+            ("other", { _ in TestResponse(headerFields: [.contentType: "application/ocsp-response"], body: foreign) }),
+            ("redirect", { _ in TestResponse(.found, headerFields: [.location: url, .contentType: "application/ocsp-response"]) }),
+        ]
+        for (name, handler) in handlers {
+            site.answers.set(handler)
+            let error = await transportError { try await site.transport.send(site.request(site.policy())) }
+            #expect(error?.refusal?.reason == .revocationUnknown, "\(name): \(String(describing: error))")
+        }
+        #expect(elsewhere.counters.connections == 0)
+        #expect(site.server.counters.requests == 0)
+        // The control: what was refused for its size alone is good.
+        site.answer(good)
+        #expect(try await site.text(site.request(site.policy())) == "hello ")
+        await elsewhere.stop()
+        await site.stop()
+    }
+
+    @Test("a CRL above the limit is refused, and the refusal says to use OCSP")
+    func largeList() async throws {
+        let site = try await RevocationSite.start(names: { TestRevocation(crl: $0 + "/crl") })
+        let evaluator = { RevocationTrustEvaluator(sources: .crl) }
+        site.answer([UInt8](repeating: 0, count: HTTPLookupFetcher.maximumCRLBytes + 1), type: "application/pkix-crl")
+        let error = await transportError { try await site.transport.send(site.request(site.policy(evaluator()))) }
+        #expect(error?.refusal?.reason == .revocationUnknown)
+        #expect(error?.description.contains("larger than 1048576 bytes") == true)
+        #expect(error?.description.contains("OCSP") == true)
+        site.answer(try TestPKI.revocationList(of: site.root), type: "application/pkix-crl")
+        #expect(try await site.text(site.request(site.policy(evaluator()))) == "hello ")
+        await site.stop()
+    }
+
+    @Test("an answer that does not count is not fetched again by the next request")
+    func keptProblem() async throws {
+        let site = try await RevocationSite.start()
+        site.answer([1, 2, 3])
+        let policy = try site.policy()
+        for _ in 0..<3 {
+            let error = await transportError { try await site.transport.send(site.request(policy)) }
+            #expect(error?.refusal?.reason == .revocationUnknown)
+        }
+        #expect(site.answers.questions.count == 1)
+        await site.stop()
+    }
+
+    @Test("nobody at the responder's address: refused where the failure is hard, let through where it is soft")
+    func absent() async throws {
+        let site = try await RevocationSite.start()
+        await site.responder.stop()
+        let error = await transportError { try await site.transport.send(site.request(site.policy())) }
+        #expect(error?.refusal?.reason == .revocationUnknown)
+        #expect(error?.description.contains("connectionFailed") == true)
+        let soft = try site.policy(RevocationTrustEvaluator(sources: .ocsp, failure: .soft))
+        #expect(try await site.text(site.request(soft)) == "hello ")
+        await site.stop()
+    }
+
+    @Test("a responder that keeps everybody waiting stalls no other request, and is given up in time")
+    func slow() async throws {
+        var configuration = CurlTransportConfiguration()
+        configuration.lookupTimeout = .seconds(4)
+        let site = try await RevocationSite.start(configuration: configuration)
+        site.answers.set { _ in
+            try await Task.sleep(for: .seconds(60))
+            return TestResponse()
+        }
+        let policy = try site.policy()
+        let isOver = Counter()
+        let waiting = Task {
+            defer { isOver.add() }
+            return await transportError { try await site.transport.send(site.request(policy)) }
+        }
+        while site.answers.questions.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        for _ in 0..<5 { #expect(try await site.text(site.request(policy, host: "other.site.localhost")) == "hello ") }
+        #expect(isOver.value == 0)
+        let error = await waiting.value
+        #expect(error?.refusal?.reason == .revocationUnknown)
+        #expect(error?.description.contains("no answer within") == true)
+        await site.stop()
+    }
+
+    @Test("many requests at once do not each look a thing up")
+    func together() async throws {
+        let site = try await RevocationSite.start()
+        let good = try TestPKI.ocspResponse(for: site.leaf)
+        site.answers.set { _ in
+            try await Task.sleep(for: .milliseconds(300))
+            return TestResponse(headerFields: [.contentType: "application/ocsp-response"], body: good)
+        }
+        let policy = try site.policy()
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<32 { group.addTask { try await site.text(site.request(policy)) } }
+            for try await text in group { #expect(text == "hello ") }
+        }
+        // Whoever shook hands while the answer was just being taken in asks once more.
+        #expect(site.answers.questions.count < 16)
+        #expect(site.server.counters.requests == 32)
+        await site.stop()
+    }
+
+    @Test("a request whose content is a stream is sent once, after the look-up, whatever its method")
+    func streamed() async throws {
+        let site = try await RevocationSite.start()
+        site.answer(try TestPKI.ocspResponse(for: site.leaf))
+        var request = try site.request(site.policy())
+        request.method = .post
+        let content = AsyncStream<[UInt8]> { continuation in
+            for part in ["one ", "two"] { continuation.yield(Array(part.utf8)) }
+            continuation.finish()
+        }
+        request.body = .stream(length: nil, RequestBodyStream(content))
+        #expect(try await site.text(request) == "hello one two")
+        #expect(site.server.counters.requests == 1)
+        await site.stop()
+    }
+
+    @Test("a request that is cancelled during its look-up ends at once, and the total timeout counts the look-up in")
+    func ends() async throws {
+        let site = try await RevocationSite.start()
+        site.answers.set { _ in
+            try await Task.sleep(for: .seconds(60))
+            return TestResponse()
+        }
+        let started = ContinuousClock.now
+        let task = Task { try await site.transport.send(site.request(site.policy())) }
+        while site.answers.questions.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(ContinuousClock.now - started < .seconds(5))
+        var request = try site.request(site.policy())
+        request.options.totalTimeout = .seconds(1)
+        let before = ContinuousClock.now
+        let code = await transportError { try await site.transport.send(request) }?.code
+        // On a busy machine the time may be over before the server has shown its certificate.
+        #expect(code == .totalTimeout || code == .connectTimeout)
+        #expect(ContinuousClock.now - before < .seconds(4))
+        await site.stop()
+    }
+
+    @Test("a fetcher of one's own is asked instead, and one that never answers is given up")
+    func ownFetcher() async throws {
+        struct Fetcher: TrustLookupFetching {
+            let response: @Sendable () async throws -> [UInt8]
+            func fetch(_ lookup: TrustLookup, proxy: ProxyConfiguration?) async throws -> [UInt8] { try await response() }
+        }
+        let site = try await RevocationSite.start()
+        let good = try TestPKI.ocspResponse(for: site.leaf)
+        var configuration = CurlTransportConfiguration()
+        configuration.lookupFetcher = Fetcher { good }
+        let own = try CurlTransport(configuration: configuration)
+        #expect(try await own.send(site.request(site.policy())).status == 200)
+        #expect(site.answers.questions.isEmpty)
+        configuration.lookupTimeout = .milliseconds(200)
+        configuration.lookupFetcher = Fetcher {
+            // Does not heed its cancellation.
+            await Task.detached { try? await Task.sleep(for: .seconds(20)) }.value
+            return good
+        }
+        let stuck = try CurlTransport(configuration: configuration)
+        let started = ContinuousClock.now
+        #expect(await transportError { try await stuck.send(site.request(site.policy())) }?.refusal?.reason == .revocationUnknown)
+        #expect(ContinuousClock.now - started < .seconds(10))
+        own.shutdown()
+        stuck.shutdown()
+        await site.stop()
+    }
+
+    @Test("an evaluator that is never satisfied ends in one refusal, of which the observer is told once", arguments: [true, false])
+    func insatiable(requestsStatus: Bool) async throws {
+        struct Insatiable: ServerTrustEvaluating {
+            let conditions: TrustConditions
+            func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
+                .needs([TrustLookup(kind: .crl, url: "http://localhost:1/\(trust.lookupResults.count)")])
+            }
+        }
+        let site = try await RevocationSite.start()
+        var conditions = TrustConditions()
+        conditions.requestsStatus = requestsStatus
+        let told = Mutex<[TrustViolation]>([])
+        let rule = TrustRule(evaluators: [Insatiable(conditions: conditions)]) { violation in told.withLock { $0.append(violation) } }
+        let policy = TrustPolicy(
+            rules: try HostMap([(HostPattern("localhost"), rule)]), defaultAnchors: try TrustAnchors(pem: site.root.pem))
+        let error = await transportError { try await site.transport.send(site.request(policy)) }
+        #expect(error?.refusal?.reason == .lookupsUnavailable)
+        #expect(told.withLock { $0.map(\.refusal.reason) } == [.lookupsUnavailable])
+        #expect(told.withLock { $0.allSatisfy { $0.isEnforced && !$0.certificates.isEmpty } })
+        #expect(site.server.counters.requests == 0)
+        await site.stop()
+    }
+
+    @Test("a server that the pins refuse is not looked up")
+    func refusedFirst() async throws {
+        let site = try await RevocationSite.start()
+        let pins = try PublicKeysTrustEvaluator(withoutBackup: [Pin(spki: [1])])
+        for evaluators in [[RevocationTrustEvaluator(), pins] as [any ServerTrustEvaluating], [pins, RevocationTrustEvaluator()]] {
+            let policy = TrustPolicy(
+                rules: try HostMap([(HostPattern("localhost"), TrustRule(evaluators: evaluators))]),
+                defaultAnchors: try TrustAnchors(pem: site.root.pem))
+            #expect(await transportError { try await site.transport.send(site.request(policy)) }?.refusal?.reason == .pinMismatch)
+        }
+        #expect(site.responder.counters.connections == 0)
+        await site.stop()
+    }
+}

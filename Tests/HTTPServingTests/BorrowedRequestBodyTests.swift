@@ -1,0 +1,207 @@
+import Hummingbird
+import NIOCore
+import Testing
+
+@testable import HTTPServing
+
+@Suite(.timeLimit(.minutes(1))) struct BorrowedRequestBodyTests {
+    @Test("the parts come in order, to whoever reads next")
+    func parts() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: 100)
+        await source.yield(ByteBuffer(string: "one"))
+        #expect(try await borrowed.next() == Array("one".utf8))
+        await source.yield(ByteBuffer(string: "two"))
+        source.finish()
+        var rest: [[UInt8]] = []
+        for try await part in borrowed { rest.append(part) }
+        #expect(rest == [Array("two".utf8)])
+    }
+
+    @Test("one byte more than the limit is an error, and exactly the limit is none")
+    func limit() async throws {
+        let exact = BorrowedRequestBody(RequestBody(buffer: ByteBuffer(string: "abc")), limit: 3)
+        #expect(try await exact.next()?.count == 3)
+        let over = BorrowedRequestBody(RequestBody(buffer: ByteBuffer(string: "abcd")), limit: 3)
+        await #expect(throws: BorrowedRequestBody.TooLong.self) { try await over.next() }
+    }
+
+    @Test("a content that was taken back is read no further, and taking it back waits for a read that is under way")
+    func takenBack() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: 100)
+        let reader = Task { try await borrowed.next() }
+        try await Task.sleep(for: .milliseconds(50))
+        let owner = Task { await borrowed.takeBack() }
+        try await Task.sleep(for: .milliseconds(50))
+        await source.yield(ByteBuffer(string: "late"))
+        await owner.value
+        #expect(try await reader.value == Array("late".utf8))
+        await #expect(throws: BorrowedRequestBody.TakenBack.self) { try await borrowed.next() }
+        source.finish()
+    }
+
+    @Test("a second reader at once is refused instead of ending the process")
+    func twoReaders() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: 100)
+        let first = Task { try await borrowed.next() }
+        try await Task.sleep(for: .milliseconds(50))
+        await #expect(throws: BorrowedRequestBody.TakenBack.self) { try await borrowed.next() }
+        source.finish()
+        #expect(try await first.value == nil)
+    }
+
+    @Test("what was read ahead comes first, at once and whole, and the end is read no further")
+    func readAhead() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: 100)
+        await source.yield(ByteBuffer(string: "one"))
+        await source.yield(ByteBuffer(string: "two"))
+        try await borrowed.readAhead(4)
+        #expect(try await borrowed.next() == Array("onetwo".utf8))
+        await source.yield(ByteBuffer(string: "three"))
+        source.finish()
+        try await borrowed.readAhead(100)
+        #expect(try await borrowed.next() == Array("three".utf8))
+        for _ in 0..<2 { #expect(try await borrowed.next() == nil) }
+    }
+
+    @Test("what was read ahead counts against the limit, and nobody gets it once the content was taken back")
+    func readAheadBounds() async throws {
+        let over = BorrowedRequestBody(RequestBody(buffer: ByteBuffer(string: "abcd")), limit: 3)
+        await #expect(throws: BorrowedRequestBody.TooLong.self) { try await over.readAhead(1) }
+        let taken = BorrowedRequestBody(RequestBody(buffer: ByteBuffer(string: "abcd")), limit: 4)
+        try await taken.readAhead(1)
+        await taken.takeBack()
+        await #expect(throws: BorrowedRequestBody.TakenBack.self) { try await taken.next() }
+    }
+
+    @Test("a content of which nothing comes for too long ends with that error")
+    func stalled() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: 100, idleTimeout: .milliseconds(20))
+        await source.yield(ByteBuffer(string: "one"))
+        await #expect(throws: BorrowedRequestBody.Stalled.self) { try await borrowed.readAhead(4) }
+        source.finish()
+    }
+
+    @Test("slow parts are no stall, but all of them must have come by the deadline")
+    func deadline() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let clock = ContinuousClock()
+        let borrowed = BorrowedRequestBody(body, limit: 10_000, idleTimeout: .seconds(30), deadline: clock.now + .milliseconds(200))
+        let client = Task {
+            while !Task.isCancelled {
+                await source.yield(ByteBuffer(string: "a"))
+                try? await Task.sleep(for: .milliseconds(10))
+            }
+        }
+        let waited = await clock.measure {
+            await #expect(throws: BorrowedRequestBody.Stalled.self) { try await borrowed.readAhead(10_000) }
+        }
+        #expect(waited > .milliseconds(190) && waited < .seconds(5))
+        client.cancel()
+        await client.value
+        source.finish()
+    }
+
+    @Test("each part may take as long as the idle timeout")
+    func slowParts() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: 100, idleTimeout: .seconds(2))
+        let client = Task {
+            for _ in 0..<8 {
+                try? await Task.sleep(for: .milliseconds(300))
+                await source.yield(ByteBuffer(string: "a"))
+            }
+            source.finish()
+        }
+        try await borrowed.readAhead(100)
+        #expect(borrowed.takeWhole()?.count == 8)
+        await client.value
+    }
+
+    @Test("a content whose reader is cancelled is not taken for one that has ended")
+    func cancelled() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: 100)
+        await source.yield(ByteBuffer(string: "one"))
+        let reader = Task { try await borrowed.readAhead(100) }
+        try await Task.sleep(for: .milliseconds(50))
+        reader.cancel()
+        await #expect(throws: CancellationError.self) { try await reader.value }
+        #expect(borrowed.takeWhole() == nil)
+        source.finish()
+    }
+
+    /// A content whose reader was cancelled while nothing came.
+    private func abandoned(
+        limit: Int = 100, idleTimeout: Duration = .seconds(30)
+    ) async throws -> (
+        BorrowedRequestBody, RequestBody.Source
+    ) {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: limit, idleTimeout: idleTimeout)
+        let reader = Task { try await borrowed.next() }
+        try await Task.sleep(for: .milliseconds(50))
+        reader.cancel()
+        await #expect(throws: CancellationError.self) { try await reader.value }
+        return (borrowed, source)
+    }
+
+    @Test("what comes once a reader was cancelled is for the next one")
+    func leftBehind() async throws {
+        let (borrowed, source) = try await abandoned()
+        await source.yield(ByteBuffer(string: "one"))
+        await source.yield(ByteBuffer(string: "two"))
+        source.finish()
+        for part in ["one", "two"] { #expect(try await borrowed.next() == Array(part.utf8)) }
+        #expect(try await borrowed.next() == nil)
+    }
+
+    @Test("taking back does not wait for a read that nobody waits for")
+    func takenBackAfterCancelling() async throws {
+        let (borrowed, source) = try await abandoned()
+        await borrowed.takeBack()
+        source.finish()
+    }
+
+    @Test("a content is drained to its end, also when its reader was cancelled, and nobody else reads it any more")
+    func drained() async throws {
+        let (borrowed, source) = try await abandoned()
+        let client = Task {
+            for _ in 0..<3 {
+                try await Task.sleep(for: .milliseconds(50))
+                await source.yield(ByteBuffer(string: "more"))
+                await #expect(throws: BorrowedRequestBody.TakenBack.self) { try await borrowed.next() }
+            }
+            source.finish()
+        }
+        let start = ContinuousClock.now
+        await borrowed.drain()
+        #expect(ContinuousClock.now - start >= .milliseconds(150))
+        try await client.value
+    }
+
+    @Test("draining ends with the content's bounds: too many bytes, or none for too long", arguments: [true, false])
+    func drainedWithinBounds(isLong: Bool) async throws {
+        let (borrowed, source) = try await abandoned(limit: 3, idleTimeout: .milliseconds(300))
+        if isLong { await source.yield(ByteBuffer(string: "long")) }
+        await borrowed.drain()
+        source.finish()
+    }
+
+    @Test("only what was read ahead to its end is there whole, and once")
+    func takeWhole() async throws {
+        let (body, source) = RequestBody.makeStream()
+        let borrowed = BorrowedRequestBody(body, limit: 100)
+        await source.yield(ByteBuffer(string: "one"))
+        try await borrowed.readAhead(1)
+        #expect(borrowed.takeWhole() == nil)
+        source.finish()
+        try await borrowed.readAhead(100)
+        #expect(borrowed.takeWhole() == Array("one".utf8))
+        #expect(try await borrowed.next() == nil)
+    }
+}

@@ -1,0 +1,24 @@
+import Testing
+
+@testable import HTTPServing
+
+@Suite struct DescriptorLimitTests {
+    @Test("as many connections are taken as are wanted, or as there are descriptors for, with those that their requests need")
+    func connections() {
+        let cases = [
+            (wanted: 4_096, upstream: 1_024, within: 20_000, connections: 4_096), (4_096, 1_024, 1_024 + 4_096 + 64, 4_096),
+            (4_096, 1_024, 4_096, 4_096 - 64 - 1_024), (4_096, 1_024, 1_024, 480), (4_096, 0, 1_024, 960), (100, 1_024, 1_024, 100),
+            (4_096, 1_024, 200, 68), (4_096, 1_024, 10, 1), (4_096, 0, 0, 2),
+        ]
+        for (wanted, upstream, available, expected) in cases {
+            let connections = DescriptorLimit.connections(wanted: wanted, upstream: upstream, within: available)
+            #expect(connections == expected, "\(wanted), \(upstream) within \(available)")
+            if available > 66 { #expect(connections + min(connections, upstream) + 64 <= available || connections == wanted) }
+        }
+    }
+
+    @Test("the system says how many descriptors there are")
+    func current() throws {
+        #expect(try #require(DescriptorLimit.current) > 0)
+    }
+}

@@ -1,0 +1,87 @@
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import NIOHTTP2
+import Testing
+
+@testable import HTTPServing
+
+@Suite struct EndStreamHandlerTests {
+    private let channel = EmbeddedChannel(handler: EndStreamHandler())
+
+    private func frame(_ text: String, end: Bool = false) -> HTTP2Frame.FramePayload {
+        .data(.init(data: .byteBuffer(ByteBuffer(string: text)), endStream: end))
+    }
+
+    /// What went out, as texts; a `.` marks the end of the stream.
+    private func sent() throws -> [String] {
+        var texts: [String] = []
+        while let payload = try channel.readOutbound(as: HTTP2Frame.FramePayload.self) {
+            guard case .data(let data) = payload, case .byteBuffer(let buffer) = data.data else {
+                texts.append("other")
+                continue
+            }
+            texts.append(String(buffer: buffer) + (data.endStream ? "." : ""))
+        }
+        return texts
+    }
+
+    @Test("an empty end becomes the last data's own, and both writes are answered")
+    func merged() throws {
+        let first = channel.write(frame("a"))
+        let second = channel.write(frame("b"))
+        let end = channel.write(frame("", end: true))
+        channel.flush()
+        #expect(try sent() == ["a", "b."])
+        try first.wait()
+        try second.wait()
+        try end.wait()
+    }
+
+    @Test("data that is flushed before its end is known goes out at once")
+    func flushed() throws {
+        channel.write(frame("a"), promise: nil)
+        channel.flush()
+        #expect(try sent() == ["a"])
+        channel.write(frame("", end: true), promise: nil)
+        channel.flush()
+        #expect(try sent() == ["."])
+    }
+
+    @Test("an end with data of its own, and other frames, keep their order")
+    func others() throws {
+        channel.write(frame("a"), promise: nil)
+        channel.write(HTTP2Frame.FramePayload.windowUpdate(windowSizeIncrement: 1), promise: nil)
+        channel.write(frame("b"), promise: nil)
+        channel.write(frame("c", end: true), promise: nil)
+        channel.flush()
+        #expect(try sent() == ["a", "other", "b", "c."])
+    }
+
+    @Test("it is installed at the network's end of an HTTP/2 stream's pipeline, and not where HTTP/1.1 is encoded")
+    func installed() throws {
+        let stream = EmbeddedChannel()
+        try stream.pipeline.syncOperations.addHandler(EndStreamInserter())
+        #expect((try? stream.pipeline.syncOperations.handler(type: EndStreamHandler.self)) != nil)
+        let http1 = EmbeddedChannel(handler: HTTPResponseEncoder())
+        try http1.pipeline.syncOperations.addHandler(EndStreamInserter())
+        #expect((try? http1.pipeline.syncOperations.handler(type: EndStreamHandler.self)) == nil)
+    }
+
+    @Test("a write that is still held when the pipeline goes is answered")
+    func removed() throws {
+        let write = channel.write(frame("a"))
+        let pipeline = channel.pipeline.syncOperations
+        pipeline.removeHandler(try pipeline.handler(type: EndStreamHandler.self), promise: nil)
+        #expect(write.isFulfilled)
+    }
+}
+
+extension EventLoopFuture {
+    /// Whether there is a result, on an embedded loop.
+    fileprivate var isFulfilled: Bool {
+        var isFulfilled = false
+        assumeIsolated().whenComplete { _ in isFulfilled = true }
+        return isFulfilled
+    }
+}

@@ -1,0 +1,71 @@
+import ApproovTesting
+import HTTPServing
+import Hummingbird
+import Logging
+import Testing
+
+/// What the listener lets in, on real sockets in the clear.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct HTTPListenerTests {
+    @Test("an address that is not this machine's cannot be listened on, and the message names it", arguments: ["192.0.2.1", "no name"])
+    func cannotListen(host: String) async throws {
+        let listener = HTTPListener(
+            address: ListenerAddress(host: host, port: 8_443, tls: nil), limits: ListenerLimits(requestTimeout: .seconds(1)))
+        let failure = await #expect(throws: ListenerFailure.self) {
+            try await listener.run(router: Router(), logger: Logger(label: "test")) { _ in }
+        }
+        #expect(failure?.kind == .cannotListen)
+        #expect(failure?.message.contains("\(host) port 8443: end what listens there, or choose") == true)
+    }
+
+    @Test("a head that is too long, or has too many fields, is refused and the connection closed")
+    func headers() async throws {
+        try await BareListener.with({ $0.headerBytes = 1_024 }) { port in
+            let client = try RawClient(port: port)
+            client.write("GET /health HTTP/1.1\r\nHost: x\r\nX-Long: \(String(repeating: "a", count: 2_000))\r\n\r\n")
+            let answer = await client.readToEnd()
+            #expect(answer.text.hasPrefix("HTTP/1.1 400"))
+            #expect(answer.isClosed)
+            let many = try RawClient(port: port)
+            many.write("GET /health HTTP/1.1\r\n" + (0..<100).map { "A\($0): b\r\n" }.joined() + "\r\n")
+            #expect(await many.readToEnd().text.hasPrefix("HTTP/1.1 400"))
+            #expect(try await BareListener.isHealthy(port))
+        }
+    }
+
+    @Test("what is no HTTP is refused")
+    func garbage() async throws {
+        try await BareListener.with({ $0.idleTimeout = .seconds(2) }) { port in
+            for text in ["\u{0}\u{0}\u{0}\u{0}\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\u{16}\u{3}\u{1}\r\n\r\n"] {
+                let client = try RawClient(port: port)
+                client.write(text)
+                let answer = await client.readToEnd()
+                #expect(answer.text.isEmpty || answer.text.hasPrefix("HTTP/1.1 4") || answer.text.hasPrefix("HTTP/1.1 505"))
+                #expect(answer.isClosed)
+            }
+            #expect(try await BareListener.isHealthy(port))
+        }
+    }
+
+    @Test("connections beyond the limit wait until one is closed")
+    func connections() async throws {
+        try await BareListener.with({ $0.connections = 2 }) { port in
+            var held = [try RawClient(port: port), try RawClient(port: port)]
+            for client in held {
+                client.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(await client.readSome()?.isEmpty == false)
+            }
+            let third = try RawClient(port: port)
+            third.write("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            let isAnswered = Shared(false)
+            let waiting = Task {
+                let text = await third.readText()
+                isAnswered.value = true
+                return text
+            }
+            try await Task.sleep(for: .milliseconds(500))
+            #expect(!isAnswered.value)
+            held.removeAll()
+            #expect(await waiting.value?.hasPrefix("HTTP/1.1 200") == true)
+        }
+    }
+}

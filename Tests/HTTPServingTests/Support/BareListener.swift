@@ -1,0 +1,52 @@
+import ApproovTesting
+import Foundation
+import Hummingbird
+import Logging
+import ServiceLifecycle
+
+@testable import HTTPServing
+
+/// A listener on loopback with nothing behind it but what its tests ask for.
+struct BareListener: Service {
+    let address: ListenerAddress
+    let limits: ListenerLimits
+    let onReady: @Sendable (URL) async -> Void
+
+    func run() async throws {
+        let router = Router()
+        router.middlewares.add(PlainErrors(methods: ["/health": "GET", "/length": "POST"]))
+        router.get("health") { _, _ in Response.healthy }
+        router.post("length") { request, _ in "\(try await request.body.collect(upTo: 1 << 20).readableBytes)" }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        try await HTTPListener(address: address, limits: limits).run(router: router, logger: logger) { port in
+            if let url = URL(string: address.url(port: port)) { await onReady(url) }
+        }
+    }
+
+    /// Runs one around a body, which is given its port.
+    static func with(
+        certificate: TestCertificate? = nil, _ change: (inout ListenerLimits) -> Void = { _ in }, _ body: (Int) async throws -> Void
+    ) async throws {
+        var limits = ListenerLimits(requestTimeout: .seconds(30), drain: .milliseconds(500))
+        change(&limits)
+        let tls = try certificate.map { try ListenerAddress.tls(certificatePEM: $0.chainPEM, keyPEM: $0.privateKeyPEM) }
+        let address = ListenerAddress(host: "127.0.0.1", port: 0, tls: tls)
+        try await RunningService.with { onReady in
+            BareListener(address: address, limits: limits, onReady: onReady)
+        } body: {
+            try await body($0.port)
+        }
+    }
+
+    /// Whether others are still answered.
+    static func isHealthy(_ port: Int) async throws -> Bool {
+        try await answer(to: "GET /health", port: port).hasPrefix("HTTP/1.1 200")
+    }
+
+    /// What comes back for a request without a body.
+    static func answer(to line: String, port: Int) async throws -> String {
+        let client = try RawClient(port: port)
+        client.write("\(line) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        return await client.readToEnd().text
+    }
+}

@@ -1,0 +1,28 @@
+import ApproovTesting
+import Dispatch
+import NIOEmbedded
+import Testing
+
+@testable import HTTPServing
+
+@Suite(.timeLimit(.minutes(1))) struct WriteBackpressureTests {
+    @Test("a writer goes on by itself for 128 KiB, then waits until the event loop has come to where it is")
+    func waits() async throws {
+        let loop = NIOAsyncTestingEventLoop()
+        let gate = DispatchSemaphore(value: 0)
+        loop.execute { gate.wait() }
+        var backpressure = WriteBackpressure(loop)
+        try await backpressure.wrote(128 * 1024 - 1)
+        let hasGoneOn = Shared(false)
+        let writer = Task { [backpressure] in
+            var backpressure = backpressure
+            try await backpressure.wrote(1)
+            hasGoneOn.value = true
+        }
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(!hasGoneOn.value)
+        gate.signal()
+        try await writer.value
+        await loop.shutdownGracefully()
+    }
+}
