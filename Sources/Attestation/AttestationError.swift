@@ -112,9 +112,3 @@ func within<Result>(
         throw error.inside(parent())
     }
 }
-
-/// A name from outside made fit for a log line: printable ASCII, 80 characters at most.
-func printable(_ name: String) -> String {
-    let shown = name.unicodeScalars.prefix(80).map { (0x21...0x7e).contains($0.value) ? Character($0) : "?" }
-    return String(shown) + (name.unicodeScalars.count > 80 ? "…" : "")
-}

@@ -305,7 +305,7 @@ final class ConfigurationKeeper: Sendable {
             return past.filter { before[$0.key] != $0.value }.keys.sorted()
         }
         guard !hosts.isEmpty else { return }
-        logger.warning("pins past their date stay in force", metadata: ["hosts": "\(hosts.map(printable))"])
+        logger.warning("pins past their date stay in force", metadata: ["hosts": "\(hosts.map(LoggableText.name))"])
         events.send(.pinsPastTheirDate(hosts: hosts))
     }
 

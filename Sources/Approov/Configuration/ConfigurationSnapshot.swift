@@ -1,3 +1,4 @@
+import ApproovBase
 import Attestation
 import CertificatePinning
 import Foundation
@@ -76,7 +77,7 @@ final class ConfigurationSnapshot: Sendable {
                 guard !isDemo || host.isLoopback else { throw demoRefusal }
                 return host
             } catch {
-                throw ApproovError(.configurationError, "the entry for the host \(printable(name)) cannot be used", cause: error)
+                throw ApproovError(.configurationError, "the entry for the host \(LoggableText.name(name)) cannot be used", cause: error)
             }
         }
     }
@@ -109,10 +110,4 @@ final class ConfigurationSnapshot: Sendable {
             "it is signed with the demo account's keys, which anybody may have: they are good for loopback addresses only; make an account "
                 + "of your own with `approov serve`")
     }
-}
-
-/// A name from outside made fit for a log line: printable ASCII, 80 characters at most.
-func printable(_ name: String) -> String {
-    let shown = name.unicodeScalars.prefix(80).map { (0x21...0x7e).contains($0.value) ? Character($0) : "?" }
-    return String(shown) + (name.unicodeScalars.count > 80 ? "…" : "")
 }

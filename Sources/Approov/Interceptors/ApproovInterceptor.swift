@@ -1,3 +1,4 @@
+import ApproovBase
 import Attestation
 import CertificatePinning
 public import Foundation
@@ -193,13 +194,13 @@ public final class ApproovInterceptor: RequestInterceptor {
     }
 
     private static func rejection(_ result: TokenFetchResult) -> String {
-        let reasons = result.rejectionReasons.isEmpty ? "" : " (\(result.rejectionReasons.map(printable).joined(separator: ", ")))"
+        let reasons = result.rejectionReasons.isEmpty ? "" : " (\(result.rejectionReasons.map(LoggableText.name).joined(separator: ", ")))"
         return "the attestation failed\(reasons); the account's support learns more from this code with approov token -arc \(result.arc)"
     }
 
     private static func name(_ text: String) throws -> HTTPField.Name {
         guard let name = HTTPField.Name(text), !text.hasPrefix(":") else {
-            throw ApproovError(.initializationError, "\"\(printable(text))\" is not the name of a header")
+            throw ApproovError(.initializationError, "\"\(LoggableText.name(text))\" is not the name of a header")
         }
         return name
     }

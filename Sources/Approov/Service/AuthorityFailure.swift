@@ -1,3 +1,4 @@
+import ApproovBase
 import Attestation
 import HTTPClient
 
@@ -69,7 +70,7 @@ struct AuthorityFailure: Error {
 
     /// The authority answered with a status that is not what was asked for.
     init(httpStatus: Int, problem: Problem?, retryAfter: Duration?) {
-        let named = problem.map { ": \(printable($0.name.rawValue))" } ?? ""
+        let named = problem.map { ": \(LoggableText.name($0.name.rawValue))" } ?? ""
         if httpStatus == 429 || httpStatus >= 500 {
             self.init(
                 .noApproovService,

@@ -59,7 +59,7 @@ extension HTTPFields {
 
     mutating func append(_ name: String, _ value: String) throws {
         guard let parsed = HTTPField.Name(name) else {
-            throw ApproovError(.badRequest, "the request has a header with a malformed name: \(printable(name))")
+            throw ApproovError(.badRequest, "the request has a header with a malformed name: \(LoggableText.name(name))")
         }
         // Outer blanks are no part of a value (RFC 9110 section 5.5).
         let value = HTTPField.isValidValue(value) ? value : value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))

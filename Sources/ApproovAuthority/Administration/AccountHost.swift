@@ -1,3 +1,4 @@
+internal import ApproovBase
 public import Attestation
 internal import CertificatePinning
 internal import Foundation

@@ -52,7 +52,7 @@ struct AuthorityRoutes: Sendable {
     }
 
     @Sendable private func keys(_ request: Request, _ context: ConnectionContext) async throws -> Response {
-        let keys = verifier.store.snapshot.keysets.compactMap { $0.key.verificationKey.jwk }
+        let keys = verifier.store.snapshot.keysets.compactMap { $0.key.verificationKey.jwkMembers }
         var response = Response.json(.object(["keys": .array(keys)]), mediaType: "application/jwk-set+json")
         response.headers[.cacheControl] = "max-age=60"
         return response

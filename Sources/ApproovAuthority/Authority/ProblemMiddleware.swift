@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import Attestation
 internal import HTTPServing
 internal import HTTPTypes

@@ -1,4 +1,5 @@
-internal import Dispatch  // whose module declares stat() where SwiftNIO is imported, too
+internal import CDispatch
+internal import CDispatch  // its header declares stat() first where SwiftNIO is imported, too
 internal import Glibc
 internal import Foundation
 

@@ -13,4 +13,10 @@ package enum LoggableText {
         }
         return result
     }
+
+    /// A name from outside: printable ASCII without spaces, 80 characters at most.
+    package static func name(_ name: String) -> String {
+        let shown = name.unicodeScalars.prefix(80).map { (0x21...0x7E).contains($0.value) ? Character($0) : "?" }
+        return String(shown) + (name.unicodeScalars.count > 80 ? "…" : "")
+    }
 }

@@ -1,4 +1,6 @@
-public import Attestation
+package import ApproovBase
+import Attestation
+public import Foundation
 
 /// A key that verifies tokens: algorithm, key and name are one thing, so that no token can choose another algorithm for it.
 public struct VerificationKey: Sendable {
@@ -11,7 +13,9 @@ public struct VerificationKey: Sendable {
     /// The key's name in the header; nil for the account secret.
     public let kid: String?
     /// The public key as JWK (RFC 7517) with `kid`, `alg` and `use`; nil for HS256.
-    public let jwk: JSONValue?
+    package let jwkMembers: JSONValue?
+    /// The JSON text of the public key as JWK (RFC 7517) with `kid`, `alg` and `use`; nil for HS256.
+    public var jwk: Data? { jwkMembers.map { Data($0.serialized()) } }
 
     /// The account secret.
     ///
@@ -57,7 +61,7 @@ public struct VerificationKey: Sendable {
         self.signatureBytes = signatureBytes
         self.algorithm = algorithm
         self.kid = kid
-        self.jwk = jwk
+        jwkMembers = jwk
     }
 }
 

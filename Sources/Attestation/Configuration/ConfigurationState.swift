@@ -1,25 +1,26 @@
-public import Foundation
+internal import ApproovBase
+package import Foundation
 
 /// Which configuration is in force and what may follow it: rules against rollback, freezing, foreign and half-made
 /// configurations.
 ///
 /// It is a value; acceptance gives a new one and leaves the old one as it was.
-public struct ConfigurationState: Sendable {
+package struct ConfigurationState: Sendable {
     /// The most versions that a file holds: every change of keys since the initial configuration, and the newest.
-    public static let maximumChainLength = 64
+    package static let maximumChainLength = 64
     /// The most bytes of a file.
-    public static let maximumSerializedBytes = 8 * 1024 * 1024
+    package static let maximumSerializedBytes = 8 * 1024 * 1024
 
     /// The configuration in force.
-    public private(set) var accepted: DynamicConfiguration
+    package private(set) var accepted: DynamicConfiguration
     /// The configuration in force, as it was signed.
-    public private(set) var acceptedSigned: SignedConfiguration
+    package private(set) var acceptedSigned: SignedConfiguration
     /// What was accepted since the initial configuration and is needed to verify the newest again: key changes, then the newest.
-    public private(set) var chain: [SignedConfiguration] = []
+    package private(set) var chain: [SignedConfiguration] = []
     /// The latest `issuedAt` that was accepted, in seconds since 1970: it cannot be earlier than that now.
-    public private(set) var highestIssuedAt: Int64
+    package private(set) var highestIssuedAt: Int64
     /// The keys that may sign the next version.
-    public private(set) var configKeys: [PublicJWK]
+    package private(set) var configKeys: [PublicJWK]
     /// The keys that could sign the version in force.
     private var configKeysBefore: [PublicJWK]
 
@@ -27,7 +28,7 @@ public struct ConfigurationState: Sendable {
     ///
     /// - Throws: `AttestationError` when the inner configuration is not signed by one of the initial keys, is of another account or epoch,
     ///   or breaks a rule. Its age does not matter.
-    public init(initial: InitialConfiguration) throws(AttestationError) {
+    package init(initial: InitialConfiguration) throws(AttestationError) {
         let verified = try within("configuration") { () throws(AttestationError) in
             try Self.verify(initial.configuration, by: initial.configKeys, account: initial.account, epoch: initial.epoch)
         }
@@ -48,7 +49,7 @@ public struct ConfigurationState: Sendable {
     ///   - requirement: Called with the newest configuration; an error refuses the whole.
     /// - Throws: `AttestationError` for anything that does not verify from the initial configuration on, byte for byte, among it a
     ///   configuration older than the initial one (`.rolledBack`) and one of another epoch (`.wrongEpoch`).
-    public init(
+    package init(
         initial: InitialConfiguration, restoring bytes: [UInt8],
         alsoRequiring requirement: (DynamicConfiguration) throws -> Void = { _ in }
     ) throws(AttestationError) {
@@ -72,13 +73,13 @@ public struct ConfigurationState: Sendable {
     /// higher one is in force here, nothing is lost with what says of itself that it is lower.
     /// - Parameter bytes: What is stored.
     /// - Returns: Whether its newest version is of the same account and epoch, and either lower or the one in force.
-    public func hasOvertaken(stored bytes: [UInt8]) -> Bool {
+    package func hasOvertaken(stored bytes: [UInt8]) -> Bool {
         guard let newest = (try? Self.chain(serialized: bytes))?.last, let claimed = Self.unverified(newest) else { return false }
         return isNotBehind(newest, claimed)
     }
 
     /// Where something that does not verify from the initial configuration on may have come from.
-    public enum StoredOrigin: Sendable {
+    package enum StoredOrigin: Sendable {
         /// From nowhere that could be told: it is damaged, or of an account or an epoch that has no place here any more.
         case unknown
         /// From another app of the account, as it says of itself: its keys are not known here.
@@ -94,7 +95,7 @@ public struct ConfigurationState: Sendable {
     ///   - bytes: What is stored.
     ///   - initial: The initial configuration from which it does not verify.
     /// - Returns: Another app of the account where it is of a higher epoch, or signed by other keys.
-    public static func origin(ofStored bytes: [UInt8], initial: InitialConfiguration) -> StoredOrigin {
+    package static func origin(ofStored bytes: [UInt8], initial: InitialConfiguration) -> StoredOrigin {
         guard let newest = (try? chain(serialized: bytes))?.last, let configuration = unverified(newest),
             configuration.account == initial.account
         else { return .unknown }
@@ -119,7 +120,7 @@ public struct ConfigurationState: Sendable {
     ///   - requirement: Called with the newest configuration, once everything else holds; an error refuses the whole.
     /// - Returns: The state after the newest.
     /// - Throws: `AttestationError` saying which rule was broken.
-    public func accepting(
+    package func accepting(
         _ candidates: [SignedConfiguration], now: Date, allowExpired: Bool = false,
         alsoRequiring requirement: (DynamicConfiguration) throws -> Void = { _ in }
     ) throws(AttestationError) -> ConfigurationState {
@@ -149,7 +150,7 @@ public struct ConfigurationState: Sendable {
 
     /// The bytes to store: one JWS, or an array of them when keys changed since the initial configuration; nil before anything was
     /// accepted.
-    public var serializedChain: [UInt8]? {
+    package var serializedChain: [UInt8]? {
         guard let newest = chain.last else { return nil }
         return chain.count == 1 ? newest.serialized : JSONValue.array(chain.map(\.json)).serialized()
     }
@@ -189,10 +190,10 @@ public struct ConfigurationState: Sendable {
         guard known.contains(where: { $0 != nil }) else {
             throw AttestationError(.unknownSigner, "no key that may sign configurations made this signature, or it was altered")
         }
-        let value = try JSONValue(parsing: signed.payloadBytes, limit: DynamicConfiguration.maximumBytes)
+        let value = try JSONValue(reading: signed.payloadBytes, limit: DynamicConfiguration.maximumBytes)
         let configuration = try DynamicConfiguration(json: value)
         guard configuration.account == account else {
-            throw AttestationError(.wrongAccount, "signed for another account than \(printable(account))")
+            throw AttestationError(.wrongAccount, "signed for another account than \(LoggableText.name(account))")
         }
         guard configuration.epoch == epoch else {
             throw AttestationError(.wrongEpoch, "signed for epoch \(configuration.epoch), not \(epoch)")
@@ -236,12 +237,12 @@ public struct ConfigurationState: Sendable {
 
     /// What the payload says, whoever wrote it.
     private static func unverified(_ signed: SignedConfiguration) -> DynamicConfiguration? {
-        guard let value = try? JSONValue(parsing: signed.payloadBytes, limit: DynamicConfiguration.maximumBytes) else { return nil }
+        guard let value = try? JSONValue(reading: signed.payloadBytes, limit: DynamicConfiguration.maximumBytes) else { return nil }
         return try? DynamicConfiguration(json: value)
     }
 
     private static func chain(serialized bytes: [UInt8]) throws(AttestationError) -> [SignedConfiguration] {
-        let value = try JSONValue(parsing: bytes, limit: maximumSerializedBytes)
+        let value = try JSONValue(reading: bytes, limit: maximumSerializedBytes)
         guard value.serialized() == bytes else {
             throw AttestationError(.malformedSignature, "the stored configuration is not as it was written")
         }

@@ -1,4 +1,4 @@
-import ApproovBase
+package import ApproovBase
 import Foundation
 
 /// Where requests to oblivious hosts go.
@@ -20,7 +20,7 @@ public struct ObliviousSettings: Sendable, Hashable {
     /// Reads `relay`, `keyConfig` and `chunked`.
     ///
     /// - Throws: `AttestationError.malformedMember` for a relay that is not an https URL or keys that are not base64.
-    public init(json: JSONValue) throws(AttestationError) {
+    package init(json: JSONValue) throws(AttestationError) {
         relay = try json.string("relay")
         keyConfig = try json.string("keyConfig")
         chunked = try json.optionalMember("chunked").map { (member) throws(AttestationError) in
@@ -35,7 +35,7 @@ public struct ObliviousSettings: Sendable, Hashable {
     }
 
     /// `relay`, `keyConfig` and, when it is known, `chunked`.
-    public var json: JSONValue {
+    package var json: JSONValue {
         var members: [String: JSONValue] = ["relay": .string(relay), "keyConfig": .string(keyConfig)]
         members["chunked"] = chunked.map(JSONValue.bool)
         return .object(members)
@@ -104,12 +104,12 @@ public struct DynamicConfiguration: Sendable, Hashable {
     /// - Throws: `AttestationError` naming the member: `.malformedMember`, `.malformedKey`, `.unknownCritical`, or
     ///   `.malformedConfiguration` for a list that names a key twice, for an enforced host with one pin, or with none where there are no
     ///   managed trust roots either.
-    public init(json: JSONValue) throws(AttestationError) {
+    package init(json: JSONValue) throws(AttestationError) {
         // First, as a reader that does not know a critical member must not interpret the rest.
         critical = try json.optionalStrings("critical")
         for name in critical ?? [] where !DynamicConfiguration.knownMembers.contains(name) {
             throw AttestationError(
-                .unknownCritical, "is critical and this release does not know it: update the package", member: printable(name))
+                .unknownCritical, "is critical and this release does not know it: update the package", member: LoggableText.name(name))
         }
         account = try json.string("account")
         epoch = try json.integer("epoch", in: positiveSafeIntegers)
@@ -119,7 +119,7 @@ public struct DynamicConfiguration: Sendable, Hashable {
         hosts = [:]
         let entries = try json.member("hosts")
         for (name, settings) in try within("hosts", { () throws(AttestationError) in try entries.object() }) {
-            hosts[name] = try within("hosts.\(printable(name))") { () throws(AttestationError) in try HostSettings(json: settings) }
+            hosts[name] = try within("hosts.\(LoggableText.name(name))") { () throws(AttestationError) in try HostSettings(json: settings) }
         }
         managedTrustRoots =
             try json.optionalElements("managedTrustRoots") { (element) throws(AttestationError) in try PinText.validated(element) } ?? []
@@ -132,7 +132,7 @@ public struct DynamicConfiguration: Sendable, Hashable {
     }
 
     /// All members; those without a value are left out.
-    public var json: JSONValue {
+    package var json: JSONValue {
         jsonObject([
             "account": .string(account), "epoch": .integer(epoch), "version": .integer(version), "issuedAt": .integer(issuedAt),
             "expiresAt": .integer(expiresAt), "hosts": .object(hosts.mapValues(\.json)), "managedTrustRoots": .strings(managedTrustRoots),
@@ -147,7 +147,7 @@ public struct DynamicConfiguration: Sendable, Hashable {
             throw AttestationError(.malformedConfiguration, "must be later than issuedAt", member: "expiresAt")
         }
         for (name, settings) in hosts {
-            let member = "hosts.\(printable(name))"
+            let member = "hosts.\(LoggableText.name(name))"
             guard (1...253).contains(name.utf8.count), name.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
                 throw AttestationError(.malformedConfiguration, "is not a host name", member: member)
             }

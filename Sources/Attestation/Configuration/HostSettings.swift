@@ -1,4 +1,4 @@
-import ApproovBase
+package import ApproovBase
 import Crypto
 
 /// What holds for one host of the account.
@@ -42,7 +42,7 @@ public struct HostSettings: Sendable, Hashable {
     /// Reads the members; unknown ones are ignored.
     ///
     /// - Throws: `AttestationError` naming the member that is missing or malformed.
-    public init(json: JSONValue) throws(AttestationError) {
+    package init(json: JSONValue) throws(AttestationError) {
         pins = try json.elements("pins") { (element) throws(AttestationError) in try PinText.validated(element) }
         enforce = try json.bool("enforce", default: true)
         attested = try json.bool("attested", default: true)
@@ -55,7 +55,7 @@ public struct HostSettings: Sendable, Hashable {
     }
 
     /// All members; those without a value are left out.
-    public var json: JSONValue {
+    package var json: JSONValue {
         jsonObject([
             "pins": .strings(pins), "enforce": .bool(enforce), "attested": .bool(attested), "oblivious": .bool(oblivious),
             "includeSubdomains": .bool(includeSubdomains), "pinsExpireAt": pinsExpireAt.map(JSONValue.integer),

@@ -1,3 +1,4 @@
+import ApproovBase
 public import Foundation
 
 /// What ships inside an app: where its authority is, which keys it believes, and pins for the time before the first fetch.
@@ -55,7 +56,7 @@ public struct InitialConfiguration: Sendable {
             throw AttestationError(
                 .malformedInitialConfiguration, "the initial configuration is empty: export one with `approov sdk -getConfig FILE`")
         }
-        try self.init(json: try JSONValue(parsing: bytes, limit: Self.maximumBytes))
+        try self.init(json: try JSONValue(reading: bytes, limit: Self.maximumBytes))
     }
 
     private init(json: JSONValue) throws(AttestationError) {

@@ -1,4 +1,4 @@
-import ApproovBase
+package import ApproovBase
 public import Crypto
 
 /// A dynamic configuration as it travels: a JWS in general JSON serialization (RFC 7515 section 7.2.1) with one signature, or two
@@ -34,7 +34,7 @@ public struct SignedConfiguration: Sendable, Hashable {
     /// - Throws: `AttestationError.malformedSignature` or `.malformedMember` for any other shape: another member, an unprotected
     ///   header, another `alg` or `typ`, no signature or more than two, text that is not canonical base64url; `.tooLarge` for a payload
     ///   beyond `DynamicConfiguration.maximumBytes`.
-    public init(json: JSONValue) throws(AttestationError) {
+    package init(json: JSONValue) throws(AttestationError) {
         try json.requireOnly(["payload", "signatures"])
         payload = try json.string("payload")
         guard payload.utf8.count <= SignedConfiguration.maximumBytes else {
@@ -57,7 +57,7 @@ public struct SignedConfiguration: Sendable, Hashable {
     ///
     /// - Throws: `AttestationError` like `init(json:)`, and `.malformedJSON` for text that is not strict JSON.
     public init(serialized bytes: [UInt8]) throws(AttestationError) {
-        let value = try JSONValue(parsing: bytes, limit: SignedConfiguration.maximumBytes)
+        let value = try JSONValue(reading: bytes, limit: SignedConfiguration.maximumBytes)
         try self.init(json: value)
         guard serialized == bytes else {
             throw AttestationError(.malformedSignature, "the JWS was written anew on its way: pass on the bytes as they were signed")
@@ -72,7 +72,7 @@ public struct SignedConfiguration: Sendable, Hashable {
     /// - Throws: `AttestationError` when the configuration breaks a rule, there is no key or more than two, or a key cannot sign.
     public init(signing configuration: DynamicConfiguration, by keys: [P256.Signing.PrivateKey]) throws(AttestationError) {
         let bytes = configuration.json.serialized()
-        _ = try DynamicConfiguration(json: try JSONValue(parsing: bytes, limit: DynamicConfiguration.maximumBytes))
+        _ = try DynamicConfiguration(json: try JSONValue(reading: bytes, limit: DynamicConfiguration.maximumBytes))
         guard (1...2).contains(keys.count), Set(keys.map { PublicJWK($0.publicKey) }).count == keys.count else {
             throw AttestationError(.malformedSignature, "sign with one key, or with an old and a new one where the keys change")
         }
@@ -93,7 +93,7 @@ public struct SignedConfiguration: Sendable, Hashable {
     public var serialized: [UInt8] { json.serialized() }
 
     /// The JWS as a JSON value.
-    public var json: JSONValue {
+    package var json: JSONValue {
         .object(["payload": .string(payload), "signatures": .array(signatures.map(\.json))])
     }
 
@@ -130,7 +130,7 @@ extension SignedConfiguration.Signature {
 
     /// Checks that the header says ES256 and our type and at most a kid besides, and returns the kid.
     private static func kid(ofHeader bytes: [UInt8]) throws(AttestationError) -> String? {
-        let header = try JSONValue(parsing: bytes, limit: maximumHeaderCharacters)
+        let header = try JSONValue(reading: bytes, limit: maximumHeaderCharacters)
         try header.requireOnly(["alg", "kid", "typ"])
         guard try header.string("alg") == "ES256", try header.string("typ") == SignedConfiguration.type else {
             throw AttestationError(.malformedSignature, "must say alg ES256 and typ \(SignedConfiguration.type)")

@@ -1,27 +1,41 @@
+package import ApproovBase
+
 /// Typed access to members.
 ///
 /// Every accessor throws `AttestationError.malformedMember` that names the member and never its value.
 extension JSONValue {
+    /// Reads one JSON array or object, strictly, like `init(parsing:limit:)`.
+    ///
+    /// - Throws: `AttestationError.malformedJSON` or `.tooLarge`.
+    init(reading bytes: [UInt8], limit: Int) throws(AttestationError) {
+        do {
+            self = try JSONValue(parsing: bytes, limit: limit)
+        } catch {
+            throw AttestationError(error.code == .tooLarge ? .tooLarge : .malformedJSON, error.message)
+        }
+    }
+
+
     /// The members of an object.
-    public func object() throws(AttestationError) -> [String: JSONValue] {
+    package func object() throws(AttestationError) -> [String: JSONValue] {
         guard case .object(let members) = self else { throw AttestationError(.malformedMember, "must be an object") }
         return members
     }
 
     /// The elements of an array.
-    public func array() throws(AttestationError) -> [JSONValue] {
+    package func array() throws(AttestationError) -> [JSONValue] {
         guard case .array(let elements) = self else { throw AttestationError(.malformedMember, "must be an array") }
         return elements
     }
 
     /// The text of a string.
-    public func string() throws(AttestationError) -> String {
+    package func string() throws(AttestationError) -> String {
         guard case .string(let text) = self else { throw AttestationError(.malformedMember, "must be a string") }
         return text
     }
 
     /// The value of an integer within `range`; `7.0` is not one.
-    public func integer(in range: ClosedRange<Int64> = .min ... .max) throws(AttestationError) -> Int64 {
+    package func integer(in range: ClosedRange<Int64> = .min ... .max) throws(AttestationError) -> Int64 {
         guard case .integer(let value) = self else { throw AttestationError(.malformedMember, "must be an integer") }
         guard range.contains(value) else {
             throw AttestationError(.malformedMember, "must be between \(range.lowerBound) and \(range.upperBound)")
@@ -30,59 +44,59 @@ extension JSONValue {
     }
 
     /// The value of a boolean.
-    public func bool() throws(AttestationError) -> Bool {
+    package func bool() throws(AttestationError) -> Bool {
         guard case .bool(let value) = self else { throw AttestationError(.malformedMember, "must be true or false") }
         return value
     }
 
     /// The member of that name, or nil when there is none or it is `null`.
-    public func optionalMember(_ name: String) throws(AttestationError) -> JSONValue? {
+    package func optionalMember(_ name: String) throws(AttestationError) -> JSONValue? {
         let value = try object()[name]
         return value == .null ? nil : value
     }
 
     /// The member of that name.
-    public func member(_ name: String) throws(AttestationError) -> JSONValue {
-        guard let value = try object()[name] else { throw AttestationError(.malformedMember, "is missing", member: printable(name)) }
+    package func member(_ name: String) throws(AttestationError) -> JSONValue {
+        guard let value = try object()[name] else { throw AttestationError(.malformedMember, "is missing", member: LoggableText.name(name)) }
         return value
     }
 
     /// The string member of that name.
-    public func string(_ name: String) throws(AttestationError) -> String {
+    package func string(_ name: String) throws(AttestationError) -> String {
         let value = try member(name)
-        return try within(printable(name)) { () throws(AttestationError) in try value.string() }
+        return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.string() }
     }
 
     /// The string member of that name, or nil when there is none.
-    public func optionalString(_ name: String) throws(AttestationError) -> String? {
+    package func optionalString(_ name: String) throws(AttestationError) -> String? {
         guard let value = try optionalMember(name) else { return nil }
-        return try within(printable(name)) { () throws(AttestationError) in try value.string() }
+        return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.string() }
     }
 
     /// The integer member of that name, within `range`.
-    public func integer(_ name: String, in range: ClosedRange<Int64> = .min ... .max) throws(AttestationError) -> Int64 {
+    package func integer(_ name: String, in range: ClosedRange<Int64> = .min ... .max) throws(AttestationError) -> Int64 {
         let value = try member(name)
-        return try within(printable(name)) { () throws(AttestationError) in try value.integer(in: range) }
+        return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.integer(in: range) }
     }
 
     /// The integer member of that name, within `range`, or nil when there is none.
-    public func optionalInteger(_ name: String, in range: ClosedRange<Int64> = .min ... .max) throws(AttestationError) -> Int64? {
+    package func optionalInteger(_ name: String, in range: ClosedRange<Int64> = .min ... .max) throws(AttestationError) -> Int64? {
         guard let value = try optionalMember(name) else { return nil }
-        return try within(printable(name)) { () throws(AttestationError) in try value.integer(in: range) }
+        return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.integer(in: range) }
     }
 
     /// The boolean member of that name, or `standard` when there is none.
-    public func bool(_ name: String, default standard: Bool) throws(AttestationError) -> Bool {
+    package func bool(_ name: String, default standard: Bool) throws(AttestationError) -> Bool {
         guard let value = try optionalMember(name) else { return standard }
-        return try within(printable(name)) { () throws(AttestationError) in try value.bool() }
+        return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.bool() }
     }
 
     /// What `read` makes of every element of the array of that name, or nil when there is none.
-    public func optionalElements<Element>(
+    package func optionalElements<Element>(
         _ name: String, _ read: (JSONValue) throws(AttestationError) -> Element
     ) throws(AttestationError) -> [Element]? {
         guard let value = try optionalMember(name) else { return nil }
-        return try within(printable(name)) { () throws(AttestationError) in
+        return try within(LoggableText.name(name)) { () throws(AttestationError) in
             var elements: [Element] = []
             for (index, element) in try value.array().enumerated() {
                 elements.append(try within("[\(index)]") { () throws(AttestationError) in try read(element) })
@@ -92,29 +106,29 @@ extension JSONValue {
     }
 
     /// What `read` makes of every element of the array of that name.
-    public func elements<Element>(
+    package func elements<Element>(
         _ name: String, _ read: (JSONValue) throws(AttestationError) -> Element
     ) throws(AttestationError) -> [Element] {
         guard let elements = try optionalElements(name, read) else {
-            throw AttestationError(.malformedMember, "is missing", member: printable(name))
+            throw AttestationError(.malformedMember, "is missing", member: LoggableText.name(name))
         }
         return elements
     }
 
     /// The array of strings of that name, or nil when there is none.
-    public func optionalStrings(_ name: String) throws(AttestationError) -> [String]? {
+    package func optionalStrings(_ name: String) throws(AttestationError) -> [String]? {
         try optionalElements(name) { (element) throws(AttestationError) in try element.string() }
     }
 
     /// The array of strings of that name.
-    public func strings(_ name: String) throws(AttestationError) -> [String] {
+    package func strings(_ name: String) throws(AttestationError) -> [String] {
         try elements(name) { (element) throws(AttestationError) in try element.string() }
     }
 
     /// Refuses members that are not in `names`.
     func requireOnly(_ names: Set<String>) throws(AttestationError) {
         for name in try object().keys where !names.contains(name) {
-            throw AttestationError(.malformedMember, "is not allowed here", member: printable(name))
+            throw AttestationError(.malformedMember, "is not allowed here", member: LoggableText.name(name))
         }
     }
 }

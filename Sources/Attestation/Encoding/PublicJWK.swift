@@ -1,4 +1,4 @@
-import ApproovBase
+package import ApproovBase
 public import Crypto
 
 /// A P-256 public key as a JSON Web Key (RFC 7517; RFC 7518 section 6.2).
@@ -19,7 +19,7 @@ public struct PublicJWK: Hashable, Sendable {
     ///
     /// - Throws: `AttestationError.malformedKey` for another type of key, a private key, a coordinate that is not 32 bytes of canonical
     ///   base64url, a point that is not on the curve, or an `alg` or `use` that forbids ES256 signatures.
-    public init(json: JSONValue) throws(AttestationError) {
+    package init(json: JSONValue) throws(AttestationError) {
         func refusal(_ message: String, cause: (any Error)? = nil) -> AttestationError {
             AttestationError(.malformedKey, message, cause: cause)
         }
@@ -43,7 +43,7 @@ public struct PublicJWK: Hashable, Sendable {
     }
 
     /// `crv`, `kty`, `x` and `y`.
-    public var json: JSONValue { .object(PublicJWK.members(of: key)) }
+    package var json: JSONValue { .object(PublicJWK.members(of: key)) }
 
     private static func members(of key: P256.Signing.PublicKey) -> [String: JSONValue] {
         let point = Array(key.rawRepresentation)

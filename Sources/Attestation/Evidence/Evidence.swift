@@ -1,4 +1,4 @@
-import ApproovBase
+package import ApproovBase
 public import Crypto
 
 /// What an app asks its attester to vouch for.
@@ -97,7 +97,7 @@ public struct Evidence: Sendable, Hashable {
     /// Reads the payload; unknown members are ignored.
     ///
     /// - Throws: `AttestationError` naming the member that is missing or malformed.
-    public init(json: JSONValue) throws(AttestationError) {
+    package init(json: JSONValue) throws(AttestationError) {
         challenge = try json.string("challenge")
         aud = try json.string("aud")
         iat = try json.integer("iat", in: positiveSafeIntegers)
@@ -129,7 +129,7 @@ public struct Evidence: Sendable, Hashable {
             var measurements: [String: String] = [:]
             for (name, value) in entries {
                 guard case .string(let text) = value, Base64.decode(text)?.count == 32 else {
-                    throw AttestationError(.malformedMember, "must be padded base64 of 32 bytes", member: printable(name))
+                    throw AttestationError(.malformedMember, "must be padded base64 of 32 bytes", member: LoggableText.name(name))
                 }
                 measurements[name] = text
             }
@@ -138,7 +138,7 @@ public struct Evidence: Sendable, Hashable {
     }
 
     /// All members that have a value.
-    public var json: JSONValue {
+    package var json: JSONValue {
         jsonObject([
             "challenge": .string(challenge), "aud": .string(aud), "iat": .integer(iat), "account": .string(account),
             "deviceID": .string(deviceID.base64), "host": .string(host), "payHash": payHash.map(JSONValue.string),
@@ -203,7 +203,7 @@ public struct VerifiedEvidence: Sendable {
             throw AttestationError(.malformedSignature, "the signature is not of the key in the header")
         }
         do {
-            evidence = try Evidence(json: try JSONValue(parsing: parts.payload, limit: Evidence.maximumBytes))
+            evidence = try Evidence(json: try JSONValue(reading: parts.payload, limit: Evidence.maximumBytes))
         } catch {
             throw AttestationError(.malformedEvidence, "its payload is not evidence", cause: error)
         }
@@ -214,7 +214,7 @@ public struct VerifiedEvidence: Sendable {
     }
 
     private static func key(inHeader bytes: [UInt8]) throws(AttestationError) -> PublicJWK {
-        let header = try JSONValue(parsing: bytes, limit: 1_024)
+        let header = try JSONValue(reading: bytes, limit: 1_024)
         try header.requireOnly(["alg", "jwk", "typ"])
         guard try header.string("alg") == "ES256", try header.string("typ") == Evidence.type else {
             throw AttestationError(.malformedMember, "another alg or typ")

@@ -1,24 +1,26 @@
+package import ApproovBase
+
 /// What the authority answers to evidence that it could judge.
 ///
 /// It does not say whether the token will verify.
-public struct AttestationResult: Sendable, Hashable {
+package struct AttestationResult: Sendable, Hashable {
     /// The token, a JWT.
-    public let token: String
+    package let token: String
     /// How long the token is good for, in seconds from its arrival.
-    public let expiresIn: Int
+    package let expiresIn: Int
     /// The attestation response code, base32: it tells the account's support why, and nobody else.
-    public let arc: String
+    package let arc: String
     /// Why the attestation failed, when the account's policy lets the app know.
-    public let rejectionReasons: [String]?
+    package let rejectionReasons: [String]?
     /// Names this attestation in the authority's log.
-    public let traceID: String
+    package let traceID: String
     /// Configurations newer than the one the evidence named: key-changing versions, then the newest, in order.
-    public let configurations: [SignedConfiguration]
+    package let configurations: [SignedConfiguration]
     /// The challenge for the next attestation, which spares a round trip.
-    public let challenge: Challenge?
+    package let challenge: Challenge?
 
     /// A result.
-    public init(
+    package init(
         token: String, expiresIn: Int, arc: String, rejectionReasons: [String]? = nil, traceID: String,
         configurations: [SignedConfiguration] = [], challenge: Challenge? = nil
     ) {
@@ -35,7 +37,7 @@ public struct AttestationResult: Sendable, Hashable {
     ///
     /// - Throws: `AttestationError` naming the member that is missing or malformed. A token is 1 to 8,192 characters of base64url and
     ///   dots, so that it can be put into a header as it is.
-    public init(json: JSONValue) throws(AttestationError) {
+    package init(json: JSONValue) throws(AttestationError) {
         token = try json.string("token")
         guard (1...8_192).contains(token.utf8.count), token.utf8.allSatisfy(AttestationResult.isTokenByte) else {
             throw AttestationError(.malformedMember, "must be 1 to 8,192 characters of base64url and dots", member: "token")
@@ -54,7 +56,7 @@ public struct AttestationResult: Sendable, Hashable {
     }
 
     /// All members that have a value.
-    public var json: JSONValue {
+    package var json: JSONValue {
         jsonObject([
             "token": .string(token), "expiresIn": .integer(Int64(expiresIn)), "arc": .string(arc),
             "rejectionReasons": rejectionReasons.map(JSONValue.strings), "traceID": .string(traceID),

@@ -1,14 +1,14 @@
-import ApproovBase
+package import ApproovBase
 
 /// A challenge of the authority (RFC 9334 section 10.2): evidence that answers it was made after it was.
-public struct Challenge: Sendable, Hashable {
+package struct Challenge: Sendable, Hashable {
     /// Opaque text, base64url, to be sent back inside the evidence.
-    public let value: String
+    package let value: String
     /// How long it is good for, in seconds from its arrival.
-    public let expiresIn: Int
+    package let expiresIn: Int
 
     /// A challenge that is good for `expiresIn` seconds.
-    public init(value: String, expiresIn: Int) {
+    package init(value: String, expiresIn: Int) {
         self.value = value
         self.expiresIn = expiresIn
     }
@@ -17,7 +17,7 @@ public struct Challenge: Sendable, Hashable {
     ///
     /// - Throws: `AttestationError.malformedMember` when the challenge is not 1 to 1,024 characters of base64url or the time is not
     ///   between a second and a year.
-    public init(json: JSONValue) throws(AttestationError) {
+    package init(json: JSONValue) throws(AttestationError) {
         value = try json.string("challenge")
         guard (1...1_024).contains(value.utf8.count), Base64URL.decode(value) != nil else {
             throw AttestationError(.malformedMember, "must be 1 to 1,024 characters of base64url", member: "challenge")
@@ -26,5 +26,5 @@ public struct Challenge: Sendable, Hashable {
     }
 
     /// `challenge` and `expiresIn`.
-    public var json: JSONValue { .object(["challenge": .string(value), "expiresIn": .integer(Int64(expiresIn))]) }
+    package var json: JSONValue { .object(["challenge": .string(value), "expiresIn": .integer(Int64(expiresIn))]) }
 }

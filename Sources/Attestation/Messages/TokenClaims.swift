@@ -1,3 +1,5 @@
+package import ApproovBase
+
 /// What a token says (RFC 7519 section 4, and Approov's own claims).
 public struct TokenClaims: Sendable, Hashable {
     /// When the token ends, in seconds since 1970.
@@ -44,7 +46,7 @@ public struct TokenClaims: Sendable, Hashable {
     /// Reads the claims; unknown ones are ignored, known ones of another type are refused.
     ///
     /// - Throws: `AttestationError.malformedMember` naming the claim.
-    public init(json: JSONValue) throws(AttestationError) {
+    package init(json: JSONValue) throws(AttestationError) {
         exp = try json.integer("exp", in: positiveSafeIntegers)
         iat = try json.optionalInteger("iat", in: positiveSafeIntegers)
         ip = try json.optionalString("ip")
@@ -61,7 +63,7 @@ public struct TokenClaims: Sendable, Hashable {
     }
 
     /// All claims that have a value.
-    public var json: JSONValue {
+    package var json: JSONValue {
         jsonObject([
             "exp": .integer(exp), "iat": iat.map(JSONValue.integer), "ip": ip.map(JSONValue.string), "did": did.map(JSONValue.string),
             "arc": arc.map(JSONValue.string), "pay": pay.map(JSONValue.string), "iss": iss.map(JSONValue.string),

@@ -1,4 +1,4 @@
-import CJansson
+internal import CJansson
 
 extension JSONValue {
     /// Reads one JSON array or object, strictly, with jansson.
@@ -6,11 +6,11 @@ extension JSONValue {
     /// - Parameters:
     ///   - bytes: The whole text, UTF-8.
     ///   - limit: The most bytes that are read.
-    /// - Throws: `AttestationError.tooLarge`, or `.malformedJSON` for members that occur twice, anything after the value, a NUL
+    /// - Throws: ``JSONError`` `tooLarge`, or `malformedJSON` for members that occur twice, anything after the value, a NUL
     ///   (also as an escape), bad UTF-8, nesting beyond `maximumDepth` and integers beyond 64 bits.
-    public init(parsing bytes: [UInt8], limit: Int) throws(AttestationError) {
+    package init(parsing bytes: [UInt8], limit: Int) throws(JSONError) {
         guard bytes.count <= limit else {
-            throw AttestationError(.tooLarge, "\(bytes.count) bytes of JSON where \(limit) are allowed")
+            throw JSONError(.tooLarge, "\(bytes.count) bytes of JSON where \(limit) are allowed")
         }
         try JSONValue.precheck(bytes)
         var problem = json_error_t()
@@ -19,7 +19,7 @@ extension JSONValue {
         }
         guard let root = parsed else {
             // jansson's own text quotes what it read; only the place is repeated.
-            throw AttestationError(
+            throw JSONError(
                 .malformedJSON,
                 "not strict JSON at line \(problem.line), column \(problem.column): send one object without repeated members")
         }
@@ -28,16 +28,16 @@ extension JSONValue {
     }
 
     /// Refuses NUL and deep nesting before a parser, which recurses, sees the text.
-    package static func precheck(_ bytes: [UInt8]) throws(AttestationError) {
-        try bytes.withUnsafeBufferPointer { (buffer) throws(AttestationError) in try scan(buffer) }
+    package static func precheck(_ bytes: [UInt8]) throws(JSONError) {
+        try bytes.withUnsafeBufferPointer { (buffer) throws(JSONError) in try scan(buffer) }
     }
 
-    private static func scan(_ bytes: UnsafeBufferPointer<UInt8>) throws(AttestationError) {
+    private static func scan(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) {
         var depth = 0
         var inString = false
         var escaped = false
         for byte in bytes {
-            guard byte != 0 else { throw AttestationError(.malformedJSON, "a NUL byte: send UTF-8 text") }
+            guard byte != 0 else { throw JSONError(.malformedJSON, "a NUL byte: send UTF-8 text") }
             if inString {
                 if escaped {
                     escaped = false
@@ -53,7 +53,7 @@ extension JSONValue {
             case UInt8(ascii: "["), UInt8(ascii: "{"):
                 depth += 1
                 guard depth <= maximumDepth else {
-                    throw AttestationError(.malformedJSON, "nested deeper than \(maximumDepth) levels")
+                    throw JSONError(.malformedJSON, "nested deeper than \(maximumDepth) levels")
                 }
             case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
             default: break
@@ -61,7 +61,7 @@ extension JSONValue {
         }
     }
 
-    private static func convert(_ value: UnsafeMutablePointer<json_t>) throws(AttestationError) -> JSONValue {
+    private static func convert(_ value: UnsafeMutablePointer<json_t>) throws(JSONError) -> JSONValue {
         switch value.pointee.type {
         case JSON_NULL: return .null
         case JSON_TRUE: return .bool(true)
@@ -87,13 +87,13 @@ extension JSONValue {
                     // Two spellings of one name under Unicode equivalence are two members to jansson and one to Swift.
                     let name = String(cString: key)
                     guard members.updateValue(try convert(member), forKey: name) == nil else {
-                        throw AttestationError(.malformedJSON, "a member occurs twice", member: printable(name))
+                        throw JSONError(.malformedJSON, "the member \(LoggableText.name(name)) occurs twice")
                     }
                 }
                 iterator = json_object_iter_next(value, current)
             }
             return .object(members)
-        default: throw AttestationError(.malformedJSON, "a value of unknown type")
+        default: throw JSONError(.malformedJSON, "a value of unknown type")
         }
     }
 

@@ -1,5 +1,5 @@
 /// A JSON text's value (RFC 8259), with whole numbers and fractions kept apart: `7` is an integer, `7.0` is not.
-public enum JSONValue: Sendable, Hashable {
+package enum JSONValue: Sendable, Hashable {
     /// `null`
     case null
     /// `true` or `false`
@@ -16,14 +16,14 @@ public enum JSONValue: Sendable, Hashable {
     case object([String: JSONValue])
 
     /// The deepest nesting of arrays and objects that is read.
-    public static let maximumDepth = 32
+    package static let maximumDepth = 32
 }
 
 extension JSONValue {
     /// The compact text with members sorted by name, so that equal values have equal bytes.
     ///
     /// A number that is not finite is written as `null`, as JSON has no other word for it.
-    public func serialized() -> [UInt8] {
+    package func serialized() -> [UInt8] {
         var output: [UInt8] = []
         write(to: &output)
         return output
@@ -80,7 +80,7 @@ extension JSONValue {
 
 extension JSONValue: ExpressibleByStringLiteral {
     /// A string.
-    public init(stringLiteral value: String) {
+    package init(stringLiteral value: String) {
         self = .string(value)
     }
 }
