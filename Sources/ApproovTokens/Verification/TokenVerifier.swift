@@ -103,7 +103,11 @@ public struct TokenVerifier: Sendable {
         // libjwt parses the payload before it verifies, so what could hurt its parser is refused first.
         guard let payload = Base64URL.decode(utf8: UnsafeBufferPointer(rebasing: token[segments.payload])) else { throw Self.malformed }
         try TokenPayload.precheck(payload)
-        guard LibJWT.verifies(token, key: key) else { throw TokenError(.badSignature, "the signature does not verify") }
+        guard LibJWT.verifies(token, key: key) else {
+            // libjwt refuses a payload that it cannot parse before it looks at the signature. The error should name the payload then.
+            try TokenPayload.requireJSON(payload)
+            throw TokenError(.badSignature, "the signature does not verify")
+        }
         return SignedToken(payload: try TokenPayload(payload), kid: key.kid, algorithm: key.algorithm)
     }
 
