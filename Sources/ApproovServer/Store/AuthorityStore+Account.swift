@@ -30,6 +30,20 @@ extension AuthorityStore {
         }
     }
 
+    /// Whether tokens name the host that they are for (`aud`, RFC 7519 section 4.1.3).
+    public var namesAudience: Bool { snapshot.namesAudience }
+
+    /// Sets whether tokens name the host that they are for.
+    ///
+    /// On at first. Off is for backends that refuse every audience which they were not given, as PyJWT does. A token without `aud` is
+    /// valid at every host whose backend has the same key, and a `TokenVerifier` that is given an audience refuses it.
+    /// - Throws: `ServerError.storeUnusable`
+    public func setNamesAudience(_ isOn: Bool) async throws {
+        try await change { database in
+            try database.execute(sql: "UPDATE account SET audience = ?", arguments: [isOn])
+        }
+    }
+
     /// What an environment flag does to the verdict.
     ///
     /// At first a debugger and `LD_PRELOAD` reject, root is annotated.

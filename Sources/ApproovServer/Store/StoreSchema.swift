@@ -56,6 +56,9 @@ enum StoreSchema {
                     );
                     """)
         }
+        migrator.registerMigration("token audience") { database in
+            try database.execute(sql: "ALTER TABLE account ADD COLUMN audience INTEGER NOT NULL DEFAULT 1")
+        }
         return migrator
     }()
 }

@@ -17,6 +17,8 @@ final class StoreSnapshot: Sendable {
     let challengeKey: SymmetricKey
     let arcKey: SymmetricKey
     let reportsReasons: Bool
+    /// Whether tokens name the host that they are for.
+    let namesAudience: Bool
     let environmentPolicy: [RejectionReason: EnvironmentAction]
     /// In the order of their names.
     let hosts: [AccountHost]
@@ -38,6 +40,7 @@ final class StoreSnapshot: Sendable {
         self.account = account["name"]
         epoch = account["epoch"]
         reportsReasons = account["rejectionReasons"]
+        namesAudience = account["audience"]
         challengeKey = SymmetricKey(data: account["challengeKey"] as Data)
         arcKey = SymmetricKey(data: account["arcKey"] as Data)
         do {
@@ -51,7 +54,7 @@ final class StoreSnapshot: Sendable {
             registrations = try Registration.all(in: database)
             keysets = try Keyset.all(in: database)
             configurations = try IssuedConfiguration.all(in: database)
-            issuer = try TokenIssuer(secret: secret, keysets: keysets)
+            issuer = try TokenIssuer(secret: secret, keysets: keysets, namesAudience: namesAudience)
         } catch let error as ServerError {
             throw error
         } catch {

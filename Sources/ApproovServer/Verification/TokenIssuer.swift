@@ -14,8 +14,16 @@ struct TokenIssuer: Sendable {
 
     private let account: Signers
     private let keysets: [String: Signers]
+    private let namesAudience: Bool
 
-    init(secret: AccountSecret, keysets: [Keyset]) throws {
+    /// An issuer with the account's keys.
+    /// - Parameters:
+    ///   - secret: the account secret
+    ///   - keysets: the key pairs that hosts may name
+    ///   - namesAudience: whether tokens keep the claim `aud`
+    /// - Throws: `TokenError.signingFailed` for a key that cannot sign
+    init(secret: AccountSecret, keysets: [Keyset], namesAudience: Bool) throws {
+        self.namesAudience = namesAudience
         account = Signers(
             genuine: try TokenSigner(key: .hs256(secret, kid: nil)), decoy: try TokenSigner(key: .hs256(Self.decoySecret, kid: nil)))
         self.keysets = try Dictionary(
@@ -28,7 +36,7 @@ struct TokenIssuer: Sendable {
 
     /// Signs claims.
     /// - Parameters:
-    ///   - claims: what the token says
+    ///   - claims: what the token says; `aud` is left out where the account's tokens name no audience
     ///   - kid: the keyset that the host names; nil for the account secret
     ///   - isGenuine: whether the token is to verify; one that is not has the same claims, and a header like any HS256 token's
     /// - Returns: the token
@@ -42,6 +50,8 @@ struct TokenIssuer: Sendable {
             }
             signers = named
         }
+        var claims = claims
+        if !namesAudience { claims.aud = nil }
         return try (isGenuine ? signers.genuine : signers.decoy).sign(claims)
     }
 }

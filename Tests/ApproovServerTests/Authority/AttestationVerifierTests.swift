@@ -334,6 +334,20 @@ import Testing
         #expect(try header.string("kid") == "k1")
     }
 
+    @Test("with the audience off neither tokens nor decoys have one, and a verifier that is given an audience refuses them")
+    func noAudience() async throws {
+        let account = try await TestAccount()
+        #expect(try account.verify(try await account.attest(account.evidence()).token).claims.aud == TestAccount.host)
+        try await account.store.setNamesAudience(false)
+        let token = try await account.attest(account.evidence()).token
+        let claims = try account.verify(token, audience: nil).claims
+        #expect(claims.aud == nil)
+        #expect(claims.did != nil && claims.iss != nil && claims.ipk != nil)
+        #expect(throws: TokenError(.wrongAudience, "")) { try account.verify(token) }
+        let decoy = try await account.attest(account.evidence { $0.measurements = [:] })
+        #expect(try unverifiedParts(of: decoy.token).claims.aud == nil)
+    }
+
     @Test("a result carries the configurations that are newer than the one the evidence names")
     func configurations() async throws {
         let account = try await TestAccount()
