@@ -1,4 +1,5 @@
 import ApproovTesting
+import CertificatePinning
 import Foundation
 import Testing
 
