@@ -31,10 +31,11 @@ import Testing
         for other in [
             text + "\n\n", text + "\r\n\r\n", text + "\n\r\n", text + "\r", text + "\n\r", text + " ", text + " \n", " " + text,
             "\n" + text,
-            text + "\u{2028}", text + "\u{0b}", text.prefix(40) + "\n" + text.dropFirst(40), "\n",
+            text + "\u{2028}", text + "\u{0b}", text.prefix(40) + "\n" + text.dropFirst(40),
         ] {
             #expect(code { try AccountSecret(base64: other) } == .malformedKey, "\(other.debugDescription.suffix(20))")
         }
+        #expect(code { try AccountSecret(base64: "\n") } == .weakKey)
     }
 
     @Test("31 bytes are too few, also none at all; 32 are enough")
