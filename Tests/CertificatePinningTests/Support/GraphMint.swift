@@ -96,14 +96,24 @@ final class GraphMint {
             try AlteredCertificate.setExtension(x509, NID_subject_key_identifier, identifier(key))
             try AlteredCertificate.setExtension(x509, NID_authority_key_identifier, "DER:30:05:80:03:\(identifier(issuer.key))")
         }
-        if flaw == .unknownCriticalExtension {
-            try AlteredCertificate.setExtension(x509, OBJ_create("1.3.6.1.4.1.32473.1", nil, nil), "critical,DER:05:00")
-        }
+        if flaw == .unknownCriticalExtension { try addUnknownExtension(x509) }
         try extend(x509)
         try #require(X509_sign(x509, parsed[signer], digest) > 0)
         var bytes: UnsafeMutablePointer<UInt8>?
         let count = i2d_X509(x509, &bytes)
         defer { COpenSSL_free(bytes) }
         return try Certificate(der: [UInt8](UnsafeBufferPointer(start: bytes, count: Int(count))))
+    }
+
+    /// An arc for examples (RFC 7299), which has no meaning, with an ASN.1 NULL.
+    private func addUnknownExtension(_ x509: OpaquePointer) throws {
+        let identifier = try #require(OBJ_txt2obj("1.3.6.1.4.1.32473.1", 1))
+        defer { ASN1_OBJECT_free(identifier) }
+        let octets = try #require(ASN1_OCTET_STRING_new())
+        defer { ASN1_OCTET_STRING_free(octets) }
+        try #require(ASN1_OCTET_STRING_set(octets, [0x05, 0x00], 2) == 1)
+        let made = try #require(X509_EXTENSION_create_by_OBJ(nil, identifier, 1, octets))
+        defer { X509_EXTENSION_free(made) }
+        try #require(X509_add_ext(x509, made, -1) == 1)
     }
 }
