@@ -50,6 +50,7 @@ struct PathCheck {
     ///   - leaf: The server's certificate.
     ///   - certificates: The certificates that it may lead through, a STACK_OF(X509).
     ///   - anchor: The only certificate that is trusted, a STACK_OF(X509); nil: all anchors are.
+    /// - Returns: What OpenSSL says, and whether the host is within the name constraints of the path.
     private func verify(_ leaf: OpaquePointer, through certificates: OpaquePointer?, to anchor: OpaquePointer? = nil) -> Verdict {
         guard let context = X509_STORE_CTX_new() else { return .refused(internalError()) }
         defer { X509_STORE_CTX_free(context) }

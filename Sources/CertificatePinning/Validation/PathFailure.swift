@@ -47,6 +47,7 @@ struct PathFailure {
     ///   - presented: What the server sent.
     ///   - anchors: What is trusted.
     ///   - budget: What was left of the search for other paths; nil: there was none.
+    /// - Returns: The refusal, with the true cause and its remedy.
     func refusal(presented: [Certificate], anchors: TrustAnchors, after budget: PathSearchBudget? = nil) -> TrustRefusal {
         let (reason, detail) = issuerFlaw(among: presented + anchors.certificates) ?? explanation
         let givenUp =

@@ -48,6 +48,7 @@ struct PathGraph {
     ///   - index: The last certificate of the path so far.
     ///   - below: How many certificates of the path so far count for path length constraints.
     ///   - height: How many more certificates the path may have.
+    /// - Returns: Their indices among ``certificates``.
     func issuers(of index: Int, below: Int, height: Int) -> [Int] {
         guard height > 0 else { return [] }
         return issuers[index].filter { capacities[height - 1][$0] >= below }

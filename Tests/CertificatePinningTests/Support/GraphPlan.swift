@@ -41,6 +41,13 @@ struct GraphPlan {
     /// Whether certificates say by which key they are signed; without it OpenSSL goes by names alone.
     let hasKeyIdentifiers: Bool
 
+    /// A graph of just these certificates.
+    init(_ nodes: [Node], leafIssuer: (name: Int, key: Int), hasKeyIdentifiers: Bool = true) {
+        self.nodes = nodes
+        self.leafIssuer = leafIssuer
+        self.hasKeyIdentifiers = hasKeyIdentifiers
+    }
+
     init(_ kind: Kind, using random: inout SeededGenerator) {
         hasKeyIdentifiers = Int.random(in: 0..<3, using: &random) > 0
         switch kind {
