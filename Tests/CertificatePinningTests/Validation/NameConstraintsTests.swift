@@ -50,7 +50,7 @@ struct NameConstraintsTests {
     }
 
     @Test("constraints of the root count too")
-    func root() throws {
+    func constrainedRoot() throws {
         let constrained = try AlteredCertificate.make(root, signedBy: root.key) { x509 in
             try AlteredCertificate.setExtension(x509, NID_name_constraints, "critical,excluded;DNS:bar.example.test")
         }

@@ -34,12 +34,12 @@ struct PathSearchTests {
     func paths(limit: Int, tried: Int, isExhausted: Bool) throws {
         var search = try Self.search(Self.manyPaths(), PathSearchLimit(paths: limit, uptime: { .zero }))
         var seen: Set<[[UInt8]]> = []
-        #expect(
-            search.first { path -> Void? in
-                seen.insert(path.map(\.der))
-                #expect(path.count == 9)
-                return nil
-            } == nil)
+        let found = search.first { path -> Int? in
+            seen.insert(path.map(\.der))
+            return nil
+        }
+        #expect(found == nil)
+        #expect(seen.allSatisfy { $0.count == 9 })
         #expect(seen.count == tried)
         #expect(search.budget.triedCount == tried && search.budget.isExhausted == isExhausted)
     }
@@ -60,7 +60,7 @@ struct PathSearchTests {
         let clock = SteppingClock()
         var search = try Self.search(Self.manyPaths(), PathSearchLimit(uptime: { clock.uptime }))
         var count = 0
-        let found = search.first { _ -> Void? in
+        let found = search.first { _ -> Int? in
             count += 1
             clock.advance(by: .milliseconds(40))
             return nil
@@ -73,7 +73,7 @@ struct PathSearchTests {
     func timeOfTheGraph(milliseconds: Int) throws {
         let clock = SteppingClock(step: .milliseconds(milliseconds))
         var search = try Self.search(Self.manyPaths(), PathSearchLimit(uptime: { clock.uptime }))
-        #expect(search.first { _ -> Void? in nil } == nil)
+        #expect(search.first { _ -> Int? in nil } == nil)
         #expect(search.budget.isExhausted)
         #expect(clock.readings <= 100 / milliseconds + 2)
     }
@@ -108,7 +108,7 @@ struct PathSearchTests {
         let graph = try GraphMint().mint(GraphPlan(nodes, leafIssuer: (0, 0)))
         let clock = SteppingClock()
         var search = Self.search(graph, PathSearchLimit(uptime: { clock.uptime }))
-        #expect(search.first { _ -> Void? in nil } == nil)
+        #expect(search.first { _ -> Int? in nil } == nil)
         #expect(!search.budget.isExhausted && clock.readings < 500)
     }
 }
