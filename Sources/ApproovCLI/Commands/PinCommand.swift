@@ -59,7 +59,15 @@ struct PinCommand: AsyncParsableCommand {
     private func judge(host: String, chain: String, roots: String) throws {
         let host = try CanonicalHost(host)
         let certificates = try Certificate.all(inPEM: Files.text(at: chain, what: "the chain"))
-        let anchors = try TrustAnchors(pem: Files.text(at: roots, what: "the roots"))
+        let anchors: TrustAnchors
+        do {
+            anchors = try TrustAnchors(pem: Files.text(at: roots, what: "the roots"))
+        } catch let error as PinningError where error.code == .noAnchors {
+            // The roots parse, and no path can end in them: that is a judgement.
+            guard output.json else { throw CommandFailure("\(error)", exitCode: CommandFailure.trustRefused) }
+            try Console.json(PinReport(host: host.name, trusted: false, refusal: error.description, certificates: []))
+            throw CommandFailure(nil, exitCode: CommandFailure.trustRefused)
+        }
         let evaluators: [any ServerTrustEvaluating] =
             pins.isEmpty ? [DefaultTrustEvaluator()] : [try PublicKeysTrustEvaluator(withoutBackup: Pin.list(pins))]
         let result = ChainValidator.evaluate(

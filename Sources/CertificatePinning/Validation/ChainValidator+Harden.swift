@@ -4,6 +4,8 @@ internal import COpenSSL
 enum SecurityLevel {
     /// 112 bits.
     static let minimum: Int32 = 2
+    /// What that means, in bits of a key's or a signature's strength.
+    static let minimumBits: Int32 = 112
 }
 
 extension ChainValidator {
@@ -13,7 +15,7 @@ extension ChainValidator {
     /// the callback), no key log is written, and neither openssl.cnf nor the environment can go below TLS 1.2 and security level 2.
     /// - Parameter sslContext: The `SSL_CTX`, before its first handshake and before the verify callback is set.
     /// - Returns: False when OpenSSL refuses one of the settings: the context must not be used.
-    public static func harden(sslContext: OpaquePointer) -> Bool {
+    package static func harden(sslContext: OpaquePointer) -> Bool {
         guard let empty = X509_STORE_new() else { return false }
         SSL_CTX_set_cert_store(sslContext, empty)
         SSL_CTX_set_verify(sslContext, SSL_VERIFY_PEER, nil)
