@@ -54,8 +54,8 @@ struct ObliviousCommandTests {
         #expect(hosts.first?["oblivious"] as? Bool == true)
         let refused = try await approov("oblivious", "-remove")
         #expect(refused.exitCode == 1)
-        #expect(refused.errors.contains("a.example.com"))
-        #expect(try await approov("api", "-remove", "a.example.com").exitCode == 0)
+        #expect(refused.errors.contains("approov api -pins a.example.com -noOblivious"))
+        #expect(try await approov("api", "-pins", "a.example.com", "-noOblivious").exitCode == 0)
         #expect(try await approov("oblivious", "-remove").exitCode == 0)
     }
 

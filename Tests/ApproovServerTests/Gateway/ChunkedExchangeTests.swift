@@ -159,6 +159,37 @@ import Testing
         await target.stop()
     }
 
+    @Test("a chunk that is too large is answered 413 with the size to use, as the first chunk outside and as a later one inside")
+    func chunkTooLarge() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            _ = try await request.body.collect()
+            return TestResponse()
+        }
+        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+            let request = try await gateway.keys().preferred().chunkedRequest()
+            var sealer = request.sealer
+            var encoder = BinaryHTTPRequestEncoder()
+            let start = try sealer.seal(encoder.head(.to(target.url, method: .post)))
+            // The length of a chunk is a varint of four bytes (RFC 9000 section 16): one byte above 65,536 and the tag.
+            let size = ChunkedRequestReader.chunkBytes + 17
+            let length = [0x80 | UInt8(size >> 24), UInt8(size >> 16 & 0xff), UInt8(size >> 8 & 0xff), UInt8(size & 0xff)]
+            let large = length + [UInt8](repeating: 0, count: size)
+            // Seven bytes of header, and the encapsulated key of X25519.
+            let first = try await gateway.post(Array(start.prefix(7 + 32)) + large, type: OHTTPMediaType.chunkedRequest)
+            #expect(first.status == 413 && first.headers[.contentType] == "application/problem+json")
+            let outside = String(decoding: first.body, as: UTF8.self)
+            #expect(outside.contains("chunk-too-large") && outside.contains("at most 65536 bytes"), "\(outside)")
+            #expect(gateway.counts == ["refused": 1])
+
+            let response = try await gateway.send(.bytes(start + large), type: OHTTPMediaType.chunkedRequest)
+            let inside = try await Self.opened(response, request.response)
+            #expect(inside.head.status == .contentTooLarge)
+            #expect(inside.text == outside)
+            #expect(gateway.counts == ["refused": 1, "malformed": 1])
+        }
+        await target.stop()
+    }
+
     @Test("a request that is sent again is served once, and its date and target are judged as those of a whole one")
     func judged() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
