@@ -20,7 +20,7 @@ import Testing
             #expect(try await gateway.ask(.to(target.url), using: old).text == "ok")
             #expect(try await gateway.ask(.to(target.url), using: new).text == "ok")
             clock.advance(by: .seconds(101))
-            for _ in 0..<100 where try gateway.keysInFile() > 1 { try await Task.sleep(for: .milliseconds(100)) }
+            while try gateway.keysInFile() > 1 { try await Task.sleep(for: .milliseconds(50)) }
             await #expect(throws: GatewayRefusal.unknownKey) { try await gateway.ask(.to(target.url), using: old) }
             #expect(try await gateway.ask(.to(target.url), using: new).text == "ok")
             #expect(try gateway.keysInFile() == 1)
@@ -92,8 +92,10 @@ import Testing
         try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
             let key = try await gateway.keys().preferred()
             try gateway.breakKeyFile()
-            try await Task.sleep(for: .milliseconds(900))
+            while !gateway.logs.lines.contains(where: { $0.contains("cannot be taken up") }) { try await Task.sleep(for: .milliseconds(50)) }
             #expect(try await gateway.ask(.to(target.url), using: key).text == "ok")
+            // Time for the gateway to look again, and be silent.
+            try await Task.sleep(for: .milliseconds(600))
             #expect(gateway.logs.lines.filter { $0.contains("cannot be taken up") }.count == 1)
         }
         await target.stop()

@@ -163,7 +163,9 @@ import Testing
             #expect(try await gateway.post(message + [0]).refusal == .unknownKey)
             let other = try GatewayKey(id: key.id).configuration
             #expect(try await gateway.post(other.encapsulate([1]).message).refusal == .unknownKey)
-            #expect(try await gateway.post(message, type: OHTTPMediaType.chunkedRequest).refusal == .unknownKey)
+            // In the other form the first bytes of ciphertext are a length, which may be too large.
+            let mistaken = try await gateway.post(message, type: OHTTPMediaType.chunkedRequest)
+            #expect(mistaken.refusal == .unknownKey || mistaken.status == 413)
             #expect(try await gateway.ask(.to(target.url)).head.status == .ok)
         }
         #expect(target.counters.requests == 1)

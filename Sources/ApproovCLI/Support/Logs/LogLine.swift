@@ -36,15 +36,14 @@ struct LogLine {
             "message": .string(Self.cut(message)),
         ]
         for (key, value) in values {
-            let name = Self.cut(key)
-            object[object[name] == nil ? name : name + "_"] = value
+            object[object[key] == nil ? key : key + "_"] = value
         }
         return String(decoding: JSONValue.object(object).serialized(), as: UTF8.self)
     }
 
     private var values: [String: JSONValue] {
         let kept = metadata.count > Self.maximumMembers ? metadata.sorted { $0.key < $1.key }.prefix(Self.maximumMembers) : metadata.map { $0 }[...]
-        return Dictionary(kept.map { ($0.key, Self.json($0.value, depth: 0)) }) { $1 }
+        return Dictionary(kept.map { (Self.cut($0.key), Self.json($0.value, depth: 0)) }) { $1 }
     }
 
     private static func json(_ value: Logger.MetadataValue, depth: Int) -> JSONValue {
