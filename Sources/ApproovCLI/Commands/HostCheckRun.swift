@@ -48,7 +48,8 @@ struct HostCheckRun {
             pins: try texts.map { try Pin($0) }, settings: entry.settings, presented: presented, now: Date(), days: days)
         let findings = check.findings + (entry.settings.oblivious ? try await obliviousFindings(in: store) : [])
         let report = Report(
-            host: url.host.name, entry: entry.name, ok: findings.isEmpty, broken: findings.contains(where: check.breaksNow), enforce: entry.settings.enforce,
+            host: url.host.name, entry: entry.name, ok: findings.isEmpty, broken: findings.contains(where: check.breaksNow),
+            enforce: entry.settings.enforce,
             pins: texts,
             presented: presented.certificates.map {
                 Certificate(

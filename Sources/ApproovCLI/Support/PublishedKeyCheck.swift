@@ -100,7 +100,8 @@ struct PublishedKeyCheck {
     private func failed(_ how: String) -> Report {
         Report(
             outcome: .relayFailed,
-            message: "the relay \(settings.relay) \(how); see that relay and gateway run, and name the relay again with approov oblivious -set"
+            message:
+                "the relay \(settings.relay) \(how); see that relay and gateway run, and name the relay again with approov oblivious -set"
         )
     }
 }

@@ -144,7 +144,7 @@ extension ChunkedRequestReader.State {
     private mutating func open() throws -> Data? {
         do {
             return try opener.next()
-        } catch where error.code == .limitExceeded {
+        } catch  where error.code == .limitExceeded {
             // Told apart from the limits of the parser: the message inside may be of any size.
             throw ChunkedRequestReader.ChunkTooLarge()
         }

@@ -84,7 +84,9 @@ struct OriginForwarder: Sendable {
     ///   - deadline: when the response must have ended
     /// - Returns: the response, its content to be read
     /// - Throws: the `InnerProblem` to answer
-    func send(_ head: HTTPRequest, to target: TransportURL, body: Content, isChunked: Bool, until deadline: ContinuousClock.Instant) async throws -> TransportResponse {
+    func send(
+        _ head: HTTPRequest, to target: TransportURL, body: Content, isChunked: Bool, until deadline: ContinuousClock.Instant
+    ) async throws -> TransportResponse {
         var options = TransferOptions()
         options.connectTimeout = limits.connectTimeout
         options.idleTimeout = limits.originIdleTimeout

@@ -114,7 +114,8 @@ struct ObliviousCommandTests {
     @Test(
         "wrong usage exits with 2",
         arguments: [
-            ["-set"], ["-remove", "--offline"], ["-set", "-relay", "https://r.example"], ["-show", "-relay", "https://r.example"], [], ["-set", "-remove"],
+            ["-set"], ["-remove", "--offline"], ["-set", "-relay", "https://r.example"], ["-show", "-relay", "https://r.example"], [],
+            ["-set", "-remove"],
             ["-set", "-relay", "http://r.example", "-keyConfig", "f"],
             ["-set", "-relay", "https://r.example", "-keyConfig", "f", "-chunked", "maybe"],
         ])

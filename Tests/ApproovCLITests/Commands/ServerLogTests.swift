@@ -37,7 +37,9 @@ struct ServerLogTests {
             try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
         }
         for object in objects {
-            #expect(try Date(#require(object["timestamp"] as? String), strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)) < .now)
+            #expect(
+                try Date(#require(object["timestamp"] as? String), strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+                    < .now)
             for name in ["level", "label", "message"] { #expect(object[name] is String) }
         }
         let refusal = try #require(objects.first { $0["level"] as? String == "warning" })
@@ -49,7 +51,9 @@ struct ServerLogTests {
     func levels() async throws {
         let text = try await ServerProcess.run(gateway()) { try await refuse(at: $0) }
         #expect(text.errors.contains("Z warning approov.gateway: a request was refused"))
-        let quiet = try await ServerProcess.run(gateway("--log-level", "error"), environment: ["LOG_LEVEL": "trace"]) { try await refuse(at: $0) }
+        let quiet = try await ServerProcess.run(gateway("--log-level", "error"), environment: ["LOG_LEVEL": "trace"]) {
+            try await refuse(at: $0)
+        }
         #expect(quiet.errors.isEmpty)
     }
 
@@ -57,7 +61,8 @@ struct ServerLogTests {
     func debug() async throws {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: try TestPKI.root())
         let tls = [
-            "--tls-cert", try folder.write(leaf.chainPEM, to: "server.pem"), "--tls-key", try folder.write(leaf.key.privateKeyPEM, to: "server.key"),
+            "--tls-cert", try folder.write(leaf.chainPEM, to: "server.pem"), "--tls-key",
+            try folder.write(leaf.key.privateKeyPEM, to: "server.key"),
             "--log-level", "trace",
         ]
         let serve = ["serve", "--data", folder.path("data"), "--listen", "127.0.0.1:0", "--backup-pin", try TestKey().pin.description]

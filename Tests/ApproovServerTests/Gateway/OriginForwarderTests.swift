@@ -166,7 +166,10 @@ import Testing
         }
         let forwarder = try forwarder(transport: transport)
         let target = try TransportURL("https://api.example.com/")
-        let task = Task { try await forwarder.send(.to("https://api.example.com/"), to: target, body: .none, isChunked: false, until: .now + .seconds(600)) }
+        let task = Task {
+            try await forwarder.send(
+                .to("https://api.example.com/"), to: target, body: .none, isChunked: false, until: .now + .seconds(600))
+        }
         for await _ in signal.stream { break }
         task.cancel()
         await #expect(throws: InnerProblem.self) { _ = try await task.value }

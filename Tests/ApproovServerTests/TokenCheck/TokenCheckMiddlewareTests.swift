@@ -83,7 +83,8 @@ import Testing
         #expect(!text.contains(token) && !text.contains("mallory"))
     }
 
-    @Test("the ARC of a token that does not verify is logged as unverified, by default, and nothing else of it; what is no ARC is not logged")
+    @Test(
+        "the ARC of a token that does not verify is logged as unverified, by default, and nothing else of it; what is no ARC is not logged")
     func unverifiedARC() async throws {
         let arc = try ARC(reasons: [.debugger], deviceID: [1, 2, 3, 4], issuedAt: clock.date).encoded(key: SymmetricKey(size: .bits128))
         let decoy = try TokenSigner(key: .hs256(.generate()))
@@ -96,7 +97,9 @@ import Testing
             return line
         }
         #expect(try await refused(arc).contains(#""arcUnverified": \#(arc)"#))
-        for text in ["", String(arc.dropLast()), arc + "A", arc.lowercased(), "<script>alert(1)</script>AB", String(repeating: "A", count: 4_000)] {
+        for text in [
+            "", String(arc.dropLast()), arc + "A", arc.lowercased(), "<script>alert(1)</script>AB", String(repeating: "A", count: 4_000),
+        ] {
             #expect(try await !refused(text).contains("arcUnverified"), "\(text)")
         }
     }

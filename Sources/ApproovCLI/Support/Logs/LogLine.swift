@@ -42,7 +42,9 @@ struct LogLine {
     }
 
     private var values: [String: JSONValue] {
-        let kept = metadata.count > Self.maximumMembers ? metadata.sorted { $0.key < $1.key }.prefix(Self.maximumMembers) : metadata.map { $0 }[...]
+        let kept =
+            metadata.count > Self.maximumMembers
+            ? metadata.sorted { $0.key < $1.key }.prefix(Self.maximumMembers) : metadata.map { $0 }[...]
         return Dictionary(kept.map { (Self.cut($0.key), Self.json($0.value, depth: 0)) }) { $1 }
     }
 

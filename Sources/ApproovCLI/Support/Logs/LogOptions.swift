@@ -13,7 +13,8 @@ struct LogOptions: ParsableArguments {
 
     @Option(
         name: .customLong("log-level"),
-        help: ArgumentHelp("What is logged: this and worse; of \(LogSettings.levels). Default: $LOG_LEVEL, else notice.", valueName: "level"),
+        help: ArgumentHelp(
+            "What is logged: this and worse; of \(LogSettings.levels). Default: $LOG_LEVEL, else notice.", valueName: "level"),
         transform: { name in
             guard let level = LogSettings.level(named: name) else { throw ValidationError("use one of \(LogSettings.levels)") }
             return level

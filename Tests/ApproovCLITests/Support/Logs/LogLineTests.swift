@@ -6,7 +6,9 @@ import Testing
 
 @Suite struct LogLineTests {
     private func line(_ message: String, _ metadata: Logger.Metadata = [:]) -> LogLine {
-        LogLine(date: Date(timeIntervalSince1970: 1_800_000_000.25), level: .notice, label: "approov.test", message: message, metadata: metadata)
+        LogLine(
+            date: Date(timeIntervalSince1970: 1_800_000_000.25), level: .notice, label: "approov.test", message: message, metadata: metadata
+        )
     }
 
     private func object(_ line: LogLine) throws -> [String: Any] {
@@ -30,7 +32,9 @@ import Testing
         #expect(object["nested"] as? [String: [String]] == ["k": ["v"]])
     }
 
-    @Test("what a text holds never begins another line", arguments: ["a\nb", "a\r\nb", "a\u{2028}b", "a\u{85}b", "a\u{0}b\u{1b}[31m", "a\"b\\c"])
+    @Test(
+        "what a text holds never begins another line",
+        arguments: ["a\nb", "a\r\nb", "a\u{2028}b", "a\u{85}b", "a\u{0}b\u{1b}[31m", "a\"b\\c"])
     func oneLine(text: String) throws {
         let line = line(text, ["key": "\(text)", "\(text)": "v"])
         for written in [line.text, line.json] {
