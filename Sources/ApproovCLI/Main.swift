@@ -7,11 +7,11 @@ import Logging
 @main
 enum Main {
     static func main() async {
-        LoggingSystem.bootstrap(logHandler(label:))
         // Writing to a client or pipe that is gone is an error to handle, not a reason to die.
         signal(SIGPIPE, SIG_IGN)
         do {
             var command = try ApproovCommand.parseAsRoot()
+            try startLogging(of: command)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -22,11 +22,11 @@ enum Main {
         }
     }
 
-    /// Standard output belongs to results: logs go to standard error, warnings and worse unless LOG_LEVEL says otherwise.
-    private static func logHandler(label: String) -> any LogHandler {
-        var handler = StreamLogHandler.standardError(label: label)
-        handler.logLevel = ProcessInfo.processInfo.environment["LOG_LEVEL"].flatMap { Logger.Level(rawValue: $0) } ?? .warning
-        return handler
+    /// Has the program log as the command's options say, and the environment.
+    private static func startLogging(of command: any ParsableCommand) throws {
+        let settings = try (command as? any LoggingCommand)?.logs.settings() ?? LogSettings(standard: .warning)
+        let output = LogOutput()
+        LoggingSystem.bootstrap { LineLogHandler(label: $0, settings: settings, output: output) }
     }
 
     /// The first option that the command's help does not name.

@@ -14,7 +14,7 @@ public import ServiceLifecycle
 ///
 /// `POST /` takes `message/ohttp-req` and `message/ohttp-chunked-req`, and `GET /health` answers 200, over HTTP/1.1 alone. A request is sent
 /// to the gateway once and never again; messages stream both ways. The logger gets no content, and addresses in debug lines alone.
-public struct Relay: Service {
+public struct Relay: Service, CustomStringConvertible {
     private let configuration: RelayConfiguration
     private let address: ListenerAddress
     private let link: GatewayLink
@@ -22,6 +22,9 @@ public struct Relay: Service {
     private let metrics: RelayMetrics
     private let logger: Logger
     private let onReady: @Sendable (URL) async -> Void
+
+    /// Its name alone: ServiceLifecycle logs the description, and the configuration may hold a private key.
+    public var description: String { "Relay" }
 
     /// Makes a relay; it listens when it is run.
     /// - Parameters:

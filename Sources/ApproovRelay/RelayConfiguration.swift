@@ -83,3 +83,13 @@ public struct RelayConfiguration: Sendable {
         self.limits = limits
     }
 }
+
+extension RelayConfiguration.TLS: CustomStringConvertible {
+    /// The kind alone: a key must not stand in a log that a configuration is printed to.
+    public var description: String {
+        switch self {
+        case .certificate: "certificate"
+        case .none: "none"
+        }
+    }
+}

@@ -53,7 +53,11 @@ struct APICommand: AsyncParsableCommand {
 
     @Option(
         name: .dash("check"),
-        help: ArgumentHelp("Compare a host's pins with what it presents now; exit 1 if they break or soon will.", valueName: "host[:port]"))
+        help: ArgumentHelp(
+            """
+            Compare a host's pins with what it presents now; for an oblivious host also ask the gateway whether it accepts the published \
+            key; exit 1 if they break or soon will.
+            """, valueName: "host[:port]"))
     var check: String?
 
     @Flag(name: .dash("managedTrustRoots"), help: "Change the pins that hosts without pins of their own are held to, or show them.")

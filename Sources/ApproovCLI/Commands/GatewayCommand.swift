@@ -11,7 +11,7 @@ import ServiceLifecycle
 import UnixSignals
 
 /// `approov gateway`: sees what is asked, not who asks.
-struct GatewayCommand: AsyncParsableCommand {
+struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway",
         abstract: "Run an Oblivious HTTP gateway: it sees what is asked, not who asks.",
@@ -102,6 +102,7 @@ struct GatewayCommand: AsyncParsableCommand {
     var pin: [String] = []
 
     @OptionGroup var tls: ServerTLSOptions
+    @OptionGroup var logs: LogOptions
 
     @Option(
         name: .long,

@@ -9,7 +9,7 @@ import ServiceLifecycle
 import UnixSignals
 
 /// `approov relay`: sees who asks, not what.
-struct RelayCommand: AsyncParsableCommand {
+struct RelayCommand: AsyncParsableCommand, LoggingCommand {
     static let configuration = CommandConfiguration(
         commandName: "relay",
         abstract: "Run an Oblivious HTTP relay: it sees who asks, not what.",
@@ -72,6 +72,7 @@ struct RelayCommand: AsyncParsableCommand {
     var requestTimeout: Int?
 
     @OptionGroup var tls: ServerTLSOptions
+    @OptionGroup var logs: LogOptions
 
     func validate() throws {
         try tls.check(listen)

@@ -8,7 +8,7 @@ import ServiceLifecycle
 import UnixSignals
 
 /// `approov serve`: the authority.
-struct ServeCommand: AsyncParsableCommand {
+struct ServeCommand: AsyncParsableCommand, LoggingCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Run the authority: it judges evidence and issues tokens.",
@@ -25,6 +25,7 @@ struct ServeCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var logs: LogOptions
 
     @Option(
         name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"),

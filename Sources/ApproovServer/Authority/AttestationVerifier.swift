@@ -2,6 +2,7 @@ internal import Attestation
 internal import CertificatePinning
 internal import Crypto
 internal import Foundation
+internal import HTTPListener
 internal import Logging
 
 /// The Verifier (RFC 9334 section 3): hands out challenges and judges evidence; knows nothing of HTTP.
@@ -13,6 +14,16 @@ struct AttestationVerifier: Sendable {
     /// The authority's own URL, once the port is known.
     let audience: PublicAudience
     let metrics: AuthorityMetrics
+    /// Any client can have evidence rejected.
+    private let rejections = LogAllowance()
+
+    init(store: AuthorityStore, time: any TimeSource, tokenLifetime: Int64, audience: PublicAudience, metrics: AuthorityMetrics) {
+        self.store = store
+        self.time = time
+        self.tokenLifetime = tokenLifetime
+        self.audience = audience
+        self.metrics = metrics
+    }
 
     /// A challenge for whoever asks.
     func challenge() -> Challenge {
@@ -23,7 +34,8 @@ struct AttestationVerifier: Sendable {
     /// - Parameters:
     ///   - jws: the evidence as it came
     ///   - address: the app's address as the connection has it
-    ///   - logger: gets the verdict, and nothing that identifies the app
+    ///   - logger: gets the verdict, and nothing that identifies the app; for a rejection also the ARC, which only the account's operator
+    ///     can read
     /// - Returns: the result; it has a token whatever the verdict is
     /// - Throws: `Problem` for evidence that cannot be judged; anything else is an internal error
     func attest(_ jws: [UInt8], from address: String?, logger: Logger) async throws -> AttestationResult {
@@ -46,12 +58,16 @@ struct AttestationVerifier: Sendable {
         let token = try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: verdict.isTrusted)
         let traceID = Base64URL.encode(SystemRandom.bytes(9))
         metrics.judged(verdict)
-        logger.log(
-            level: verdict.isTrusted ? .debug : .info, "evidence judged",
-            metadata: [
-                "trace": "\(traceID)", "host": "\(entry.name)", "trusted": "\(verdict.isTrusted)",
-                "reasons": "\(verdict.reasons.map(\.rawValue).sorted().joined(separator: ","))",
-            ])
+        if verdict.isTrusted {
+            logger.debug("attestation passed", metadata: ["trace": "\(traceID)", "host": "\(entry.name)"])
+        } else {
+            rejections.notice(
+                "attestation rejected; what its arc says: approov token -arc ARC", to: logger, at: time.uptime,
+                metadata: [
+                    "trace": "\(traceID)", "host": "\(entry.name)", "arc": "\(claims.arc ?? "")",
+                    "reasons": "\(verdict.reasons.map(\.rawValue).sorted().joined(separator: ","))",
+                ])
+        }
         return AttestationResult(
             token: token, expiresIn: Int(tokenLifetime), arc: claims.arc ?? "",
             rejectionReasons: snapshot.reportsReasons && !verdict.isTrusted ? verdict.reasons.map(\.rawValue).sorted() : nil,

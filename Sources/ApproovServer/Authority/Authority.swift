@@ -14,12 +14,15 @@ public import ServiceLifecycle
 ///
 /// When it is asked to stop it accepts no more connections, lets requests that are being answered end within the configuration's
 /// `limits.drain`, and returns.
-public struct Authority: Service {
+public struct Authority: Service, CustomStringConvertible {
     private let store: AuthorityStore
     private let configuration: AuthorityConfiguration
     private let time: any TimeSource
     private let logger: Logger
     private let onReady: @Sendable (URL) async -> Void
+
+    /// Its name alone: ServiceLifecycle logs the description, and the configuration may hold a private key.
+    public var description: String { "Authority" }
 
     /// Makes an authority; it listens when it is run.
     /// - Parameters:

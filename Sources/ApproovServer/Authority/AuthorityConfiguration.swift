@@ -94,3 +94,14 @@ extension AuthorityConfiguration.Limits {
             requestTimeout: requestTimeout, drain: drain)
     }
 }
+
+extension AuthorityConfiguration.TLS: CustomStringConvertible {
+    /// The kind alone: a key must not stand in a log that a configuration is printed to.
+    public var description: String {
+        switch self {
+        case .own: "own"
+        case .certificate: "certificate"
+        case .none: "none"
+        }
+    }
+}

@@ -120,3 +120,13 @@ public struct GatewayConfiguration: Sendable {
         self.limits = limits
     }
 }
+
+extension GatewayConfiguration.TLS: CustomStringConvertible {
+    /// The kind alone: a key must not stand in a log that a configuration is printed to.
+    public var description: String {
+        switch self {
+        case .certificate: "certificate"
+        case .none: "none"
+        }
+    }
+}
