@@ -29,14 +29,23 @@ enum Main {
         return handler
     }
 
-    /// The first option that the command's help does not name.
-    private static func unknownOption() -> Substring? {
+    /// Names the verb or else the option that there is not, and the one that may be meant.
+    private static func misspelling() -> String? {
         let arguments = CommandLine.arguments.dropFirst()
-        guard let command = ApproovCommand.configuration.subcommands.first(where: { $0.configuration.commandName == arguments.first })
-        else { return nil }
+        let commands = ApproovCommand.configuration.subcommands
+        guard let verb = arguments.first, !verb.hasPrefix("-"), verb != "help" else { return nil }
+        guard let command = commands.first(where: { $0.configuration.commandName == verb }) else {
+            return "unknown verb '\(verb)'" + meant(verb, in: commands.compactMap { $0.configuration.commandName })
+        }
         let words = ApproovCommand.helpMessage(for: command).split { !$0.isLetter && !$0.isNumber && $0 != "-" }
-        return arguments.dropFirst().filter { $0.hasPrefix("-") && $0.count > 1 }.map { $0.prefix { $0 != "=" } }
+        let unknown = arguments.dropFirst().filter { $0.hasPrefix("-") && $0.count > 1 }.map { $0.prefix { $0 != "=" } }
             .first { !words.contains($0) }
+        guard let unknown else { return nil }
+        return "there is no option '\(unknown)'" + meant(unknown, in: words.filter { $0.hasPrefix("-") }.map(String.init))
+    }
+
+    private static func meant(_ word: some StringProtocol, in candidates: [String]) -> String {
+        Spelling.nearest(to: word, in: candidates).map { "; did you mean '\($0)'?" } ?? ""
     }
 
     private static func report(_ error: any Error) -> Int32 {
@@ -61,8 +70,8 @@ enum Main {
         }
         // ArgumentParser says first what a command misses; a name that is spelt wrong is why.
         let lines = text.split(separator: "\n", maxSplits: 1)
-        if let unknown = unknownOption(), let usage = lines.last, usage.hasPrefix("Usage:") {
-            Console.note("Error: there is no option '\(unknown)'\n\(usage)")
+        if let misspelling = misspelling(), let usage = lines.last, usage.hasPrefix("Usage:") {
+            Console.note("Error: \(misspelling)\n\(usage)")
         } else {
             Console.note(text)
         }

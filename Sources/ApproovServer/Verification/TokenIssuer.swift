@@ -13,11 +13,13 @@ struct TokenIssuer: Sendable {
     private static let decoySecret = AccountSecret.generate()
 
     private let account: Signers
+    /// Signs until then, in seconds since 1970, although the account has another secret already.
+    private let previous: (signers: Signers, until: Int64)?
     private let keysets: [String: Signers]
 
-    init(secret: AccountSecret, keysets: [Keyset]) throws {
-        account = Signers(
-            genuine: try TokenSigner(key: .hs256(secret, kid: nil)), decoy: try TokenSigner(key: .hs256(Self.decoySecret, kid: nil)))
+    init(secrets: AccountSecrets, keysets: [Keyset]) throws {
+        account = try Self.signers(secrets.current)
+        previous = try secrets.previous.map { (try Self.signers($0.secret), $0.signsUntil) }
         self.keysets = try Dictionary(
             keysets.map { keyset in
                 let decoy = try TokenSigner(key: .hs256(Self.decoySecret, kid: keyset.kid))
@@ -26,15 +28,20 @@ struct TokenIssuer: Sendable {
         ) { first, _ in first }
     }
 
+    private static func signers(_ secret: AccountSecret) throws -> Signers {
+        Signers(genuine: try TokenSigner(key: .hs256(secret, kid: nil)), decoy: try TokenSigner(key: .hs256(decoySecret, kid: nil)))
+    }
+
     /// Signs claims.
     /// - Parameters:
     ///   - claims: what the token says
     ///   - kid: the keyset that the host names; nil for the account secret
     ///   - isGenuine: whether the token is to verify; one that is not has the same claims, and a header like any HS256 token's
+    ///   - now: seconds since 1970, which say whether the previous secret still signs
     /// - Returns: the token
     /// - Throws: `ServerError.unknownKeyset`, `TokenError.signingFailed`
-    func issue(_ claims: TokenClaims, kid: String?, isGenuine: Bool) throws -> String {
-        var signers = account
+    func issue(_ claims: TokenClaims, kid: String?, isGenuine: Bool, at now: Int64) throws -> String {
+        var signers = previous.flatMap { now < $0.until ? $0.signers : nil } ?? account
         if let kid {
             guard let named = keysets[kid] else {
                 throw ServerError(
