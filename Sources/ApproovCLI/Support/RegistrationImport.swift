@@ -18,7 +18,7 @@ struct RegistrationImport {
             let text = String(validating: try Files.input(file, limit: Self.maximumBytes, what: "the registrations"), as: UTF8.self)
         else { throw CommandFailure("\(name) is not text (UTF-8)") }
         var known: [String: (line: Int, label: String)] = [:]
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }).enumerated() {
             let number = index + 1
             guard let (measurement, label) = try Self.entry(line, at: "\(name), line \(number)") else { continue }
             if let first = known[measurement] {

@@ -53,7 +53,8 @@ struct UsageTests {
         arguments: [
             (["api", "-lst"], "; did you mean '-list'?"), (["keyset", "--lst"], "; did you mean '-list'?"),
             (["registration", "-ad", "f"], "; did you mean '-add'?"), (["sdk", "--getconfig", "f"], "; did you mean '-getConfig'?"),
-            (["api", "-list", "--jsno"], "; did you mean '--json'?"), (["policy", "-frobnicate"], ""),
+            (["api", "-list", "--jsno"], "; did you mean '--json'?"), (["api", "-chek"], "; did you mean '-check'?"),
+            (["policy", "-frobnicate"], ""),
         ])
     func misspelt(arguments: [String], meant: String) async throws {
         let run = try await Approov.run(arguments)
@@ -67,6 +68,7 @@ struct UsageTests {
         arguments: [
             (["registraton", "-list"], "; did you mean 'registration'?"), (["servr"], "; did you mean 'serve'?"),
             (["API", "-list"], "; did you mean 'api'?"), (["tokne", "-check", "x"], "; did you mean 'token'?"),
+            (["tokne", "--help"], "; did you mean 'token'?"),
             (["frobnicate", "--json"], ""),
         ])
     func misspeltVerb(arguments: [String], meant: String) async throws {

@@ -29,15 +29,22 @@ struct SystemdUnitTests {
         var environment: [String: String] = [:]
         for line in values("Environment", in: unit) + settings where !line.hasPrefix("#") {
             let parts = line.split(separator: "=", maxSplits: 1).map(String.init)
-            environment[try #require(parts.first)] = try #require(parts.last)
+            try #require(parts.count == 2)
+            environment[parts[0]] = parts[1]
         }
         let words = try #require(values("ExecStart", in: unit).first).split(separator: " ").map(String.init)
         #expect(words.first == Self.command)
-        return try words.dropFirst().flatMap { word in
-            if word.hasPrefix("${"), word.hasSuffix("}") { return [try #require(environment[String(word.dropFirst(2).dropLast())])] }
-            if word.hasPrefix("$") { return try #require(environment[String(word.dropFirst())]).split(separator: " ").map(String.init) }
-            return [word.replacing("%d", with: "/run/credentials/unit")]
+        var arguments: [String] = []
+        for word in words.dropFirst() {
+            if word.hasPrefix("${"), word.hasSuffix("}") {
+                arguments.append(try #require(environment[String(word.dropFirst(2).dropLast())]))
+            } else if word.hasPrefix("$") {
+                arguments += try #require(environment[String(word.dropFirst())]).split(separator: " ").map(String.init)
+            } else {
+                arguments.append(word.replacing("%d", with: "/run/credentials/unit"))
+            }
         }
+        return arguments
     }
 
     @Test("the command line is one that the command accepts, and its help names every option", arguments: roles)
@@ -68,7 +75,8 @@ struct SystemdUnitTests {
             ("EnvironmentFile", "/etc/approov/\(role).env"),
         ]
         for (key, value) in settings { #expect(values(key, in: unit) == [value], "\(key)") }
-        #expect(try #require(Int(try #require(values("LimitNOFILE", in: unit).first))) >= 65_536)
+        let descriptors = try #require(values("LimitNOFILE", in: unit).first)
+        #expect(Int(descriptors) ?? 0 >= 65_536)
         #expect(values("DynamicUser", in: unit) == ["yes"] || values("User", in: unit).first?.hasPrefix("approov") == true)
     }
 }

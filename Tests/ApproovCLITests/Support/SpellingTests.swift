@@ -11,7 +11,7 @@ import Testing
         "one letter in three may be wrong, the dashes and the case do not count",
         arguments: [
             ("registraton", "registration"), ("regsitration", "registration"), ("Secret", "secret"), ("--token", "token"),
-            ("sever", "serve"),
+            ("sevre", "serve"),
             ("kyeset", "keyset"),
         ])
     func near(word: String, meant: String) {
