@@ -9,8 +9,8 @@ struct RegistrationCommand: AsyncParsableCommand {
         commandName: "registration",
         abstract: "Register executables: only a registered one gets tokens that verify.",
         discussion: """
-            What is registered is the measurement of an executable: the SHA-256
-            of its bytes. Register every build that you ship. A running authority
+            The authority knows an executable by its measurement: the SHA-256 of
+            its bytes. Register every build that you ship. A running authority
             takes a change up within a second; tokens that were issued before a
             removal live to their end.
 
@@ -100,8 +100,7 @@ struct RegistrationCommand: AsyncParsableCommand {
 
     private static func standardLabel(of source: String) -> String {
         guard FileManager.default.fileExists(atPath: source) else { return "" }
-        let name = URL(filePath: source).lastPathComponent.unicodeScalars
-        return String(String.UnicodeScalarView(name.map { $0.properties.generalCategory == .control ? "?" : $0 }))
+        return Console.printable(URL(filePath: source).lastPathComponent)
     }
 
     private struct Import: Encodable {
@@ -122,6 +121,6 @@ struct RegistrationCommand: AsyncParsableCommand {
             Entry(measurement: $0.measurement, label: $0.label, addedAt: RFC3339.text(seconds: $0.addedAt))
         }
         if output.json { return try Console.json(entries) }
-        for entry in entries { Console.line("\(entry.measurement)  \(entry.addedAt)  \(entry.label)") }
+        for entry in entries { Console.line("\(entry.measurement)  \(entry.addedAt)  \(Console.printable(entry.label))") }
     }
 }

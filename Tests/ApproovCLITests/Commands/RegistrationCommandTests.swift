@@ -35,7 +35,14 @@ struct RegistrationCommandTests {
         #expect(entries.map { $0["label"] } == ["", "a-app", "z-app"])
         for entry in entries { #expect(try #require(entry["addedAt"]).wholeMatch(of: /20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil) }
         let lines = try await approov("-list").lines
-        #expect(lines.last == "\(base64("1"))  \(entries[2]["addedAt"] ?? "")  z-app")
+        #expect(lines.last == "\(base64("1"))  \(entries.last?["addedAt"] ?? "")  z-app")
+    }
+
+    @Test("a file's name cannot steer the terminal that lists it")
+    func controlCharacters() async throws {
+        let file = try folder.write("1", to: "a\u{1B}[2Jb")
+        #expect(try await approov("-add", file).lines.first?.hasSuffix("  a?[2Jb") == true)
+        #expect(try await listed().first?["label"] == "a?[2Jb")
     }
 
     @Test("of several executables one that is not there leaves all of them out")
