@@ -7,7 +7,9 @@ struct DemoFailure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Prints the demo: a heading, a line for each step, a summary and what to try next. With JSON, an object for each step and nothing else.
+/// Prints the demo: a heading, a line for each step, a summary and what to try next.
+///
+/// With JSON, an object for each step and nothing else.
 struct DemoReport {
     private struct Line: Encodable {
         let step: String

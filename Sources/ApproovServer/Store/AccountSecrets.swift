@@ -50,6 +50,7 @@ struct AccountSecrets: Sendable {
     ///   - secret: the new secret
     ///   - overlap: for how many seconds more the old one signs; 0: it signs nothing from now on, and is forgotten
     ///   - now: seconds since 1970
+    /// - Returns: the account's secrets from then on
     /// - Throws: `ServerError.invalidConfiguration` for an overlap that is negative or too long, and `.secretOverlapRunning`
     func replaced(by secret: AccountSecret, overlap: Int64, at now: Int64) throws -> AccountSecrets {
         guard (0...Self.maximumOverlap).contains(overlap) else {

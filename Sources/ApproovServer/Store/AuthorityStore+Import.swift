@@ -2,9 +2,9 @@ public import Attestation
 internal import GRDB
 
 extension AuthorityStore {
-    /// Adds hosts, or replaces their settings, in one transaction: all of them, or none. It signs one configuration.
+    /// Adds hosts, or replaces their settings, in one transaction: all of them, or none.
     ///
-    /// Where every host is there with these settings already, nothing is signed and nothing changes.
+    /// It signs one configuration. Where every host is there with these settings already, nothing is signed and nothing changes.
     /// - Parameter entries: names and settings as ``addHost(_:settings:)`` takes them; each name once
     /// - Returns: how many were added, got other settings, and were there as they are
     /// - Throws: the errors of ``addHost(_:settings:)``, and `ServerError.malformedHost` for a name that is there twice; the message begins
