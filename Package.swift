@@ -198,7 +198,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ApproovCLITests",
-            dependencies: ["ApproovCLI", "ApproovTesting", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes, logging],
+            dependencies: [
+                "ApproovCLI", "ApproovTesting", "CertificatePinning", "HTTPTransport", "OHTTP", argumentParser, crypto, httpTypes, logging,
+            ],
             swiftSettings: settings),
         // A process that tests kill while it writes.
         .executableTarget(

@@ -12,7 +12,7 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
             case malformedHost, malformedPin, malformedTrustRoots, pinsRequired, unknownHost, unsupported
             case malformedMeasurement, unknownRegistration
             case malformedKeyset, unknownKeyset, keysetExists, keysetInUse
-            case configurationRefused, malformedAccount
+            case configurationRefused, malformedAccount, secretOverlapRunning
             case invalidConfiguration, insecureListener, cannotListen, demoKeysExposed, identityFailed, malformedARC
             case tokenMissing, obliviousUnset, obliviousInUse, malformedOblivious, malformedOrigin, gatewayKeysUnusable
         }
@@ -60,6 +60,8 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
         public static let configurationRefused = Code(.configurationRefused)
         /// An account name does not parse.
         public static let malformedAccount = Code(.malformedAccount)
+        /// The secret was changed with an overlap that is not over, and is to be changed with another.
+        public static let secretOverlapRunning = Code(.secretOverlapRunning)
         /// The authority's or the token check's own settings contradict each other.
         public static let invalidConfiguration = Code(.invalidConfiguration)
         /// Plain http on an address that is not loopback.

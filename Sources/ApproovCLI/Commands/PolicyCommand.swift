@@ -7,10 +7,7 @@ struct PolicyCommand: AsyncParsableCommand {
         commandName: "policy",
         abstract: "Show or set the account's policy.",
         discussion: """
-            approov policy -show
-            approov policy -setRejectionReasons on
-            approov policy -setAudience off
-            approov policy -setEnvironment root reject
+            Without an option it shows the policy.
 
             With rejection reasons on, results tell apps why their evidence
             failed; attackers learn from it too.
@@ -27,6 +24,12 @@ struct PolicyCommand: AsyncParsableCommand {
             is named in the token's anno claim, for the API to judge; one to
             ignore does nothing. Running authorities take a change up within a
             second.
+
+            Examples:
+            approov policy
+            approov policy -setRejectionReasons on
+            approov policy -setAudience off
+            approov policy -setEnvironment root reject
             """)
 
     /// The flags that may be set: whatever the policy, an executable that is not registered is rejected.

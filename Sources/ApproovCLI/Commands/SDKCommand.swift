@@ -25,6 +25,11 @@ struct SDKCommand: AsyncParsableCommand {
                 backup: a new key, a higher epoch, version 1. Running apps keep
                 the pins they have and take nothing more up until they are
                 shipped a new initial configuration.
+
+            Examples:
+            approov sdk -getConfig approov-initial.config
+            approov sdk -rotateConfigKey
+            approov sdk -newEpoch --yes
             """)
 
     @Option(name: .dash("getConfig"), help: ArgumentHelp("Write the initial configuration.", valueName: "file"))

@@ -55,7 +55,7 @@ struct AttestationVerifier: Sendable {
             registeredMeasurements: snapshot.registeredMeasurements, environmentPolicy: snapshot.environmentPolicy)
         let verdict = appraiser.appraise(evidence)
         let claims = try claims(verified, verdict, host: host, isOblivious: entry.settings.oblivious, from: address, snapshot)
-        let token = try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: verdict.isTrusted)
+        let token = try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: verdict.isTrusted, at: now)
         let traceID = Base64URL.encode(SystemRandom.bytes(9))
         metrics.judged(verdict)
         if verdict.isTrusted {

@@ -32,7 +32,8 @@ enum AuthorityRules {
         }
         let keys = store.snapshot
         let thumbprint = PublicJWK(keys.configurationKey.publicKey).thumbprint
-        if DemoKeys.isDemo(accountSecret: keys.secret.bytes) || DemoKeys.isDemo(jwkThumbprint: thumbprint) {
+        let secrets = [keys.secrets.current, keys.secrets.previous?.secret].compactMap { $0 }
+        if secrets.contains(where: { DemoKeys.isDemo(accountSecret: $0.bytes) }) || DemoKeys.isDemo(jwkThumbprint: thumbprint) {
             try refuseDemo(configuration)
         }
     }

@@ -3,7 +3,7 @@ internal import Attestation
 internal import GRDB
 
 extension AuthorityStore {
-    /// The key pairs that hosts may name, by key identifier.
+    /// The key pairs that hosts may name, oldest first.
     public var keysets: [Keyset] { snapshot.keysets }
 
     /// Makes a key pair.

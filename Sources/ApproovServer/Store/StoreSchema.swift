@@ -59,6 +59,16 @@ enum StoreSchema {
         migrator.registerMigration("token audience") { database in
             try database.execute(sql: "ALTER TABLE account ADD COLUMN audience INTEGER NOT NULL DEFAULT 1")
         }
+        migrator.registerMigration("dates of hosts, and the secret before") { database in
+            try database.execute(
+                sql: """
+                    -- NULL for hosts that were added before hosts had dates
+                    ALTER TABLE host ADD COLUMN addedAt INTEGER;
+                    -- the secret that was in force before, and until when tokens are still signed with it, in seconds since 1970
+                    ALTER TABLE account ADD COLUMN previousSecret BLOB;
+                    ALTER TABLE account ADD COLUMN previousSecretUntil INTEGER;
+                    """)
+        }
         return migrator
     }()
 }

@@ -12,7 +12,7 @@ final class StoreSnapshot: Sendable {
     let generation: Int64
     let account: String
     let epoch: Int64
-    let secret: AccountSecret
+    let secrets: AccountSecrets
     let configurationKey: P256.Signing.PrivateKey
     let challengeKey: SymmetricKey
     let arcKey: SymmetricKey
@@ -44,7 +44,7 @@ final class StoreSnapshot: Sendable {
         challengeKey = SymmetricKey(data: account["challengeKey"] as Data)
         arcKey = SymmetricKey(data: account["arcKey"] as Data)
         do {
-            secret = try AccountSecret(bytes: [UInt8](account["secret"] as Data))
+            secrets = try AccountSecrets(account)
             configurationKey = try P256.Signing.PrivateKey(rawRepresentation: account["configurationKey"] as Data)
             environmentPolicy = try Self.readEnvironmentPolicy(database)
             hosts = try AccountHost.all(in: database)
@@ -54,7 +54,7 @@ final class StoreSnapshot: Sendable {
             registrations = try Registration.all(in: database)
             keysets = try Keyset.all(in: database)
             configurations = try IssuedConfiguration.all(in: database)
-            issuer = try TokenIssuer(secret: secret, keysets: keysets, namesAudience: namesAudience)
+            issuer = try TokenIssuer(secrets: secrets, keysets: keysets, namesAudience: namesAudience)
         } catch let error as ServerError {
             throw error
         } catch {
@@ -63,6 +63,9 @@ final class StoreSnapshot: Sendable {
         }
         registeredMeasurements = Set(registrations.map(\.measurement))
     }
+
+    /// The account secret, which a change makes known at once.
+    var secret: AccountSecret { secrets.current }
 
     /// The newest configuration.
     var newest: IssuedConfiguration? { configurations.last }

@@ -125,16 +125,6 @@ struct AdministrationTests {
         #expect(run.exitCode == 1 && run.errors.contains(data), "\(run.errors)")
     }
 
-    @Test("changing the secret makes old tokens fail")
-    func secret() async throws {
-        #expect(try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
-        let token = try await approov("token", "-genExample", "api.example.com").lines.first ?? ""
-        let before = try await approov("secret", "-get", "base64url").output
-        #expect(try await approov("secret", "-change").exitCode == 0)
-        #expect(try await approov("secret", "-get", "base64url").output != before)
-        #expect(try await approov("token", "-check", token).exitCode == 1)
-    }
-
     @Test("a keyset signs the tokens of the host that names it")
     func keyset() async throws {
         #expect(try await approov("keyset", "-add", "ES256", "-kid", "k1").exitCode == 0)
