@@ -49,16 +49,16 @@ struct RegistrationCommand: AsyncParsableCommand {
         if let add {
             let measurement = try ExecutableMeasurement.sha256(ofFileAt: URL(filePath: add))
             let label = label ?? URL(filePath: add).lastPathComponent
-            try await store.open().addRegistration(measurement, label: label)
+            try await store.open(.making).addRegistration(measurement, label: label)
             try show([Entry(measurement: measurement, label: label)])
         } else if let remove {
             let measurement =
                 FileManager.default.fileExists(atPath: remove)
                 ? try ExecutableMeasurement.sha256(ofFileAt: URL(filePath: remove)) : remove
-            try await store.open().removeRegistration(measurement)
+            try await store.open(.changing).removeRegistration(measurement)
             if !output.json { Console.line("removed \(measurement)") }
         } else {
-            let registrations = try store.open().registrations
+            let registrations = try store.open(.reading).registrations
             if registrations.isEmpty { Console.note("approov: no registrations in \(store.path)") }
             try show(registrations.map { Entry(measurement: $0.measurement, label: $0.label, addedAt: $0.addedAt) })
         }

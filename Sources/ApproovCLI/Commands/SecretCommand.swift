@@ -32,7 +32,7 @@ struct SecretCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let store = try store.open()
+        let store = try store.open(change ? .changing : .reading)
         switch get {
         case .base64: Console.line(store.accountSecret.base64)
         case .base64url: Console.line(store.accountSecret.base64url)

@@ -55,6 +55,9 @@ public final class AuthorityStore: Sendable {
         self.configurationLifetime = lifetime
     }
 
+    /// Whether opening it made it.
+    public var isNew: Bool { database.isNew }
+
     /// What requests are answered from.
     var snapshot: StoreSnapshot { current.withLock { $0 } }
 

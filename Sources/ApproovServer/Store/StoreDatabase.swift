@@ -14,6 +14,8 @@ public enum StoreAccess: Sendable {
 /// The database of a store: made and upgraded by one process at a time, and never written where its version is not the one known here.
 struct StoreDatabase: Sendable {
     let connections: any DatabaseWriter
+    /// Whether opening it made it.
+    let isNew: Bool
     private let schema: StoreSchema
     private let isReading: Bool
 
@@ -33,19 +35,18 @@ struct StoreDatabase: Sendable {
             if access == .making { try StoreDirectory.make(directory) }
             switch (access, try StoreDirectory.database(in: directory)) {
             case (.reading, let path?):
-                connections = try Self.reading(path, schema: schema)
+                (connections, isNew) = (try Self.reading(path, schema: schema), false)
             case (.reading, nil), (.changing, nil):
                 throw ServerError(
                     code: .storeMissing,
-                    message: "there is no store in \(directory.path): name its folder with --data, or make a store with the first change, "
+                    message: "there is no store in \(directory.absoluteURL.path): name its folder with --data, or make a store with the first change, "
                         + "for example approov api -add HOST")
             case (.changing, _), (.making, _):
-                connections = try StoreDirectory.exclusively(in: directory) {
+                (connections, isNew) = try StoreDirectory.exclusively(in: directory) {
                     // Another process may have made it since.
-                    let path =
-                        try StoreDirectory.database(in: directory)
-                        ?? StoreDirectory.makeDatabase(in: directory) { try Self.make($0, schema: schema, fill: fill) }
-                    return try Self.changing(path, schema: schema)
+                    if let path = try StoreDirectory.database(in: directory) { return (try Self.changing(path, schema: schema), false) }
+                    let path = try StoreDirectory.makeDatabase(in: directory) { try Self.make($0, schema: schema, fill: fill) }
+                    return (try Self.changing(path, schema: schema), true)
                 }
             }
         } catch let error as DatabaseError {
