@@ -29,6 +29,8 @@ struct StoreOptions: ParsableArguments {
     /// - Parameters:
     ///   - access: What for.
     ///   - seed: What a new store begins with; keys of its own by default.
+    /// - Returns: The store.
+    /// - Throws: `CommandFailure` for another user's store; what `AuthorityStore` throws.
     func open(_ access: StoreAccess, seed: AccountSeed? = nil) throws -> AuthorityStore {
         guard obstacle != EACCES else {
             throw CommandFailure("the store at \(path) is another user's: run this as its owner, with runuser -u OWNER -- approov …")

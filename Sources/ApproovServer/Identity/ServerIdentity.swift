@@ -100,7 +100,8 @@ public struct ServerIdentity: Sendable {
     /// - Throws: `ServerError.identityFailed`
     func rotated(now: Date) throws -> ServerIdentity {
         try Self.make(
-            rootPEM: rootValidity.contains(now) ? rootPEM : nil, rootKeyPEM: rootKeyPEM, keyPEM: backupKeyPEM, backupKeyPEM: P256.Signing.PrivateKey().pemRepresentation,
+            rootPEM: rootValidity.contains(now) ? rootPEM : nil, rootKeyPEM: rootKeyPEM, keyPEM: backupKeyPEM,
+            backupKeyPEM: P256.Signing.PrivateKey().pemRepresentation,
             hosts: hosts, now: now)
     }
 

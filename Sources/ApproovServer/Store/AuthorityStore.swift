@@ -115,6 +115,7 @@ public final class AuthorityStore: Sendable {
     /// new ones could not be told from them.
     /// - Parameter key: the key that recognised such a challenge
     /// - Returns: whether it was still the account's
+    /// - Throws: as `change` does
     func replaceChallengeKey(_ key: SymmetricKey) async throws -> Bool {
         guard snapshot.challengeKey == key else { return false }
         let (old, new) = (key.withUnsafeBytes { Data($0) }, Data(SystemRandom.bytes(32)))

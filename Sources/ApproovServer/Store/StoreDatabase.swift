@@ -39,7 +39,8 @@ struct StoreDatabase: Sendable {
             case (.reading, nil), (.changing, nil):
                 throw ServerError(
                     code: .storeMissing,
-                    message: "there is no store in \(directory.absoluteURL.path): name its folder with --data, or make a store with the first change, "
+                    message:
+                        "there is no store in \(directory.absoluteURL.path): name its folder with --data, or make a store with the first change, "
                         + "for example approov api -add HOST")
             case (.changing, _), (.making, _):
                 (connections, isNew) = try StoreDirectory.exclusively(in: directory) {

@@ -56,7 +56,8 @@ struct StoreSchema: Sendable {
     private func newer(_ found: Int) -> ServerError {
         ServerError(
             code: .storeNewer,
-            message: "the store is of version \(found), and this release knows versions up to \(version): use the newer release that upgraded "
+            message:
+                "the store is of version \(found), and this release knows versions up to \(version): use the newer release that upgraded "
                 + "the store, or restore a backup from before that")
     }
 

@@ -45,6 +45,7 @@ struct ChallengeMint: Sendable {
     /// - Parameters:
     ///   - text: the challenge
     ///   - thumbprint: that of the installation key that signed the evidence
+    /// - Returns: its content
     func open(_ text: String, from thumbprint: [UInt8]) -> Genuine? {
         guard let bytes = Base64URL.decode(text), bytes.count == Self.bodySize + SHA256.byteCount else { return nil }
         let body = Array(bytes[..<Self.bodySize])
@@ -52,7 +53,7 @@ struct ChallengeMint: Sendable {
             HMAC<SHA256>.isValidAuthenticationCode(
                 bytes[Self.bodySize...], authenticating: authenticated(body, thumbprint), using: key)
         }
-        let isBound = isMade(for: thumbprint)
+        let isBound = thumbprint.count == SHA256.byteCount && isMade(for: thumbprint)
         guard isBound || isMade(for: nil) else { return nil }
         let expiry = body[Self.nonceSize...].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return Genuine(nonce: Array(body[..<Self.nonceSize]), expiresAt: Int64(clamping: expiry), isBound: isBound)

@@ -40,7 +40,8 @@ public struct InitialConfiguration: Sendable {
             ]))
         guard serialized.count <= Self.maximumBytes else {
             throw AttestationError(
-                .tooLarge, "the initial configuration would have \(serialized.count) bytes, and may have \(Self.maximumBytes): give fewer roots")
+                .tooLarge,
+                "the initial configuration would have \(serialized.count) bytes, and may have \(Self.maximumBytes): give fewer roots")
         }
     }
 

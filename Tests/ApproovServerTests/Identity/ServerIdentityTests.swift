@@ -119,7 +119,8 @@ import Testing
         #expect(try validates(renewed, host: "a.example.com", at: now, pins: identity.pins))
     }
 
-    @Test("a running authority renews what was made ahead of time once its clock is right, and new initial configurations name the new root")
+    @Test(
+        "a running authority renews what was made ahead of time once its clock is right, and new initial configurations name the new root")
     func renewedWhileRunning() async throws {
         let account = try await TestAccount()
         let start = account.clock.date
