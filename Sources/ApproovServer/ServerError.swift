@@ -8,7 +8,7 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
     /// A stable, comparable name for the kind of failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
-            case storeUnusable, storeInsecure, storeDamaged
+            case storeUnusable, storeInsecure, storeDamaged, storeMissing, storeNewer
             case malformedHost, malformedPin, malformedTrustRoots, pinsRequired, unknownHost, unsupported
             case malformedMeasurement, unknownRegistration
             case malformedKeyset, unknownKeyset, keysetExists, keysetInUse
@@ -32,6 +32,10 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
         public static let storeInsecure = Code(.storeInsecure)
         /// A row of the store does not hold what it must.
         public static let storeDamaged = Code(.storeDamaged)
+        /// There is no store in the data directory, and what was asked for makes none.
+        public static let storeMissing = Code(.storeMissing)
+        /// A later release has upgraded the store.
+        public static let storeNewer = Code(.storeNewer)
         /// A host name or pattern does not parse.
         public static let malformedHost = Code(.malformedHost)
         /// A pin is not `sha256/` and the base64 of 32 bytes.

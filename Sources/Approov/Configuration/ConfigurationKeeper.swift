@@ -21,6 +21,8 @@ final class ConfigurationKeeper: Sendable {
         var leftInPlace: [UInt8]?
         /// The dates of pins that were reported to be over, by host.
         var reportedDates: [String: Int64] = [:]
+        /// What the authority offered last that is older than what is in force.
+        var reportedOlder: SignedConfiguration?
     }
 
     let initial: InitialConfiguration
@@ -94,6 +96,8 @@ final class ConfigurationKeeper: Sendable {
                 cause: error.cause)
             logger.error("configuration not stored", metadata: ["error": "\(reported)"])
             events.send(.notStored(reported))
+        } catch let error as AttestationError where error.code == .rolledBack && candidates.count == 1 {
+            reportOlder(candidates.last, than: before.accepted.version, error)
         } catch {
             let reported = ApproovError(
                 .configurationError, "a configuration was refused; version \(before.accepted.version) stays in force", cause: error)
@@ -101,6 +105,22 @@ final class ConfigurationKeeper: Sendable {
             events.send(.refused(reported))
         }
         return false
+    }
+
+    /// Reports an authority that is behind this app, once for each version that it offers.
+    private func reportOlder(_ offered: SignedConfiguration?, than version: Int64, _ cause: AttestationError) {
+        let isKnown = state.withLock { state in
+            defer { state.reportedOlder = offered }
+            return state.reportedOlder == offered
+        }
+        guard !isKnown else { return }
+        let reported = ApproovError(
+            .configurationError,
+            "the authority's configuration is older than this app's; version \(version) stays in force, and no change reaches this app. "
+                + "If the authority came back from an older backup, its operator begins a new epoch (approov sdk -newEpoch) and ships a new "
+                + "initial configuration", cause: cause)
+        logger.error("the authority's configuration is older", metadata: ["error": "\(reported)"])
+        events.send(.refused(reported))
     }
 
     /// Runs `body` while no other process uses the store; what keeps the store from it is told apart from what `body` throws.

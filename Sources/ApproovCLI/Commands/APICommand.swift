@@ -172,7 +172,7 @@ struct APICommand: AsyncParsableCommand {
         // Read first: what cannot be makes no store.
         let given = try givenPins()
         let imported = try importFile.map(HostImport.init(file:))
-        let store = try store.open()
+        let store = try store.open(access)
         if let add {
             let settings = HostSettings(
                 pins: given, enforce: enforce != .off, attested: !noApproovToken, oblivious: oblivious,
@@ -203,11 +203,22 @@ struct APICommand: AsyncParsableCommand {
         }
     }
 
+    /// A host can be changed or removed only where there is one.
+    private var access: StoreAccess {
+        if add != nil || importFile != nil { return .making }
+        if managedTrustRoots { return changesPins ? .making : .reading }
+        if remove != nil { return .changing }
+        return pins != nil && changesHost ? .changing : .reading
+    }
+
     private func givenPins() throws -> [String] {
         try pin.map { try Pin($0).description } + pinFrom.flatMap { try PublicKeyFile.pins(inFile: $0).map(\.description) }
     }
 
     private var changesPins: Bool { !(pin.isEmpty && pinFrom.isEmpty && removePin.isEmpty) }
+
+    /// Whether -pins is to change anything.
+    private var changesHost: Bool { changesPins || enforce != nil || pinsExpireAt != nil || oblivious || noOblivious || trustRoots != nil }
 
     /// The date of -pinsExpireAt; nil for `never`.
     private var expiry: Int64? { pinsExpireAt.flatMap(RFC3339.date).map { Int64($0.timeIntervalSince1970) } }
@@ -225,7 +236,7 @@ struct APICommand: AsyncParsableCommand {
     }
 
     private func change(_ name: String, in store: AuthorityStore) async throws {
-        guard changesPins || enforce != nil || pinsExpireAt != nil || oblivious || noOblivious || trustRoots != nil else {
+        guard changesHost else {
             guard let host = try store.host(for: name) else {
                 throw CommandFailure("the account has no host \(name): add it with approov api -add \(name)")
             }

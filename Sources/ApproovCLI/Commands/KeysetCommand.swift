@@ -58,7 +58,7 @@ struct KeysetCommand: AsyncParsableCommand {
 
     func run() async throws {
         let options = store
-        let store = try options.open()
+        let store = try options.open(add != nil ? .making : remove != nil ? .changing : .reading)
         if let add, let kid {
             try await store.addKeyset(add == .rs256 ? .rs256 : .es256, kid: kid)
         } else if let remove {

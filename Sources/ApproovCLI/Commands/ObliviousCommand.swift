@@ -104,7 +104,7 @@ struct ObliviousCommand: AsyncParsableCommand {
     func run() async throws {
         if set, let relay, let keyConfig {
             let keys = try await KeyConfigurationSource(keyConfig).read(trusting: Files.anchors(at: caCert))
-            let store = try store.open()
+            let store = try store.open(.making)
             try await store.setOblivious(
                 ObliviousSettings(relay: relay, keyConfig: Base64.encode(keys), chunked: (chunked ?? .auto).setting))
             try report("set", in: store)
@@ -113,11 +113,11 @@ struct ObliviousCommand: AsyncParsableCommand {
                 Console.note("approov: \(host) has no pins; to pin the relay: approov api -add \(host) -noApproovToken -pin …")
             }
         } else if remove {
-            let store = try store.open()
+            let store = try store.open(.changing)
             try await store.removeOblivious()
             try report("removed", in: store)
         } else {
-            try await showSettings(of: store.open())
+            try await showSettings(of: store.open(.reading))
         }
     }
 

@@ -72,19 +72,19 @@ struct RegistrationCommand: AsyncParsableCommand {
         if !add.isEmpty {
             // Read first: what cannot be read makes no store.
             let entries = try add.map { (measurement: try Self.measurement(of: $0), label: label ?? Self.standardLabel(of: $0)) }
-            let store = try store.open()
+            let store = try store.open(.making)
             try await store.addRegistrations(entries)
             let given = Set(entries.map(\.measurement))
             try show(store.registrations.filter { given.contains($0.measurement) })
         } else if let importFile {
             let entries = try RegistrationImport(file: importFile).entries
-            try report(await store.open().addRegistrations(entries))
+            try report(await store.open(.making).addRegistrations(entries))
         } else if let remove {
             let measurement = try Self.measurement(of: remove)
-            try await store.open().removeRegistration(measurement)
+            try await store.open(.changing).removeRegistration(measurement)
             if !output.json { Console.line("removed \(measurement)") }
         } else {
-            let registrations = try store.open().registrations
+            let registrations = try store.open(.reading).registrations
             if registrations.isEmpty { Console.note("approov: no registrations in \(store.path)") }
             try show(registrations)
         }

@@ -69,7 +69,7 @@ struct SDKCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let store = try store.open()
+        let store = try store.open(getConfig == nil ? .changing : .reading)
         if let getConfig {
             try await write(to: getConfig, from: store)
         } else if rotateConfigKey {

@@ -80,7 +80,7 @@ struct SecretCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let store = try store.open()
+        let store = try store.open(change ? .changing : .reading)
         guard let get else {
             try await store.changeAccountSecret(overlap: span.duration)
             return report(store)

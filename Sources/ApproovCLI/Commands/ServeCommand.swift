@@ -80,11 +80,13 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
 
     func run() async throws {
         DescriptorLimit.raise()
-        let store = try store.open(seed: demo ? DemoAccount.seed() : nil)
+        // What cannot serve makes no store.
+        let tls = try tls()
+        if store.isMissing { try listen.checkThatItCanBeBound() }
+        let store = try store.open(.making, seed: demo ? DemoAccount.seed() : nil)
         if demo, try !DemoAccount.isDemo(store) {
             throw CommandFailure("\(self.store.directory.path) holds another account than the demo's: name another folder with --data")
         }
-        let tls = try tls()
         if case .own = tls, !demo {
             Console.note(
                 "approov: no --tls-cert: serving with a key, a backup key and a certificate of the store's own making; "

@@ -73,7 +73,7 @@ struct TokenCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = store.path
-        let store = try store.open()
+        let store = try store.open(.reading)
         if let genExample {
             Console.line(try store.exampleToken(forHost: genExample, isValid: type != .invalid, boundTo: data))
         } else if let check {

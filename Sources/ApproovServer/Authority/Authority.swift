@@ -47,7 +47,7 @@ public struct Authority: Service, CustomStringConvertible {
 
     /// Serves until the task is cancelled or a graceful shutdown is asked for.
     /// - Throws: `ServerError.identityFailed`, `.demoKeysExposed`; `.invalidConfiguration` when the operator's certificate has no backup
-    ///   pin beside it; `.cannotListen`
+    ///   pin beside it; `.cannotListen`; `.storeNewer` once a later release has upgraded the store
     public func run() async throws {
         let listener = try await AuthorityListener(configuration, store: store)
         try AuthorityRules.check(pins: listener.pins, configuration)
@@ -62,16 +62,20 @@ public struct Authority: Service, CustomStringConvertible {
         let server = HTTPListener(
             address: ListenerAddress(host: configuration.host, port: configuration.port, tls: listener.tls),
             limits: configuration.limits.ofListener)
-        try await withThrowingDiscardingTaskGroup { group in
-            group.addTask { await upkeep.run() }
-            do {
-                try await server.run(router: routes.router(), logger: logger) { port in
-                    await announce(port: port, listener: listener, audience: audience)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await upkeep.run() }
+            group.addTask {
+                do {
+                    try await server.run(router: routes.router(), logger: logger) { port in
+                        await announce(port: port, listener: listener, audience: audience)
+                    }
+                } catch let failure as ListenerFailure {
+                    throw ServerError(failure)
                 }
-            } catch let failure as ListenerFailure {
-                throw ServerError(failure)
             }
-            group.cancelAll()
+            // The end of one is the end of both.
+            defer { group.cancelAll() }
+            try await group.next()
         }
     }
 

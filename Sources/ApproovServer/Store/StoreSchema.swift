@@ -1,8 +1,71 @@
 internal import GRDB
 
 /// The tables, and how older ones become them.
-enum StoreSchema {
-    static let migrator: DatabaseMigrator = {
+///
+/// A store carries its version, the number of its migrations, in SQLite's `user_version`. A store of a release that did not write it
+/// has 0 there, and its list of migrations counts.
+struct StoreSchema: Sendable {
+    /// What this release knows.
+    static let current = StoreSchema(migrator: migrator)
+
+    let migrator: DatabaseMigrator
+
+    /// The version that this schema gives a store.
+    var version: Int { migrator.migrations.count }
+
+    /// The version of a store; 0 for a database that is no store.
+    ///
+    /// - Throws: `ServerError.storeNewer` for a store of a later release; the database's errors.
+    func version(of database: Database) throws -> Int {
+        let applied = try migrator.appliedIdentifiers(database)
+        let found = max(try Self.stamp(of: database), applied.count)
+        guard found <= version, applied.isSubset(of: migrator.migrations) else { throw newer(found) }
+        return found
+    }
+
+    /// Whether nothing is left to do for a store: it has all migrations, and carries its version.
+    func isCurrent(_ database: Database) throws -> Bool {
+        try Self.stamp(of: database) == version && migrator.hasCompletedMigrations(database)
+    }
+
+    /// Brings a store, or an empty database, to this version.
+    ///
+    /// Each migration is one transaction with its version: what is interrupted goes on with the next call.
+    /// - Throws: The database's errors.
+    func upgrade(_ writer: any DatabaseWriter) throws {
+        try migrator.migrate(writer)
+        try writer.write { database in
+            guard try Self.stamp(of: database) != version else { return }
+            try database.execute(sql: "PRAGMA user_version = \(version)")
+        }
+    }
+
+    /// Refuses to write to a store that another process has brought to another version.
+    ///
+    /// - Parameter database: Inside the transaction that is to write.
+    /// - Throws: `ServerError.storeNewer`; `.storeUnusable` for a store that an older one took the place of.
+    func checkVersion(_ database: Database) throws {
+        let found = try Self.stamp(of: database)
+        guard found != version else { return }
+        guard found < version else { throw newer(found) }
+        throw ServerError(
+            code: .storeUnusable,
+            message: "an older store, of version \(found), was put in the place of the one that is in use: restart this process")
+    }
+
+    private func newer(_ found: Int) -> ServerError {
+        ServerError(
+            code: .storeNewer,
+            message:
+                "the store is of version \(found), and this release knows versions up to \(version): use the newer release that upgraded "
+                + "the store, or restore a backup from before that")
+    }
+
+    private static func stamp(of database: Database) throws -> Int {
+        try Int.fetchOne(database.cachedStatement(sql: "PRAGMA user_version")) ?? 0
+    }
+
+    private static let migrator: DatabaseMigrator = {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
             try database.execute(

@@ -71,8 +71,11 @@ final class StoreSnapshot: Sendable {
     var newest: IssuedConfiguration? { configurations.last }
 
     /// What a client that has `version` needs: those that change the keys, and the newest.
+    ///
+    /// One that says it has a later version than there is gets the newest: it refuses that one, and reports that the authority is behind.
     func configurations(since version: Int64) -> [SignedConfiguration] {
-        guard let newest, newest.version > version else { return [] }
+        guard let newest, newest.version != version else { return [] }
+        guard newest.version > version else { return [newest.signed] }
         return configurations.filter { $0.version > version && ($0.changesKeys || $0.version == newest.version) }.map(\.signed)
     }
 

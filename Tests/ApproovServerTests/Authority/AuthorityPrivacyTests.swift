@@ -59,13 +59,13 @@ import Testing
                         + "Content-Length: \(body.count)\r\n\r\n" + String(decoding: body, as: UTF8.self))
                 return await client.readToEnd().text
             }
-            try await account.store.pool.write { try $0.execute(sql: "ALTER TABLE redeemedChallenge RENAME TO gone") }
+            try await account.store.database.connections.write { try $0.execute(sql: "ALTER TABLE redeemedChallenge RENAME TO gone") }
             let failed = try await post()
             #expect(failed.hasPrefix("HTTP/1.1 500"))
             #expect(failed.contains("urn:approov:problem:internal"))
             #expect(!failed.contains("redeemed"))
             #expect(!failed.contains("SQL"))
-            try await account.store.pool.write { try $0.execute(sql: "ALTER TABLE gone RENAME TO redeemedChallenge") }
+            try await account.store.database.connections.write { try $0.execute(sql: "ALTER TABLE gone RENAME TO redeemedChallenge") }
             #expect(try await post().hasPrefix("HTTP/1.1 200"))
         }
     }

@@ -146,7 +146,7 @@ import Testing
     @Test("a row that cannot be understood is an error, and what was in force stays in force")
     func damagedRow() async throws {
         let account = try await TestAccount()
-        try await account.store.pool.write { database in
+        try await account.store.database.connections.write { database in
             try database.execute(sql: "UPDATE host SET settings = '{'; UPDATE account SET generation = generation + 1")
         }
         await refuses(.storeDamaged) { try await account.store.refresh() }
@@ -157,7 +157,7 @@ import Testing
     @Test("no error tells a secret")
     func errorsAreClean() async throws {
         let account = try await TestAccount()
-        try await account.store.pool.write { database in
+        try await account.store.database.connections.write { database in
             try database.execute(sql: "UPDATE account SET configurationKey = secret, generation = generation + 1")
         }
         do {

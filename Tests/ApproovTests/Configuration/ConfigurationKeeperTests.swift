@@ -89,6 +89,28 @@ import Testing
         }
     }
 
+    @Test("an authority whose configuration is older than the app's is reported once, with the remedy, and changes nothing")
+    func olderAuthority() async throws {
+        let keeper = try keeper(MemoryStore())
+        _ = await keeper.offer([try version(7)])
+        var events = keeper.events.stream().makeAsyncIterator()
+        _ = await events.next()
+        let (five, six) = (try version(5), try version(6))
+        for offered in [five, five, six] { #expect(await keeper.offer([offered]) == false) }
+        for _ in 0..<2 {
+            guard case .refused(let error) = await events.next() else {
+                Issue.record("no event")
+                return
+            }
+            #expect(error.description.contains("older than this app's") && error.description.contains("sdk -newEpoch"))
+        }
+        _ = await keeper.offer([try version(8)])
+        guard case .accepted(version: 8) = await events.next() else {
+            Issue.record("reported more than once")
+            return
+        }
+    }
+
     @Test("a signed entry whose name became a public suffix since does not keep the app from starting, nor from taking it up")
     func becameSuffix() async throws {
         let settings = HostSettings.pinned.with { $0.includeSubdomains = true }
