@@ -198,7 +198,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ApproovCLITests",
-            dependencies: ["ApproovCLI", "ApproovTesting", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes],
+            dependencies: [
+                "ApproovCLI", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes,
+            ],
             swiftSettings: settings),
         // A process that tests kill while it writes.
         .executableTarget(

@@ -168,6 +168,9 @@ public final class ApproovService: Sendable {
     /// Whether a fetch is under way.
     var isFetching: Bool { !tokens.isIdle }
 
+    /// Whether the authority is being asked for a newer configuration.
+    var isRefreshing: Bool { refresh.isRunning }
+
     /// The token, if it can be had without waiting.
     func cachedToken(for key: TokenKey) -> TokenFetchResult? { tokens.cached(key) }
 
