@@ -199,7 +199,8 @@ let package = Package(
         .testTarget(
             name: "ApproovCLITests",
             dependencies: [
-                "ApproovCLI", "ApproovTesting", "CertificatePinning", "HTTPTransport", "OHTTP", argumentParser, crypto, httpTypes, logging,
+                "ApproovCLI", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", argumentParser, crypto,
+                httpTypes, logging,
             ],
             swiftSettings: settings),
         // A process that tests kill while it writes.

@@ -46,6 +46,8 @@ struct RequestPerformer: Sendable {
         let response: TransportResponse
         /// Where it was sent, which interceptors may have changed within the origin.
         let url: URL
+        /// The URL as the caller, or a redirect, spelt it: what the caller is told.
+        let askedFor: URL
         /// Whether a redirect may not lead to plain http.
         let demandsTLS: Bool
         /// Whether it went over a relay.
@@ -90,7 +92,7 @@ struct RequestPerformer: Sendable {
                 continue
             }
             let sent = try outcome.get()
-            return Performed(response: sent.response, url: sent.url, heads: heads)
+            return Performed(response: sent.response, url: sent.askedFor, heads: heads)
         }
     }
 
@@ -114,7 +116,9 @@ struct RequestPerformer: Sendable {
             if let host, let approov {
                 // Whoever waits for the authority waits no longer than for the host itself.
                 let patience = min(try remaining(since: started), options.idleTimeout)
-                _ = try await approov.authorize(&fields, of: adapted.request, to: hop.url.host, entry: host, within: patience)
+                let hasLostBinding = hop.hasLostBinding || hop.hasLeftOrigin && approov.isBound(defaults.fields)
+                _ = try await approov.authorize(
+                    &fields, of: adapted.request, to: hop.url.host, entry: host, within: patience, hasLostBinding: hasLostBinding)
             }
             if host?.settings.attested != true { service?.keepConfigurationFresh() }
             // The token's result may have brought a configuration: the request then keeps to the new one, from the token on.
@@ -131,7 +135,7 @@ struct RequestPerformer: Sendable {
                 let route = try route(to: host, from: hop, under: policy)
                 let response = try await send(request, over: route, isStreamed: observation.isStreamed)
                 return Sent(
-                    response: response, url: adapted.request.url ?? URL(filePath: "/"),
+                    response: response, url: adapted.request.url ?? URL(filePath: "/"), askedFor: hop.request.url ?? URL(filePath: "/"),
                     demandsTLS: policy.trust.hasRule(for: hop.url.host) || approov?.hasToken(fields) == true, isOblivious: route != nil)
             } catch let error where host != nil && !isRechecked && Self.mayBeOutdated(error) {
                 // Keys may have changed, and a signed configuration may know them already.
@@ -306,7 +310,7 @@ struct RequestPerformer: Sendable {
         let seen: RequestOutcome
         switch outcome {
         case .success(let sent):
-            seen = .response(try Performed(response: sent.response, url: sent.url, heads: heads).head())
+            seen = .response(try Performed(response: sent.response, url: sent.askedFor, heads: heads).head())
         case .failure(let error):
             guard !(error is CancellationError) else { return false }
             seen = .failure(error)

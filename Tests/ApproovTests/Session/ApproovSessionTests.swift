@@ -417,7 +417,7 @@ import Testing
         world.api.value = { request in
             started.value = true
             defer { ended.value = true }
-            try await Task.sleep(for: .seconds(60))
+            try await Task.sleep(for: .seconds(3_600))
             return TransportResponse(status: 200, url: request.url)
         }
         let session = try world.session()
