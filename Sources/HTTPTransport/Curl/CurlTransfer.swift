@@ -15,6 +15,7 @@ final class CurlTransfer: @unchecked Sendable {
     let terms: TrustHook.Terms?
     let options: TransferOptions
     let isIdempotent: Bool
+    let isHead: Bool
     let url: TransportURL
     /// The header lines, which libcurl borrows for as long as the transfer lives.
     var headers: UnsafeMutablePointer<curl_slist>?
@@ -27,13 +28,15 @@ final class CurlTransfer: @unchecked Sendable {
     var lastActivity: UInt64 = 0
     /// The hook of the connection that this transfer caused to be made, for the refusal it may hold.
     var hook: TrustHook?
+    /// The hook of the connection that the request went out on.
+    private(set) var connection: TrustHook?
     /// Why we ended the transfer, where libcurl only knows that a callback said so.
     var failure: (any Error)?
     /// Whether the request has gone to a connection; a second time would be a resend.
     var wasSent = false
     /// The local port of that connection.
     private(set) var localPort: Int32 = 0
-    private var head = CurlExchange.RawHead()
+    private(set) var head = CurlExchange.RawHead()
     private var trailers: [UInt8] = []
     private var headerBytes = 0
     private(set) var isHeadComplete = false
@@ -56,6 +59,7 @@ final class CurlTransfer: @unchecked Sendable {
         policy = request.policy
         options = request.options
         isIdempotent = request.isIdempotent
+        isHead = request.method == .head
         url = request.url
     }
 
@@ -100,6 +104,7 @@ final class CurlTransfer: @unchecked Sendable {
                         + " it comes back")
                 return false
             }
+            self.connection = connection
         }
         let maySendAgain = isIdempotent && upload.canRewind
         guard !wasSent || maySendAgain else {
@@ -203,6 +208,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Ends the exchange with what libcurl says became of the transfer.
     func finish(_ code: CURLcode) {
         guard code != CURLE_OK else {
+            if let flaw = missingEnd { return fail(flaw) }
             exchange.finish(.success(()), head: isHeadComplete ? head : nil, trailers: trailers)
             upload.end()
             return
@@ -212,6 +218,11 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Ends the exchange with an error.
     func fail(_ error: any Error) {
+        var error = error
+        if var failure = error as? TransportError {
+            failure.isSafeToRepeat = !wasSent || isIdempotent
+            error = failure
+        }
         exchange.finish(.failure(error))
         upload.end()
     }
