@@ -42,10 +42,15 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var isHeadComplete = false
     /// Whether libcurl was told that there is no waiting for content that the server does not want.
     var isUploadUnpaused = false
+    /// Whether the task that asked has been given the head.
+    private var isHeadDelivered = false
+    /// Whether the response, which libcurl takes for whole, may have lost its content with the connection.
+    var isDoubtful = false
+    private var hasEndedWell = false
     private var wasStartedAnew = false
     /// Whether the connection that libcurl chose had been ended by the server before anything of the request went out.
     private(set) var foundConnectionEnded = false
-    private var bodyBytes = 0
+    private(set) var bodyBytes = 0
     private var expectedBodyBytes: Int?
 
     private let handles: CurlEasyHandlePool
@@ -64,7 +69,8 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     deinit {
-        handles.give(back: easy)
+        // What an attempt that failed leaves in a handle is libcurl's secret (7.88 counts the streams that wait to be read there).
+        if hasEndedWell { handles.give(back: easy) } else { easy.forgetRequest() }
         curl_slist_free_all(headers)
     }
 
@@ -185,23 +191,27 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: The driver
 
-    /// Whether to start anew: over HTTP/1.1, because HTTP/2 broke down before anything of the response was there, or over a new connection,
-    /// because the one that libcurl chose had ended.
+    /// Whether to start anew: over HTTP/1.1, because HTTP/2 broke down before anything of the response was there, or may have taken its content
+    /// with it before the head was handed over; or over a new connection, because the one that libcurl chose had ended.
     func mayStartAnew(after code: CURLcode) -> Bool {
         if foundConnectionEnded { return failure == nil && !wasStartedAnew }
-        return CurlFailure.http2Breakdown(code) != nil && !isHeadComplete && !wasStartedAnew && failure == nil && isIdempotent
-            && upload.rewind()
+        let isRecoverable = isDoubtful ? !isHeadDelivered : CurlFailure.http2Breakdown(code) != nil && !isHeadComplete
+        return isRecoverable && !wasStartedAnew && failure == nil && isIdempotent && upload.rewind()
     }
 
     /// Forgets the first attempt's head.
     func startAnew() {
         wasStartedAnew = true
+        isDoubtful = false
+        isHeadComplete = false
         head = CurlExchange.RawHead()
         headerBytes = 0
+        trailers = []
     }
 
     func deliverHead() {
         guard isHeadComplete else { return }
+        isHeadDelivered = true
         exchange.deliver(head)
     }
 
@@ -209,6 +219,7 @@ final class CurlTransfer: @unchecked Sendable {
     func finish(_ code: CURLcode) {
         guard code != CURLE_OK else {
             if let flaw = missingEnd { return fail(flaw) }
+            hasEndedWell = !wasStartedAnew
             exchange.finish(.success(()), head: isHeadComplete ? head : nil, trailers: trailers)
             upload.end()
             return
