@@ -74,14 +74,15 @@ let package = Package(
         .systemLibrary(name: "CLibPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
 
-        // Its one function runs before main.
+        // The one function of each runs before main, COpenSSLStart's first.
         .target(name: "COpenSSLStart", dependencies: ["COpenSSL"]),
+        .target(name: "CLibCurlStart", dependencies: ["CLibCurl", "COpenSSLStart"]),
 
         // What is listed under a target is all it may import of ours: the build refuses the rest (Scripts/test).
         .target(name: "CertificatePinning", dependencies: ["CLibPSL", "COpenSSL", "COpenSSLStart", logging], swiftSettings: settings),
         .target(
             name: "HTTPTransport",
-            dependencies: ["CertificatePinning", "CLibCurl", "COpenSSL", deque, httpTypes],
+            dependencies: ["CertificatePinning", "CLibCurl", "CLibCurlStart", "COpenSSL", deque, httpTypes],
             swiftSettings: settings),
         .target(name: "OHTTP", dependencies: [crypto, httpTypes], swiftSettings: settings),
         .target(

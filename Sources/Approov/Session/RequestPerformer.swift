@@ -68,7 +68,9 @@ struct RequestPerformer: Sendable {
             do {
                 outcome = .success(try await send(hop, started: started, observation))
             } catch {
-                outcome = .failure(ApproovError.wrapping(error))
+                // What a redirect led away from, or a retrier repeats, was sent already.
+                let isRepeatable = first.request.isIdempotent ? true : redirects > 0 || attempt > 1 ? false : nil
+                outcome = .failure(ApproovError.wrapping(error, isRepeatable: isRepeatable))
             }
             if case .success(let sent) = outcome {
                 if hop.request.httpShouldHandleCookies { defaults.cookies?.store(from: sent.response, to: sent.url) }
@@ -291,7 +293,7 @@ struct RequestPerformer: Sendable {
     private func remaining(since started: Duration) throws -> Duration {
         let remaining = defaults.totalTimeout - (time.uptime - started)
         guard remaining > .zero else {
-            throw ApproovError(.networkingError, "the request with its redirects and retries took longer than the session allows")
+            throw ApproovError(.timedOut, "the request with its redirects and retries took longer than the session allows")
         }
         return remaining
     }

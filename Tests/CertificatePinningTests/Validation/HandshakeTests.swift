@@ -113,6 +113,15 @@ struct HandshakeTests {
         #expect(pair.offers == [[], [], []], "no ticket, asked for or shown, and no pre_shared_key")
     }
 
+    @Test("a server of TLS 1.2 gets no second handshake, in which it could show another certificate")
+    func noRenegotiation() throws {
+        let hook = try hook()
+        let pair = try HandshakePair(server: leaf.chain(), hook: hook)
+        COpenSSLTest.setMaximumVersion(pair.server, TLS1_2_VERSION)
+        #expect(try pair.connect(isRenegotiating: true).isConnected)
+        #expect(hook.results.count == 1)
+    }
+
     @Test("no key log is written, whoever asked for one before (C12)")
     func keyLog() throws {
         let hook = try hook()
