@@ -88,7 +88,7 @@ let package = Package(
             name: "HTTPListener",
             dependencies: [
                 "CertificatePinning", httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging,
-                nioCore, nioHTTP1, nioHTTP2, nioSSL,
+                nioCore, nioHTTP1, nioHTTP2, nioSSL, nioTLS,
             ],
             swiftSettings: settings),
         .target(name: "Attestation", dependencies: ["CJansson", crypto], swiftSettings: settings),
