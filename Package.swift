@@ -106,7 +106,7 @@ let package = Package(
             name: "ApproovServer",
             dependencies: [
                 "ApproovTokens", "Attestation", "CertificatePinning", "HTTPListener", "HTTPTransport", "OHTTP", asn1, crypto, cryptoExtras,
-                grdb, httpTypes, hummingbird, lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, x509,
+                grdb, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, x509,
             ],
             swiftSettings: settings),
         // Without OHTTP, and without anything that depends on it: the relay cannot read what it forwards.

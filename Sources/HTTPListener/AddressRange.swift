@@ -35,6 +35,14 @@ package struct AddressRange: Hashable, Sendable {
         self.bits = bits
     }
 
+    /// Reads ranges.
+    /// - Throws: `Malformed`, for the first that is not one
+    package static func all(_ texts: [String]) throws(Malformed) -> [AddressRange] {
+        var ranges: [AddressRange] = []
+        for text in texts { ranges.append(try AddressRange(text)) }
+        return ranges
+    }
+
     /// Whether an address lies in the range; an IPv4 address inside of IPv6 counts as IPv4.
     package func contains(_ address: SocketAddress?) -> Bool {
         guard let address, let other = Self.bytes(of: address), other.count == bytes.count else { return false }
