@@ -209,6 +209,10 @@ let package = Package(
         // An app that has everything by default.
         .executableTarget(
             name: "bundled-app", dependencies: ["Approov", "Attestation"], path: "Tests/BundledApp", swiftSettings: settings),
+        // A backend that tests stop while it works.
+        .executableTarget(
+            name: "guarded-backend", dependencies: ["ApproovServer", hummingbird, logging], path: "Tests/GuardedBackend",
+            swiftSettings: settings),
         .executableTarget(
             name: "exit-storm",
             dependencies: ["ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport"],
@@ -217,7 +221,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "bundled-app", "configuration-writer", "exit-storm", "Approov", "ApproovCLI", "ApproovRelay", "ApproovServer",
+                "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "Approov", "ApproovCLI", "ApproovRelay", "ApproovServer",
                 "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes,
                 hummingbird, nioCore, nioPosix,
             ],
