@@ -61,7 +61,7 @@ public struct Authority: Service, CustomStringConvertible {
         let upkeep = AuthorityUpkeep(store: store, renewal: listener.renewal, logger: logger)
         let server = HTTPListener(
             address: ListenerAddress(host: configuration.host, port: configuration.port, tls: listener.tls),
-            limits: configuration.limits.ofListener)
+            limits: configuration.limits.ofListener, proxies: try AuthorityRules.proxies(configuration.trustedProxies))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await upkeep.run() }
             group.addTask {
