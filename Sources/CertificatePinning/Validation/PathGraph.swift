@@ -35,7 +35,7 @@ struct PathGraph {
             sent.prefix(1).map { _ in false } + trusted.map(\.isSelfSigned) + sent.dropFirst().map { _ in false }
         issuers = Array(repeating: [], count: certificates.count)
         findIssuers(rules, &budget)
-        measure(&budget)
+        measure()
         sortIssuers()
     }
 
@@ -81,7 +81,7 @@ struct PathGraph {
         }
     }
 
-    private mutating func measure(_ budget: inout PathSearchBudget) {
+    private mutating func measure() {
         let limits = certificates.map { certificate in
             let limit = X509_get_pathlen(certificate.x509)
             return limit < 0 ? Self.unlimited : limit

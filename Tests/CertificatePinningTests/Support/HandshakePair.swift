@@ -56,7 +56,8 @@ final class HandshakePair {
                 guard let context, let argument else { return 0 }
                 let hook = Unmanaged<Hook>.fromOpaque(argument).takeUnretainedValue()
                 let result = ChainValidator.evaluate(
-                    handshake: context, host: hook.host, rule: hook.rule, defaultAnchors: hook.anchors, time: nil)
+                    handshake: context, host: hook.host, rule: hook.rule, defaultAnchors: hook.anchors, time: nil,
+                    searchLimit: .untimed)
                 hook.results.append(result)
                 hook.errors.append(X509_STORE_CTX_get_error(context))
                 return result.refusal == nil ? 1 : 0

@@ -23,7 +23,7 @@ struct NameConstraintsTests {
     private func judge(_ leaf: TestCertificate, _ others: [Certificate], host: String) throws -> Result<ServerTrust, TrustRefusal> {
         try ChainValidator.evaluate(
             chain: [Certificate(leaf)] + others, host: CanonicalHost(host), rule: .pathValidation, defaultAnchors: TrustAnchors(root),
-            time: Date(), searchLimit: PathSearchLimit(uptime: { .zero }))
+            time: Date(), searchLimit: .untimed)
     }
 
     @Test(

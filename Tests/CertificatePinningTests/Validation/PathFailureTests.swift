@@ -21,7 +21,7 @@ struct PathFailureTests {
     private func refusal(_ chain: [Certificate], _ anchors: TrustAnchors) throws -> TrustRefusal {
         let result = try ChainValidator.evaluate(
             chain: chain, host: CanonicalHost("api.test"), rule: .pathValidation, defaultAnchors: anchors, time: Date(),
-            searchLimit: PathSearchLimit(uptime: { .zero }))
+            searchLimit: .untimed)
         return try #require(result.refusal)
     }
 
