@@ -23,7 +23,8 @@ struct InnerProblem: Error, Sendable, Equatable {
     static let busy = InnerProblem(status: 503, title: "The gateway cannot remember more requests", detail: "Try again in a minute.")
     static let chunkTooLarge = InnerProblem(
         status: 413, title: "A chunk of the request is too large", type: "urn:approov:problem:chunk-too-large",
-        detail: "Send chunks of at most \(ChunkedRequestReader.chunkBytes) bytes each; 16384 bytes suit every gateway.")
+        detail: "Send chunks of at most \(ChunkedRequestReader.chunkBytes) bytes each; 16384 bytes suit every gateway. "
+            + "A message that is not in chunks has the media type \(OHTTPMediaType.request).")
     static let requestTooLarge = InnerProblem(status: 413, title: "The request is too large")
     static let responseTooLarge = InnerProblem(
         status: 502, title: "The response is too large to be encapsulated whole", type: "urn:approov:problem:response-too-large",
