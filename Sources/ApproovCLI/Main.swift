@@ -39,7 +39,7 @@ enum Main {
             return "unknown verb '\(verb)'\(meant)\nUsage: approov <subcommand>\n  See 'approov --help' for more information."
         }
         let words = ApproovCommand.helpMessage(for: command).split { !$0.isLetter && !$0.isNumber && $0 != "-" }
-        let options = arguments.dropFirst().filter { $0.hasPrefix("-") && $0.count > 1 }
+        let options = arguments.dropFirst().filter { $0.hasPrefix("-") && $0.dropFirst().first?.isNumber == false }
             // A value that is written without a space behind its option is not for others to see.
             .map { $0.prefix { $0 == "-" || $0.isLetter || $0.isNumber } }
         guard !options.contains("-h"), !options.contains("--help"), let unknown = options.first(where: { !words.contains($0) }) else {

@@ -77,6 +77,12 @@ struct UsageTests {
         #expect(run.errors.hasPrefix("Error: unknown verb '\(arguments[0])'\(meant)\nUsage: approov"), "\(run.errors)")
     }
 
+    @Test("a negative number is a value, not a misspelt option")
+    func negative() async throws {
+        let run = try await Approov.run("api", "-check", "a.test", "--days", "-1")
+        #expect(run.exitCode == 2 && !run.errors.contains("there is no option"), "\(run.errors)")
+    }
+
     @Test("--version says the version of the changelog's newest entry")
     func version() async throws {
         let run = try await Approov.run("--version")
