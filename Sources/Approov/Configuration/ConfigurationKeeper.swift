@@ -293,7 +293,8 @@ extension ConfigurationKeeper {
             if !isPending { reporter.outdated(stored.accepted.version, besides: mine.accepted.version) }
             return .outdated
         } catch let anothers as StoredConfiguration.Anothers {
-            if !anothers.isProven, mine.serializedChain != nil, mine.hasOvertaken(stored: anothers.bytes) {
+            // What a version replaces that is only now to be stored may have been sound: its keys may be known since.
+            if !isPending, !anothers.isProven, mine.serializedChain != nil, mine.hasOvertaken(stored: anothers.bytes) {
                 reporter.setAside(anothers.cause, Result { try store.setAside() })
                 return .outdated
             }

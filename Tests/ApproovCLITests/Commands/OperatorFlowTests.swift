@@ -117,7 +117,7 @@ struct OperatorFlowTests {
         let decoy = try await call(server, state: "other-state", "-H", "Authorization: Bearer alice")
         // The app cannot tell, whoever checks the token can.
         #expect(decoy.exitCode == 0, "\(decoy.errors)")
-        #expect(tokens.count == 4)
+        #expect(tokens.count == 5)
         #expect(try await approov("token", "-check", tokens.last).exitCode == 1)
         #expect(try await explanation(of: tokens.last) == "rejected: app-not-registered")
 
@@ -125,7 +125,7 @@ struct OperatorFlowTests {
         try await Task.sleep(for: .milliseconds(1200))
         let rotated = try await call(server, state: "state", "-H", "Authorization: Bearer carol")
         #expect(rotated.exitCode == 60, "the rotated pins are taken up with the attestation: \(rotated.errors)")
-        #expect(tokens.count == 4)
+        #expect(tokens.count == 5)
         await server.stop()
         authority.signal(SIGTERM)
     }

@@ -161,8 +161,8 @@ import Testing
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(1))
         #expect(await eventually { store.attempts.value == 2 })
-        store.failure.value = nil
         await clock.sleepers(atLeast: 1)
+        store.failure.value = nil
         clock.advance(by: .seconds(2))
         #expect(await eventually { store.storeCount == 1 })
         #expect(try self.keeper(store).current.configuration.version == 7)
@@ -215,8 +215,9 @@ import Testing
             clock.advance(by: .seconds(2))
         }
         #expect(await next(&events) == "not stored")
-        held.release()
+        // Before the lock is free: the attempt that finds it so needs no other one.
         await clock.sleepers(atLeast: 1)
+        held.release()
         clock.advance(by: .seconds(60))
         #expect(await eventually { (try? store.read()) != nil })
         #expect(try self.keeper(store).current.configuration.version == 7)
@@ -229,15 +230,20 @@ import Testing
         let keeper = try keeper(store)
         let held = try HeldLock(folder.path(FileConfigurationStore.lockFileName))
         #expect(await keeper.offer([try version(7)]))
-        async let isStored = keeper.finishStoring(within: .seconds(5))
+        let outcome = Shared<Bool?>(nil)
+        // Longer than the clock is moved below, however often.
+        let waiting = Task { outcome.value = await keeper.finishStoring(within: .seconds(1_000_000)) }
         // The retry and the wait.
         await clock.sleepers(atLeast: 2)
+        #expect(outcome.value == nil)
         held.release()
-        while try store.read() == nil {
+        while outcome.value == nil {
             clock.advance(by: .milliseconds(20))
             await Task.yield()
         }
-        #expect(await isStored)
+        await waiting.value
+        #expect(outcome.value == true)
+        #expect(try store.read() != nil)
 
         let failing = MemoryStore()
         failing.failure.value = CocoaError(.fileWriteOutOfSpace)

@@ -2,6 +2,7 @@ import Approov
 import ApproovServer
 import ApproovTesting
 import Attestation
+import CertificatePinning
 import Foundation
 import Testing
 
@@ -38,7 +39,8 @@ struct UnstoredConfigurationTests {
     /// Whether this user may mount a small disk.
     private static func mayMount() async -> Bool {
         let mount = ["-m", "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "/mnt"]
-        return geteuid() == 0 && (try? await ChildProcess.run(URL(filePath: "/usr/bin/unshare"), mount).exitCode) == 0
+        guard geteuid() == 0 else { return false }
+        return (try? await ChildProcess.run(URL(filePath: "/usr/bin/unshare"), mount).exitCode) == 0
     }
 
     @Test(
