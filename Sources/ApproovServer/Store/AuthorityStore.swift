@@ -11,7 +11,9 @@ internal import Synchronization
 /// running `Authority` takes up what another process changed within a second. Every change of hosts or pins signs a new
 /// configuration in the same transaction. What requests need is kept in memory (`snapshot`), so that they read no database.
 ///
-/// To back it up while it runs, use `VACUUM INTO` or sqlite3's `.backup`; copying the file alone misses the write-ahead log.
+/// To back it up while it runs, use `VACUUM INTO` or sqlite3's `.backup`; copying the file alone misses the write-ahead log. To restore it,
+/// stop the authority, and remove `authority.sqlite-wal` and `-shm` with the database that is replaced. Apps that have a later version than
+/// the backup's take nothing up until ``startEpoch(_:)`` and a new initial configuration.
 public final class AuthorityStore: Sendable {
     let database: StoreDatabase
     let time: any TimeSource
