@@ -25,7 +25,8 @@ extension ApproovError {
         switch error.code {
         case .idleTimeout, .totalTimeout:
             let remedy =
-                isRetryable ? "try again, or allow more time" : "it may have been executed: find out before it is sent again, or allow more time"
+                isRetryable
+                ? "try again, or allow more time" : "it may have been executed: find out before it is sent again, or allow more time"
             self.init(.timedOut, "the request did not end in time; \(remedy)", cause: error, isRetryable: isRetryable)
         case .trustRefused:
             self.init(.pinningError, "the server is not trusted and the request was not sent", cause: error)
@@ -51,6 +52,7 @@ extension ApproovError {
     /// - Parameters:
     ///   - error: The other error.
     ///   - isRepeatable: Whether the whole request can be sent again without the server executing it twice; nil: as the transport says.
+    /// - Returns: An ``ApproovError``, or the cancellation.
     static func wrapping(_ error: any Error, isRepeatable: Bool? = nil) -> any Error {
         switch error {
         case let error as ApproovError: error

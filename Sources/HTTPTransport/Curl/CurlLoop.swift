@@ -19,8 +19,6 @@ final class CurlLoop {
     private var nextPoolNumber: UInt32 = 1
     private var active: [CurlTransfer] = []
     private var readyHeads: [CurlTransfer] = []
-    /// Those with which libcurl is done, and what it says of them; empty between two rounds.
-    private var done: [(CurlTransfer, CURLcode)] = []
     /// Those whose content is not wanted any more.
     private var refusedUploads: [CurlTransfer] = []
     private var messages: [CurlMailbox.Message] = []
@@ -180,26 +178,20 @@ final class CurlLoop {
     /// Ends what is done and hands out the heads that came in this round: after, not during libcurl's work, so that a response
     /// that arrived whole wakes its reader once.
     private func reap() {
-        for pool in pools.values { takeDone(of: pool) }
-        // All are looked at before the first one ends: one that fails may say that another's connection broke down.
-        for (transfer, code) in done { note(code, of: transfer) }
-        for (transfer, code) in done { end(transfer, code) }
-        done.removeAll(keepingCapacity: true)
+        for pool in pools.values {
+            var easy: UnsafeMutableRawPointer?
+            var code = CURLE_OK
+            while clibcurl_multi_next_done(pool.multi, &easy, &code) != 0 {
+                var pointer: UnsafeMutableRawPointer?
+                guard let easy, clibcurl_get_pointer(easy, CURLINFO_PRIVATE, &pointer) == CURLE_OK, let pointer else { continue }
+                guard let transfer = CurlEasyHandle.transfer(of: pointer) else { continue }
+                end(transfer, code)
+            }
+        }
         guard !readyHeads.isEmpty || !refusedUploads.isEmpty else { return }
         for transfer in readyHeads { transfer.deliverHead() }
         readyHeads.removeAll(keepingCapacity: true)
         endRefusedUploads()
-    }
-
-    private func takeDone(of pool: CurlPool) {
-        var easy: UnsafeMutableRawPointer?
-        var code = CURLE_OK
-        while clibcurl_multi_next_done(pool.multi, &easy, &code) != 0 {
-            var pointer: UnsafeMutableRawPointer?
-            guard let easy, clibcurl_get_pointer(easy, CURLINFO_PRIVATE, &pointer) == CURLE_OK, let pointer else { continue }
-            guard let transfer = CurlEasyHandle.transfer(of: pointer) else { continue }
-            done.append((transfer, code))
-        }
     }
 
     /// Keeps a pause in content that is not wanted from holding its transfer for ever.
@@ -222,20 +214,13 @@ final class CurlLoop {
         pools[transfer.poolNumber]?.isWatching(transfer.localPort) ?? false
     }
 
-    private func note(_ code: CURLcode, of transfer: CurlTransfer) {
+    private func end(_ transfer: CurlTransfer, _ code: CURLcode) {
         if let breakdown = CurlFailure.http2Breakdown(code) {
             sparedOrigins.note(breakdown, with: transfer.url.origin, now: now)
         } else if code == CURLE_OK, !sparedOrigins.isEmpty, !transfer.easy.isHTTP1Only {
             sparedOrigins.noteResponse(from: transfer.url.origin)
         }
-    }
-
-    private func end(_ transfer: CurlTransfer, _ code: CURLcode) {
-        if code == CURLE_OK, !sparedOrigins.isEmpty, transfer.isEmptyOverHTTP2,
-            sparedOrigins.prefersHTTP1(transfer.url.origin, now: now)
-        {
-            transfer.isDoubtful = true
-        }
+        transfer.isDoubtful = code == CURLE_OK && transfer.connection?.hasServerGivenUp == true && transfer.isEmptyOverHTTP2
         guard transfer.mayStartAnew(after: code), let pool = pools[transfer.poolNumber] else {
             return remove(transfer).finish(code)
         }

@@ -7,7 +7,7 @@ import CLibCurl
 //   verbose text depends on it (lib/http2.c). A connection that ends, GOAWAY that leaves the stream out, and RST_STREAM with an error are
 //   errors. RST_STREAM with NO_ERROR before END_STREAM, which RFC 9113 section 8.1 allows only after a complete response, looks like
 //   END_STREAM: nghttp2 reports both as a stream that was closed without an error. OpenSSL's callbacks see records and no content.
-// - When the server gives up a connection (GOAWAY with an error), libcurl may take a stream for ended whose content it has not handed over
+// - When the server gives up a connection (GOAWAY with an error, of which libcurl's verbose text tells), libcurl may take a stream for ended whose content it has not handed over
 //   (cf_h2_recv: "already marked for closure, return OK"). So an empty response is not believed that ends when its connection breaks down.
 extension CurlTransfer {
     /// Whether libcurl takes a response over HTTP/2 for whole that neither brought content nor says that there is none.
@@ -18,6 +18,17 @@ extension CurlTransfer {
         else { return false }
         clibcurl_get_large(easy.pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &declared)
         return declared < 0
+    }
+
+    /// Takes a line of libcurl's verbose text, which may say that the server has given up the connection that carries this transfer.
+    ///
+    /// "recveived GOAWAY, error=11, last_stream=0" in 7.88, spelled better in others.
+    func hear(_ line: UnsafeBufferPointer<UInt8>) {
+        // Most lines are others.
+        guard line.count > 20, line[0] == UInt8(ascii: "r"), line[1] == UInt8(ascii: "e"), line[2] == UInt8(ascii: "c") else { return }
+        let text = String(decoding: line, as: UTF8.self)
+        guard let error = text.firstRange(of: "GOAWAY, error=")?.upperBound, !text[error...].hasPrefix("0,") else { return }
+        TrustHook.ofConnection(carrying: easy.pointer)?.serverGaveUp()
     }
 
     /// What a response lacks that libcurl takes for whole; nil when nothing is missing.

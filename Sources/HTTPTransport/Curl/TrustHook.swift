@@ -31,6 +31,7 @@ final class TrustHook: Sendable {
     let terms: Terms
     private let state = Mutex(Outcome.notEvaluated)
     private let closure = Atomic(false)
+    private let surrender = Atomic(false)
 
     init(_ terms: Terms) { self.terms = terms }
 
@@ -38,6 +39,12 @@ final class TrustHook: Sendable {
 
     /// Whether the server has ended the connection with TLS's close_notify, so that nothing was cut off.
     var hasServerClosed: Bool { closure.load(ordering: .relaxed) }
+
+    /// Whether the server has given the connection up with what was under way on it (GOAWAY with an error, RFC 9113 section 6.8).
+    var hasServerGivenUp: Bool { surrender.load(ordering: .relaxed) }
+
+    /// Notes that the server has given the connection up.
+    func serverGaveUp() { surrender.store(true, ordering: .relaxed) }
 
     /// The slot of every SSL_CTX that holds its hook; negative when OpenSSL has no memory for one.
     private static let slot = copenssl_ssl_ctx_new_slot { _, pointer, _, _, _, _ in

@@ -394,7 +394,8 @@ import Testing
         "errors of the transport keep their kind",
         arguments: [
             (TransportError.Code.connectionFailed, ApproovError.Code.networkingError, true), (.totalTimeout, .timedOut, true),
-            (.connectionLost, .networkingError, true), (.trustRefused, .pinningError, false), (.bodyTooLarge, .responseTooLarge, false), (.invalidHeader, .badRequest, false),
+            (.connectionLost, .networkingError, true), (.trustRefused, .pinningError, false), (.bodyTooLarge, .responseTooLarge, false),
+            (.invalidHeader, .badRequest, false),
             (.requestBodyFailed, .bodyFailed, false), (.shutDown, .permanentError, false),
         ])
     func errors(_ code: TransportError.Code, _ expected: ApproovError.Code, _ isRetryable: Bool) async throws {

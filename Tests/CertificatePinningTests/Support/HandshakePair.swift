@@ -144,9 +144,7 @@ final class HandshakePair {
     }
 
     /// Shakes hands and lets one byte of the server arrive, so that tickets would too.
-    ///
-    /// - Parameter isRenegotiating: Whether the server then asks for a second handshake (TLS 1.2).
-    func connect(isRenegotiating: Bool = false) throws -> Outcome {
+    func connect() throws -> Outcome {
         let clientEnd = try #require(SSL_new(client))
         let serverEnd = try #require(SSL_new(server))
         defer {
@@ -170,13 +168,6 @@ final class HandshakePair {
             var byte: UInt8 = 42
             _ = SSL_write(serverEnd, &byte, 1)
             #expect(SSL_read(clientEnd, &byte, 1) == 1)
-            if isRenegotiating {
-                try #require(SSL_renegotiate(serverEnd) == 1)
-                for _ in 0..<20 {
-                    _ = SSL_do_handshake(serverEnd)
-                    _ = SSL_read(clientEnd, &byte, 1)
-                }
-            }
         }
         // A session whose connection ended without this is not resumed.
         for end in [clientEnd, serverEnd] { SSL_set_shutdown(end, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN) }
