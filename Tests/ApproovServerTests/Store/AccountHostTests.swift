@@ -24,23 +24,19 @@ import Testing
 
     @Test("a host of a store from before hosts had dates has none, and everything else that it had")
     func olderStore() async throws {
-        let folder = try TemporaryFolder()
-        let path = try StoreDirectory.prepare(folder.url)
-        do {
-            let older = try DatabasePool(path: path)
-            try StoreSchema.migrator.migrate(older, upTo: "2")
-            let settings = HostSettings(pins: TestAccount.pins).json.serialized()
-            try await older.write { database in
-                try database.execute(
-                    sql: "INSERT INTO host (name, settings) VALUES ('old.example.com', ?)",
-                    arguments: [String(decoding: settings, as: UTF8.self)])
-            }
-            try older.close()
+        let account = try await TestAccount()
+        try await account.store.database.connections.write { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE host DROP COLUMN addedAt;
+                    ALTER TABLE account DROP COLUMN previousSecret;
+                    ALTER TABLE account DROP COLUMN previousSecretUntil;
+                    DELETE FROM grdb_migrations WHERE identifier = 'dates of hosts, and the secret before';
+                    """)
         }
-        let clock = ManualClock()
-        let store = try AuthorityStore(directory: folder.url, time: clock)
+        let store = try AuthorityStore(directory: account.directory.url, time: account.clock)
         let host = try #require(store.hosts.first)
-        #expect(host.name == "old.example.com" && host.settings.pins == TestAccount.pins)
+        #expect(host.name == TestAccount.host && host.settings == account.store.hosts.first?.settings)
         #expect(host.addedAt == nil)
         #expect(store.previousSecret == nil)
     }

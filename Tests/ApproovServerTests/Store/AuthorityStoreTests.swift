@@ -28,7 +28,7 @@ import Testing
     func storeWithoutAudience() async throws {
         let first = try await TestAccount()
         try await first.store.setRejectionReasons(true)
-        try await first.store.pool.write { database in
+        try await first.store.database.connections.write { database in
             try database.execute(
                 sql: "ALTER TABLE account DROP COLUMN audience; DELETE FROM grdb_migrations WHERE identifier = 'token audience'")
         }
@@ -48,7 +48,7 @@ import Testing
             await refuses(.malformedKeyset) { try await account.store.addKeyset(.es256, kid: kid) }
         }
         try await account.store.addKeyset(.es256, kid: "k1")
-        try await account.store.pool.write { database in
+        try await account.store.database.connections.write { database in
             try database.execute(sql: "UPDATE keyset SET kid = 'a+b'; UPDATE account SET generation = generation + 1")
         }
         try await account.store.refresh()

@@ -3,6 +3,7 @@ import ApproovServer
 import ApproovTesting
 import Attestation
 import CertificatePinning
+import CertificatePinning
 import Foundation
 import Testing
 

@@ -1,5 +1,6 @@
 import ApproovTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 /// What becomes of requests when a server's process is told to stop.
