@@ -78,8 +78,9 @@ let package = Package(
         .systemLibrary(name: "CLibPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
 
-        // Its one function runs before main.
+        // The one function of each runs before main, COpenSSLStart's first.
         .target(name: "COpenSSLStart", dependencies: ["COpenSSL"]),
+        .target(name: "CLibCurlStart", dependencies: ["CLibCurl", "COpenSSLStart"]),
 
         // What is listed under a target is all it may import of ours: the build refuses the rest (Scripts/test).
         .target(name: "ApproovBase", dependencies: ["CJansson"], swiftSettings: settings),
@@ -89,13 +90,13 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "HTTPClient",
-            dependencies: ["ApproovBase", "CertificatePinning", "CLibCurl", "COpenSSL", deque, httpTypes],
+            dependencies: ["ApproovBase", "CertificatePinning", "CLibCurl", "CLibCurlStart", "COpenSSL", deque, httpTypes],
             swiftSettings: settings),
         .target(
             name: "HTTPServing",
             dependencies: [
                 "ApproovBase", "CertificatePinning", httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle,
-                logging, nioCore, nioHTTP1, nioHTTP2, nioSSL,
+                logging, nioCore, nioHTTP1, nioHTTP2, nioSSL, nioTLS,
             ],
             swiftSettings: settings),
         .target(name: "OHTTP", dependencies: ["ApproovBase", crypto, httpTypes], swiftSettings: settings),
@@ -114,7 +115,8 @@ let package = Package(
         .target(
             name: "ApproovTokenCheck",
             dependencies: [
-                "ApproovBase", "ApproovTokens", "Attestation", "HTTPServing", httpTypes, hummingbird, logging, metrics, nioCore,
+                "ApproovBase", "ApproovTokens", "Attestation", "HTTPServing", httpTypes, hummingbird, hummingbirdCore, lifecycle, logging,
+                metrics, nioCore, nioSSL,
             ],
             swiftSettings: settings),
         .target(
@@ -243,7 +245,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ApproovCLITests",
-            dependencies: ["ApproovBase", "ApproovCLI", "ApproovTesting", "CertificatePinning", "HTTPClient", "OHTTP", crypto, httpTypes],
+            dependencies: [
+                "ApproovBase", "ApproovCLI", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", argumentParser,
+                crypto, httpTypes, logging,
+            ],
             swiftSettings: settings),
         // A process that tests kill while it writes.
         .executableTarget(
@@ -254,6 +259,10 @@ let package = Package(
         // An app that has everything by default.
         .executableTarget(
             name: "bundled-app", dependencies: ["Approov", "Attestation"], path: "Tests/BundledApp", swiftSettings: settings),
+        // A backend that tests stop while it works.
+        .executableTarget(
+            name: "guarded-backend", dependencies: ["ApproovServer", "ApproovTokenCheck", hummingbird, logging], path: "Tests/GuardedBackend",
+            swiftSettings: settings),
         .executableTarget(
             name: "exit-storm",
             dependencies: ["ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient"],
@@ -262,8 +271,9 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "bundled-app", "configuration-writer", "exit-storm", "Approov", "ApproovAuthority", "ApproovBase", "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovTokenCheck",
-                "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", crypto, httpTypes,
+                "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "Approov", "ApproovAuthority", "ApproovBase",
+                "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovTokenCheck", "ApproovTesting", "ApproovTokens", "Attestation",
+                "CertificatePinning", "HTTPClient", "OHTTP", crypto, httpTypes,
                 hummingbird, nioCore, nioPosix,
             ],
             swiftSettings: settings),

@@ -1,5 +1,8 @@
 public import CertificatePinning
+import Foundation
+import FoundationNetworking
 import HTTPClient
+import HTTPTypes
 
 extension ApproovError {
     /// Why the server was not trusted, when that is the cause.
@@ -12,8 +15,19 @@ extension ApproovError {
     }
 
     /// What a caller of the SDK is told about a failure of the transport.
-    init(_ error: TransportError) {
+    ///
+    /// - Parameters:
+    ///   - error: The failure.
+    ///   - isRepeatable: Whether the whole request, with all that was sent for it before, can be sent again without the server executing it
+    ///     twice; nil: as the transport says.
+    init(_ error: TransportError, isRepeatable: Bool? = nil) {
+        let isRetryable = isRepeatable ?? error.isSafeToRepeat
         switch error.code {
+        case .idleTimeout, .totalTimeout:
+            let remedy =
+                isRetryable
+                ? "try again, or allow more time" : "it may have been executed: find out before it is sent again, or allow more time"
+            self.init(.timedOut, "the request did not end in time; \(remedy)", cause: error, isRetryable: isRetryable)
         case .trustRefused:
             self.init(.pinningError, "the server is not trusted and the request was not sent", cause: error)
         case .invalidURL, .invalidHeader:
@@ -25,20 +39,32 @@ extension ApproovError {
         case .unsupported:
             self.init(.unsupported, "the transport cannot send this request", cause: error)
         case _ where error.isConnectivity || error.code == .tooManyRequests || error.code == .tlsFailed || error.code == .malformedResponse:
-            self.init(.networkingError, "the server could not be reached, or broke off; try again later", cause: error)
+            let remedy = isRetryable ? "try again later" : "the request may have been executed: find out before it is sent again"
+            self.init(
+                .networkingError, "the server could not be reached, or broke off; \(remedy)", cause: error, isRetryable: isRetryable)
         default:
             self.init(.permanentError, "the transport failed", cause: error)
         }
     }
 
     /// Makes an error of the SDK out of any other; cancellation stays what it is.
-    static func wrapping(_ error: any Error) -> any Error {
+    ///
+    /// - Parameters:
+    ///   - error: The other error.
+    ///   - isRepeatable: Whether the whole request can be sent again without the server executing it twice; nil: as the transport says.
+    /// - Returns: An ``ApproovError``, or the cancellation.
+    static func wrapping(_ error: any Error, isRepeatable: Bool? = nil) -> any Error {
         switch error {
         case let error as ApproovError: error
-        case let error as TransportError: ApproovError(error)
+        case let error as TransportError: ApproovError(error, isRepeatable: isRepeatable)
         case let error as TrustRefusal: ApproovError(.pinningError, "the server is not trusted and the request was not sent", cause: error)
         case is CancellationError: error
         default: ApproovError(.permanentError, "the request failed", cause: error)
         }
     }
+}
+
+extension URLRequest {
+    /// Whether sending it twice has the effect of sending it once (RFC 9110 section 9.2.2).
+    var isIdempotent: Bool { HTTPRequest.Method(httpMethod ?? "GET")?.isIdempotent ?? false }
 }

@@ -9,7 +9,7 @@ public struct ApproovError: CodedError {
     /// The stable name of a failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String, Sendable {
-            case initializationError, configurationError, networkingError, permanentError, rejectionError, pinningError
+            case initializationError, configurationError, networkingError, timedOut, permanentError, rejectionError, pinningError
             case badRequest, bindingMissing, bindingAmbiguous, interceptorError, redirectRefused, responseTooLarge, bodyFailed
             case unsupported, obliviousError
         }
@@ -27,6 +27,10 @@ public struct ApproovError: CodedError {
         public static let configurationError = Code(.configurationError)
         /// A server could not be reached, or broke off: a later attempt may succeed.
         public static let networkingError = Code(.networkingError)
+        /// The request did not end in time: nothing moved on its connection for as long as allowed, or all of it took too long.
+        ///
+        /// The server may have executed it; ``ApproovError/isRetryable`` says whether sending it again can execute it twice.
+        public static let timedOut = Code(.timedOut)
         /// No token can be had; another attempt gives the same result.
         public static let permanentError = Code(.permanentError)
         /// The attestation failed, and the account's policy lets the app know.
@@ -63,6 +67,12 @@ public struct ApproovError: CodedError {
     public let arc: String?
     /// Why the attestation failed, for a ``Code/rejectionError``.
     public let rejectionReasons: [String]
+    /// Whether the same request may succeed later without any change to it, and sending it again cannot execute it twice.
+    ///
+    /// So it is true for a failure of the network only when nothing of the request was sent, or when the request's method is idempotent: GET,
+    /// HEAD, OPTIONS, PUT, DELETE and TRACE (RFC 9110 section 9.2.2). A POST that timed out, or whose connection broke, may have been
+    /// executed: whether to send it again is for the caller to decide.
+    public let isRetryable: Bool
 
     /// Makes an error.
     ///
@@ -72,14 +82,17 @@ public struct ApproovError: CodedError {
     ///   - cause: The error below.
     ///   - arc: The attestation response code.
     ///   - rejectionReasons: Why the attestation failed.
+    ///   - isRetryable: Whether the same request may be sent again; nil: for a ``Code/networkingError`` alone.
     public init(
-        _ code: Code, _ message: String, cause: (any Error)? = nil, arc: String? = nil, rejectionReasons: [String] = []
+        _ code: Code, _ message: String, cause: (any Error)? = nil, arc: String? = nil, rejectionReasons: [String] = [],
+        isRetryable: Bool? = nil
     ) {
         self.code = code
         self.message = message
         self.cause = cause
         self.arc = arc
         self.rejectionReasons = rejectionReasons
+        self.isRetryable = isRetryable ?? (code == .networkingError)
     }
 
     /// Whether the same request may succeed later without any change to it.

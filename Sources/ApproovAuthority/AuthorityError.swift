@@ -9,9 +9,11 @@ public struct AuthorityError: CodedError {
     /// A stable, comparable name for the kind of failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
-            case storeUnusable, storeInsecure, storeDamaged, malformedHost, malformedPin, malformedTrustRoots
-            case pinsRequired, unknownHost, unsupported, malformedMeasurement, unknownRegistration, malformedKeyset
-            case unknownKeyset, keysetExists, keysetInUse, configurationRefused, malformedAccount
+            case storeUnusable, storeInsecure, storeDamaged, storeMissing, storeNewer
+            case malformedHost, malformedPin, malformedTrustRoots, pinsRequired, unknownHost, unsupported
+            case malformedMeasurement, unknownRegistration
+            case malformedKeyset, unknownKeyset, keysetExists, keysetInUse
+            case configurationRefused, malformedAccount, secretOverlapRunning
             case invalidConfiguration, insecureListener, cannotListen, demoKeysExposed, identityFailed, malformedARC
             case obliviousUnset, obliviousInUse, malformedOblivious
         }
@@ -29,6 +31,10 @@ public struct AuthorityError: CodedError {
         public static let storeInsecure = Code(.storeInsecure)
         /// A row of the store does not hold what it must.
         public static let storeDamaged = Code(.storeDamaged)
+        /// There is no store in the data directory, and what was asked for makes none.
+        public static let storeMissing = Code(.storeMissing)
+        /// A later release has upgraded the store.
+        public static let storeNewer = Code(.storeNewer)
         /// A host name or pattern does not parse.
         public static let malformedHost = Code(.malformedHost)
         /// A pin is not `sha256/` and the base64 of 32 bytes.
@@ -57,6 +63,8 @@ public struct AuthorityError: CodedError {
         public static let configurationRefused = Code(.configurationRefused)
         /// An account name does not parse.
         public static let malformedAccount = Code(.malformedAccount)
+        /// The secret was changed with an overlap that is not over, and is to be changed with another.
+        public static let secretOverlapRunning = Code(.secretOverlapRunning)
         /// The authority's or the token check's own settings contradict each other.
         public static let invalidConfiguration = Code(.invalidConfiguration)
         /// Plain http on an address that is not loopback.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Attestation
 
 /// The root of the command line: nothing but its subcommands.
 struct ApproovCommand: AsyncParsableCommand {
@@ -18,6 +19,7 @@ struct ApproovCommand: AsyncParsableCommand {
             status is not 2xx) and 60 (certificate or pins refused), `pin -check`
             adds 60.
             """,
+        version: "approov \(ApproovVersion.current)",
         subcommands: [
             DemoCommand.self, ServeCommand.self, CallCommand.self, APICommand.self, SDKCommand.self, RegistrationCommand.self,
             TokenCommand.self, SecretCommand.self, KeysetCommand.self, PolicyCommand.self, PinCommand.self, RelayCommand.self,

@@ -7,11 +7,11 @@ import Logging
 @main
 enum Main {
     static func main() async {
-        LoggingSystem.bootstrap(logHandler(label:))
         // Writing to a client or pipe that is gone is an error to handle, not a reason to die.
         signal(SIGPIPE, SIG_IGN)
         do {
             var command = try ApproovCommand.parseAsRoot()
+            try startLogging(of: command)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -22,21 +22,36 @@ enum Main {
         }
     }
 
-    /// Standard output belongs to results: logs go to standard error, warnings and worse unless LOG_LEVEL says otherwise.
-    private static func logHandler(label: String) -> any LogHandler {
-        var handler = StreamLogHandler.standardError(label: label)
-        handler.logLevel = ProcessInfo.processInfo.environment["LOG_LEVEL"].flatMap { Logger.Level(rawValue: $0) } ?? .warning
-        return handler
+    /// Has the program log as the command's options say, and the environment.
+    private static func startLogging(of command: any ParsableCommand) throws {
+        let settings = try (command as? any LoggingCommand)?.logs.settings() ?? LogSettings(standard: .warning)
+        let output = LogOutput()
+        LoggingSystem.bootstrap { LineLogHandler(label: $0, settings: settings, output: output) }
     }
 
-    /// The first option that the command's help does not name.
-    private static func unknownOption() -> Substring? {
+    /// The verb or else the option that there is not, with the one that may be meant, as the message of an error.
+    private static func misspelling() -> String? {
         let arguments = CommandLine.arguments.dropFirst()
-        guard let command = ApproovCommand.configuration.subcommands.first(where: { $0.configuration.commandName == arguments.first })
-        else { return nil }
+        let commands = ApproovCommand.configuration.subcommands
+        guard let verb = arguments.first, !verb.hasPrefix("-"), verb != "help" else { return nil }
+        guard let command = commands.first(where: { $0.configuration.commandName == verb }) else {
+            let meant = meant(verb, in: commands.compactMap { $0.configuration.commandName })
+            return "unknown verb '\(verb)'\(meant)\nUsage: approov <subcommand>\n  See 'approov --help' for more information."
+        }
         let words = ApproovCommand.helpMessage(for: command).split { !$0.isLetter && !$0.isNumber && $0 != "-" }
-        return arguments.dropFirst().filter { $0.hasPrefix("-") && $0.count > 1 }.map { $0.prefix { $0 != "=" } }
-            .first { !words.contains($0) }
+        let options = arguments.dropFirst().filter { $0.hasPrefix("-") && $0.dropFirst().first?.isNumber == false }
+            // A value that is written without a space behind its option is not for others to see.
+            .map { $0.prefix { $0 == "-" || $0.isLetter || $0.isNumber } }
+        guard !options.contains("-h"), !options.contains("--help"), let unknown = options.first(where: { !words.contains($0) }) else {
+            return nil
+        }
+        let meant = meant(unknown, in: words.filter { $0.hasPrefix("-") }.map(String.init))
+        return
+            "there is no option '\(unknown)'\(meant)\nUsage: approov \(verb) <options>\n  See 'approov \(verb) --help' for more information."
+    }
+
+    private static func meant(_ word: some StringProtocol, in candidates: [String]) -> String {
+        Spelling.nearest(to: word, in: candidates).map { "; did you mean '\($0)'?" } ?? ""
     }
 
     private static func report(_ error: any Error) -> Int32 {
@@ -55,17 +70,16 @@ enum Main {
         }
         let code = ApproovCommand.exitCode(for: error)
         let text = ApproovCommand.fullMessage(for: error)
+        // ArgumentParser says first what a command misses, or takes the h of a misspelt option for -h; the spelling is why.
+        if let misspelling = misspelling() {
+            Console.note("Error: \(misspelling)")
+            return CommandFailure.usage
+        }
         guard code != .success else {
             print(text)
             return 0
         }
-        // ArgumentParser says first what a command misses; a name that is spelt wrong is why.
-        let lines = text.split(separator: "\n", maxSplits: 1)
-        if let unknown = unknownOption(), let usage = lines.last, usage.hasPrefix("Usage:") {
-            Console.note("Error: there is no option '\(unknown)'\n\(usage)")
-        } else {
-            Console.note(text)
-        }
+        Console.note(text)
         return code == .validationFailure ? 2 : code.rawValue
     }
 }

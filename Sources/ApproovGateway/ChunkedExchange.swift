@@ -12,10 +12,13 @@ struct ChunkedExchange: Sendable {
     let slot: GatewayLoad.Slot
     let body: BorrowedRequestBody
     let eventLoop: any EventLoop
+    /// When the answer must have ended.
+    let deadline: ContinuousClock.Instant
 
     /// Opens the request, forwards it and seals what comes back.
     ///
-    /// What fails before a first chunk could be opened is answered outside of encapsulation, in the one way there is; what fails later is
+    /// What fails before a first chunk could be opened is answered outside of encapsulation, in one way unless a chunk was too large, which
+    /// everybody on the way sees; what fails later is
     /// answered inside; and what fails after an answer has begun to go out breaks that off, which the client notices by its missing last chunk.
     /// - Parameter keys: those that are accepted
     /// - Returns: the answer for the relay
@@ -33,7 +36,7 @@ struct ChunkedExchange: Sendable {
         guard let (encapsulatedKey, keyID) = reader.identity else { throw InnerProblem.malformed }
         let target = try forwarder.admit(head, encapsulatedKey: encapsulatedKey, keyID: keyID)
         let content = try await content(of: head, reader)
-        let response = try await forwarder.send(head, to: target, body: content, isChunked: true)
+        let response = try await forwarder.send(head, to: target, body: content, isChunked: true, until: deadline)
         guard let sealer = reader.takeResponse() else { throw InnerProblem.malformed }
         return stream(response, from: target, to: ChunkedResponseWriter(sealer))
     }
@@ -95,7 +98,7 @@ struct ChunkedExchange: Sendable {
     private func refusal(_ error: any Error, _ reader: ChunkedRequestReader) async -> Response {
         guard !(error is OriginForwarder.Replayed), let sealer = reader.takeResponse() else {
             await body.takeBack()
-            return outside(error)
+            return outside(error, unknownKeyID: reader.unknownKeyID)
         }
         let problem = InnerProblem(error)
         if reader.isQuestion {
@@ -122,13 +125,21 @@ struct ChunkedExchange: Sendable {
     }
 
     /// The answer to what could not be opened, or is not to be.
-    private func outside(_ error: any Error) -> Response {
+    private func outside(_ error: any Error, unknownKeyID: UInt8?) -> Response {
         if error is OriginForwarder.Replayed {
             forwarder.metrics.count(.replayed)
             return .unknownKey
         }
         if error is BorrowedRequestBody.TooLong || error is BorrowedRequestBody.Stalled { return forwarder.unread(error) }
-        forwarder.metrics.count(OriginForwarder.isOfClient(error) ? .abandoned : .unopened)
+        if error is ChunkedRequestReader.ChunkTooLarge {
+            forwarder.metrics.count(.refused)
+            return .problem(.contentTooLarge, InnerProblem.chunkTooLarge.json)
+        }
+        if OriginForwarder.isOfClient(error) {
+            forwarder.metrics.count(.abandoned)
+        } else {
+            forwarder.unopened(namedKey: unknownKeyID)
+        }
         return .unknownKey
     }
 

@@ -7,6 +7,12 @@ internal import Synchronization
 /// Opens a request in chunks and takes it apart as it comes, for one reader at a time: the handler until it has the head, then the
 /// transfer that sends the content on.
 final class ChunkedRequestReader: Sendable {
+    /// A chunk of the request is larger than a gateway takes.
+    struct ChunkTooLarge: Error {}
+
+    /// The most content that one chunk of a request may have, in bytes.
+    static let chunkBytes = 64 * 1024
+
     /// What our clients' question whether a gateway understands chunks begins with: no framing indicator (RFC 9292 section 3.3).
     private static let question: UInt8 = 0x3f
 
@@ -27,7 +33,7 @@ final class ChunkedRequestReader: Sendable {
         self.body = body
         state = Mutex(
             State(
-                opener: keyring.chunkedRequestOpener(),
+                opener: keyring.chunkedRequestOpener(maximumChunkSize: Self.chunkBytes),
                 parser: BinaryHTTPRequestParser(limits: BinaryHTTPLimits(fieldSectionBytes: limits.fieldSectionBytes))))
     }
 
@@ -39,6 +45,9 @@ final class ChunkedRequestReader: Sendable {
         }
     }
 
+    /// The identifier of the key that the request names, when the gateway has no such key.
+    var unknownKeyID: UInt8? { state.withLock { $0.opener.unknownKeyID } }
+
     /// Whether it is no request but the question whether chunks are understood, which any answer inside of encapsulation affirms.
     var isQuestion: Bool { state.withLock { $0.firstByte == Self.question } }
 
@@ -48,7 +57,7 @@ final class ChunkedRequestReader: Sendable {
     }
 
     /// The next event.
-    /// - Throws: `OHTTPError`, or what `BorrowedRequestBody` does
+    /// - Throws: `ChunkTooLarge`, `OHTTPError`, or what `BorrowedRequestBody` does
     func next() async throws -> BinaryHTTPRequestParser.Event? {
         while true {
             if let event = try state.withLock({ try $0.next() }) { return event }
@@ -126,8 +135,18 @@ extension ChunkedRequestReader.State {
         if let event = pending.take() { return event }
         while true {
             if let event = try parser.next() { return event }
-            guard !isRead, let bytes = try opener.next() else { return nil }
+            guard !isRead, let bytes = try open() else { return nil }
             try parse(bytes)
+        }
+    }
+
+    /// The content of the next chunk.
+    private mutating func open() throws -> Data? {
+        do {
+            return try opener.next()
+        } catch  where error.code == .limitExceeded {
+            // Told apart from the limits of the parser: the message inside may be of any size.
+            throw ChunkedRequestReader.ChunkTooLarge()
         }
     }
 

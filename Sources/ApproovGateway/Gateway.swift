@@ -20,13 +20,17 @@ public import ServiceLifecycle
 ///
 /// `POST /gateway` takes `message/ohttp-req` and `message/ohttp-chunked-req`, `GET /ohttp-keys` is what clients seal with, and
 /// `GET /health` answers 200, all over HTTP/1.1 alone. The logger gets no address, path, header field or content.
-public struct Gateway: Service {
+public struct Gateway: Service, CustomStringConvertible {
     private let configuration: GatewayConfiguration
     private let address: ListenerAddress
+    private let proxies: [AddressRange]
     private let keys: KeyWatch
     private let forwarder: OriginForwarder
     private let logger: Logger
     private let onReady: @Sendable (URL) async -> Void
+
+    /// Its name alone: ServiceLifecycle logs the description, and the configuration may hold a private key.
+    public var description: String { "Gateway" }
 
     /// Makes a gateway; it listens when it is run.
     /// - Parameters:
@@ -61,6 +65,7 @@ public struct Gateway: Service {
         }
         self.configuration = configuration
         address = try Self.address(configuration)
+        proxies = try AuthorityRules.proxies(configuration.trustedProxies)
         let targets = try TargetRules(configuration)
         self.keys = try KeyWatch(file: keys, time: time, logger: logger)
         var bounds = CurlTransportConfiguration()
@@ -82,9 +87,10 @@ public struct Gateway: Service {
         let routes = GatewayRoutes(keys: keys, forwarder: forwarder, load: GatewayLoad(limit: limits.requests))
         var listenerLimits = ListenerLimits(
             headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
-            requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout), drain: limits.drain, offersHTTP2: false)
+            requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout) + Self.grace, drain: limits.drain, offersHTTP2: false)
         listenerLimits.upstreamConnections = limits.requests
-        let listener = HTTPListener(address: address, limits: listenerLimits)
+        listenerLimits.connectionsPerClient = limits.connectionsPerClient
+        let listener = HTTPListener(address: address, limits: listenerLimits, proxies: proxies)
         // Nothing dated in the second of the start is accepted: whoever asks in it would be refused for the date of a clock that is right.
         try? await Task.sleep(for: .seconds(max(0, min(1, forwarder.now.timeIntervalSince(forwarder.time.date)))), clock: .continuous)
         try await withThrowingDiscardingTaskGroup { group in
@@ -99,6 +105,11 @@ public struct Gateway: Service {
             group.cancelAll()
         }
     }
+
+    /// How long after a request's time the connection is closed on which its answer is not read.
+    ///
+    /// A request whose time is over is answered; the listener must not close the connection at the same moment.
+    private static let grace: Duration = .seconds(30)
 
     private static func address(_ configuration: GatewayConfiguration) throws -> ListenerAddress {
         var identity: (certificatePEM: String, keyPEM: String)?

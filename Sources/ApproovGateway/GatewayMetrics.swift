@@ -8,6 +8,8 @@ struct GatewayMetrics: Sendable {
         case answered
         /// It could not be opened.
         case unopened
+        /// It was sealed to a key that the gateway does not have, or no longer has.
+        case unknownKey
         /// It was here before.
         case replayed
         /// Its date was missing or too far off.

@@ -36,9 +36,9 @@ struct GatewayRoutes: Sendable {
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit {
             return forwarder.refusal(.contentTooLarge)
         }
+        let deadline = ContinuousClock.now + (isChunked ? forwarder.limits.chunkedRequestTimeout : forwarder.limits.requestTimeout)
         let body = BorrowedRequestBody(
-            request.body, limit: limit, idleTimeout: forwarder.limits.idleTimeout,
-            deadline: isChunked ? nil : .now + forwarder.limits.requestTimeout)
+            request.body, limit: limit, idleTimeout: forwarder.limits.idleTimeout, deadline: isChunked ? nil : deadline)
         do {
             // Until then it takes no more than its own connection: whoever stays silent takes no place from others.
             try await body.readAhead(1)
@@ -50,8 +50,10 @@ struct GatewayRoutes: Sendable {
             return .problem(.serviceUnavailable)
         }
         return isChunked
-            ? await ChunkedExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop).answer(with: keys)
-            : await WholeExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop).answer(with: keys)
+            ? await ChunkedExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop, deadline: deadline)
+                .answer(with: keys)
+            : await WholeExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop, deadline: deadline)
+                .answer(with: keys)
     }
 }
 

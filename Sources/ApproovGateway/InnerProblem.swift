@@ -22,6 +22,10 @@ struct InnerProblem: Error, Sendable, Equatable {
     static let forbidden = InnerProblem(
         status: 403, title: "The gateway does not forward to this target", detail: "Its operator allows origins with --allow.")
     static let busy = InnerProblem(status: 503, title: "The gateway cannot remember more requests", detail: "Try again in a minute.")
+    static let chunkTooLarge = InnerProblem(
+        status: 413, title: "A chunk of the request is too large", type: "urn:approov:problem:chunk-too-large",
+        detail: "Send chunks of at most \(ChunkedRequestReader.chunkBytes) bytes each; 16384 bytes suit every gateway. "
+            + "A message that is not in chunks has the media type \(OHTTPMediaType.request).")
     static let requestTooLarge = InnerProblem(status: 413, title: "The request is too large")
     static let responseTooLarge = InnerProblem(
         status: 502, title: "The response is too large to be encapsulated whole", type: "urn:approov:problem:response-too-large",
@@ -44,6 +48,7 @@ struct InnerProblem: Error, Sendable, Equatable {
             default: self = .badGateway
             }
         case is BorrowedRequestBody.TooLong: self = .requestTooLarge
+        case is ChunkedRequestReader.ChunkTooLarge: self = .chunkTooLarge
         case let error as OHTTPError where error.code == .limitExceeded: self = .requestTooLarge
         case is OHTTPError: self = .malformed
         default: self = .malformed
@@ -67,7 +72,8 @@ struct InnerProblem: Error, Sendable, Equatable {
         return BinaryHTTPResponse(head: HTTPResponse(status: .init(code: status), headerFields: fields), body: Data(json))
     }
 
-    private var json: [UInt8] {
+    /// The problem's JSON (RFC 9457).
+    var json: [UInt8] {
         // Texts of our own, without a character that JSON would want escaped.
         var members = [#""status":\#(status)"#, #""title":"\#(title)""#]
         if let type { members.insert(#""type":"\#(type)""#, at: 0) }

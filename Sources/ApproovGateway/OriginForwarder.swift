@@ -30,6 +30,8 @@ struct OriginForwarder: Sendable {
         case undatedFull
         case datedFull
         case noPlace
+        /// A request names a key that the gateway does not accept; there are 256 identifiers.
+        case unknownKey(UInt8)
         /// A target that is allowed gives no answer.
         case target(origin: String, error: String)
     }
@@ -80,13 +82,17 @@ struct OriginForwarder: Sendable {
     ///   - target: where it goes
     ///   - body: its content
     ///   - isChunked: whether the response is encapsulated as it comes
+    ///   - deadline: when the response must have ended
     /// - Returns: the response, its content to be read
     /// - Throws: the `InnerProblem` to answer
-    func send(_ head: HTTPRequest, to target: TransportURL, body: Content, isChunked: Bool) async throws -> TransportResponse {
+    func send(
+        _ head: HTTPRequest, to target: TransportURL, body: Content, isChunked: Bool, until deadline: ContinuousClock.Instant
+    ) async throws -> TransportResponse {
         var options = TransferOptions()
         options.connectTimeout = limits.connectTimeout
         options.idleTimeout = limits.originIdleTimeout
-        options.totalTimeout = isChunked ? limits.chunkedRequestTimeout : limits.requestTimeout
+        // What is left of the request's time: it began with its head, and its content may have come slowly.
+        options.totalTimeout = max(.milliseconds(1), ContinuousClock.now.duration(to: deadline))
         options.maximumHeaderBytes = limits.fieldSectionBytes
         options.maximumBodyBytes = isChunked ? limits.chunkedMessageBytes : limits.messageBytes
         options.decompresses = false
@@ -128,7 +134,7 @@ struct OriginForwarder: Sendable {
         switch error {
         case let error as TransportError where error.code == .requestBodyFailed: error.cause.map(isOfClient) ?? false
         // What opens and bounds a request says that it is no good; the rest is the connection to the relay, or the end of its handler.
-        case is TransportError, is InnerProblem, is OHTTPError, is BorrowedRequestBody.TooLong: false
+        case is TransportError, is InnerProblem, is OHTTPError, is BorrowedRequestBody.TooLong, is ChunkedRequestReader.ChunkTooLarge: false
         default: true
         }
     }
@@ -157,6 +163,20 @@ struct OriginForwarder: Sendable {
         warn(
             .noPlace, "as many requests as may be are under way, and further ones are answered 503: is a target slow?",
             ["requests": "\(limits.requests)"])
+    }
+
+    /// Counts a request that cannot be opened, and logs which key it names when the gateway does not accept that key.
+    /// - Parameter id: the identifier of a key that is not accepted; nil when the gateway has that key, or the request names none
+    func unopened(namedKey id: UInt8?) {
+        guard let id else { return metrics.count(.unopened) }
+        metrics.count(.unknownKey)
+        warn(
+            .unknownKey(id),
+            """
+            a request was refused: it was sealed to a key that this gateway does not accept. If apps have this key, publish the present \
+            keys: approov oblivious -set -relay URL -keyConfig https://GATEWAY/ohttp-keys
+            """,
+            ["key": "\(id)"])
     }
 
     /// Counts and logs that a response could not be sealed, which is a defect.

@@ -118,8 +118,28 @@ enum ForwardedFields {
     ]
 
     /// Those that an origin gets; nothing is added to them.
+    ///
+    /// Several Cookie fields become one: Binary HTTP allows several, as HTTP/2 does, and an origin with HTTP/1.1 takes only one (RFC 9113
+    /// section 8.2.3).
     static func toOrigin(_ fields: HTTPFields) -> HTTPFields {
-        removed(dropped, from: fields)
+        joiningCookies(removed(dropped, from: fields))
+    }
+
+    private static func joiningCookies(_ fields: HTTPFields) -> HTTPFields {
+        let values = fields.filter { $0.name == .cookie }.map(\.value)
+        guard values.count > 1 else { return fields }
+        var joined = HTTPFields()
+        var isFirst = true
+        for field in fields {
+            if field.name != .cookie {
+                joined.append(field)
+            } else if isFirst {
+                // One field with this value; set by name, it would be split again.
+                joined.append(HTTPField(name: .cookie, value: values.joined(separator: "; ")))
+                isFirst = false
+            }
+        }
+        return joined
     }
 
     /// Those that a client gets.

@@ -12,6 +12,8 @@ struct WholeExchange: Sendable {
     let slot: GatewayLoad.Slot
     let body: BorrowedRequestBody
     let eventLoop: any EventLoop
+    /// When the answer must have ended.
+    let deadline: ContinuousClock.Instant
 
     /// Opens the request, forwards it and seals what comes back.
     /// - Parameter keys: those that are accepted, once the message is there
@@ -23,8 +25,9 @@ struct WholeExchange: Sendable {
         } catch {
             return forwarder.unread(error)
         }
+        let keyring = keys.current.keyring
         do {
-            let opened = try keys.current.keyring.decapsulate(message)
+            let opened = try keyring.decapsulate(message)
             let response = try await response(to: opened.request, encapsulatedKey: opened.encapsulatedKey, keyID: opened.keyID)
             let sealed = try opened.response.seal(Self.encoded(response))
             return Response(
@@ -33,7 +36,7 @@ struct WholeExchange: Sendable {
             forwarder.metrics.count(.replayed)
             return .unknownKey
         } catch let error as OHTTPError where error.code == .decapsulationFailed {
-            forwarder.metrics.count(.unopened)
+            forwarder.unopened(namedKey: keyring.unknownKeyID(in: message))
             return .unknownKey
         } catch {
             forwarder.sealingFailed(error)
@@ -84,7 +87,7 @@ struct WholeExchange: Sendable {
     private func forward(_ request: BinaryHTTPRequest, to target: TransportURL) async throws -> BinaryHTTPResponse {
         let hasContent = !request.body.isEmpty || [.post, .put, .patch].contains(request.head.method)
         let response = try await forwarder.send(
-            request.head, to: target, body: hasContent ? .bytes([UInt8](request.body)) : .none, isChunked: false)
+            request.head, to: target, body: hasContent ? .bytes([UInt8](request.body)) : .none, isChunked: false, until: deadline)
         let content: [UInt8]
         do {
             content = try await response.body.collect(upTo: forwarder.limits.messageBytes)

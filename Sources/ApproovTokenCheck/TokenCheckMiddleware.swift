@@ -1,5 +1,8 @@
+internal import ApproovBase
 public import ApproovTokens
+internal import Attestation
 internal import CertificatePinning
+internal import HTTPServing
 internal import HTTPTypes
 public import Hummingbird
 internal import Logging
@@ -37,6 +40,10 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     private let pay: PayPolicy
     private let passed = Counter(label: "approov_token_checks", dimensions: [("result", "passed")])
     private let refused = Counter(label: "approov_token_checks", dimensions: [("result", "refused")])
+    /// Any caller can be refused.
+    private let refusals = LogAllowance()
+    /// When lines are logged.
+    var time: any TimeSource = SystemTimeSource()
 
     /// Makes a check with fixed keys.
     /// - Parameters:
@@ -110,12 +117,14 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     }
 
     private func verify(_ request: Request, context: Context) -> VerifiedToken? {
+        var token = ""
         func refuse(_ code: String, _ more: Logger.Metadata = [:]) -> VerifiedToken? {
             // The code says which check failed, for the operator; the caller is told nothing, and no log has the token or a value.
-            context.logger.debug("token refused", metadata: ["code": "\(code)"].merging(more) { $1 })
+            refusals.notice(
+                "token refused", to: context.logger, at: time.uptime,
+                metadata: ["code": "\(code)"].merging(more) { $1 }.merging(Self.unverifiedARC(of: token)) { $1 })
             return nil
         }
-        let token: String
         switch headers.token(in: request.headers) {
         case .success(let found): token = found
         case .failure(let flaw): return refuse(flaw.rawValue, ["header": "\(headers.tokenName)"])
@@ -144,6 +153,14 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
         } catch {
             return refuse("\(error.code)", verifier.audience.map { ["audienceExpected": "\($0)"] } ?? [:])
         }
+    }
+
+    /// The ARC of a token that was refused, for `approov token -arc`: a rejected app's token does not verify, and its ARC says why.
+    ///
+    /// Anybody can write a token that says it, so the name tells that it is unverified.
+    private static func unverifiedARC(of token: String) -> Logger.Metadata {
+        guard let arc = ARC.unverified(inToken: token) else { return [:] }
+        return ["arcUnverified": "\(arc)"]
     }
 
     /// Anybody can sign with the demo account's secret, so it must open nothing but what is for this machine.

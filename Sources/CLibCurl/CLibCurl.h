@@ -2,6 +2,7 @@
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+#include <stdint.h>
 
 // Swift cannot call C's variadic functions: one typed function for each kind of argument.
 
@@ -48,6 +49,13 @@ static inline CURLcode clibcurl_set_prereq_function(CURL *easy, clibcurl_prereq_
 
 static inline CURLcode clibcurl_get_long(CURL *easy, CURLINFO info, long *value) {
     return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLcode clibcurl_get_large(CURL *easy, CURLINFO info, int64_t *value) {
+    curl_off_t large = 0;
+    CURLcode code = curl_easy_getinfo(easy, info, &large);
+    *value = large;
+    return code;
 }
 
 static inline CURLcode clibcurl_get_pointer(CURL *easy, CURLINFO info, void **value) {

@@ -50,6 +50,8 @@ static inline void COpenSSL_disable_session_cache(SSL_CTX *context) { SSL_CTX_se
 
 static inline void COpenSSL_disable_tickets(SSL_CTX *context) { SSL_CTX_set_options(context, SSL_OP_NO_TICKET); }
 
+static inline void COpenSSL_disable_renegotiation(SSL_CTX *context) { SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION); }
+
 static inline int COpenSSL_require_tls12(SSL_CTX *context) {
     // 0 as the upper bound: the highest that the library knows, whatever openssl.cnf says.
     return SSL_CTX_set_max_proto_version(context, 0) && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);

@@ -10,7 +10,9 @@
 ///   and end the process with SIGSEGV now and then.
 /// - OPENSSL_CONF has no say. It may name a file that loads code or weakens TLS; with it set, no configuration is loaded at all. The
 ///   system's own openssl.cnf (FIPS providers, for instance) stays in force otherwise.
-__attribute__((constructor)) static void start(void) {
+///
+/// Its priority puts it before every function without one, CLibCurlStart's for instance, which sets OpenSSL up, too.
+__attribute__((constructor(101))) static void start(void) {
     uint64_t options = OPENSSL_INIT_NO_ATEXIT;
     if (getenv("OPENSSL_CONF")) { options |= OPENSSL_INIT_NO_LOAD_CONFIG; }
     OPENSSL_init_crypto(options, NULL);

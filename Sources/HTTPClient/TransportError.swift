@@ -57,6 +57,18 @@ public struct TransportError: CodedError {
         /// libcurl refused an option or a handle; a defect or a lack of memory.
         public static let internalError = Code(.internalError)
 
+        /// Whether a request that fails so was certainly not sent.
+        fileprivate var isBeforeSending: Bool {
+            switch kind {
+            case .invalidURL, .invalidHeader, .unsupported, .hostUnresolved, .connectionFailed, .connectTimeout, .tlsFailed, .trustRefused,
+                .tooManyRequests:
+                true
+            case .idleTimeout, .totalTimeout, .connectionLost, .headerTooLarge, .bodyTooLarge, .malformedResponse, .requestBodyFailed,
+                .shutDown, .internalError:
+                false
+            }
+        }
+
         /// The code's name.
         public var description: String { name.rawValue }
     }
@@ -67,6 +79,10 @@ public struct TransportError: CodedError {
     public let message: String
     /// The error underneath, if there is one.
     public let cause: (any Error)?
+    /// Whether the request can be sent again without the server executing it twice.
+    ///
+    /// True when nothing of it was sent, and when its method is idempotent (RFC 9110 section 9.2.2), or its options say that it is.
+    public internal(set) var isSafeToRepeat: Bool
 
     /// Makes an error.
     ///
@@ -74,10 +90,13 @@ public struct TransportError: CodedError {
     ///   - code: the kind of failure.
     ///   - message: what happened and what to do; never a secret, a header value or a body.
     ///   - cause: the error underneath.
-    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+    ///   - isSafeToRepeat: whether the request can be sent again without the server executing it twice; nil: when the code says that nothing
+    ///     of it was sent.
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil, isSafeToRepeat: Bool? = nil) {
         self.code = code
         self.message = message
         self.cause = cause
+        self.isSafeToRepeat = isSafeToRepeat ?? code.isBeforeSending
     }
 
     /// The refusal by path validation or an evaluator, when the code is `trustRefused`.

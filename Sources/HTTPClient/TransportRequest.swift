@@ -42,10 +42,16 @@ public struct TransportRequest: Sendable {
 
     /// Whether sending it twice has the effect of sending it once (RFC 9110 section 9.2.2), unless the options say otherwise.
     public var isIdempotent: Bool {
-        if let isIdempotent = options.isIdempotent { return isIdempotent }
-        switch method {
-        case .get, .head, .options, .put, .delete, .trace: return true
-        default: return false
+        options.isIdempotent ?? method.isIdempotent
+    }
+}
+
+extension HTTPRequest.Method {
+    /// Whether a request with this method that is sent twice has the effect of one that is sent once (RFC 9110 section 9.2.2).
+    package var isIdempotent: Bool {
+        switch self {
+        case .get, .head, .options, .put, .delete, .trace: true
+        default: false
         }
     }
 }

@@ -3,7 +3,8 @@ internal import Foundation
 /// Why a message could not be made or read: a stable code, what to do, and the cause.
 ///
 /// Two errors are equal when their codes are. Nothing of a message, a header value or a key is in it. Everything that keeps a gateway
-/// from opening a request is one and the same error, so that an answer made from it tells nobody which step failed.
+/// from opening a request is one and the same error, so that an answer made from it tells nobody which step failed; only a chunk that is
+/// too large has its own, as its length is in clear.
 public struct OHTTPError: CodedError {
     /// The stable name of a failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {

@@ -92,17 +92,17 @@ import Testing
         }
         let url = isForwarded ? "http://127.0.0.1:\(target.port)" : "http://127.0.0.1:1"
         try await RunningGateway.with(
-            allow: ["http://127.0.0.1:\(target.port)"], limits: { $0.idleTimeout = .seconds(2) }
+            allow: ["http://127.0.0.1:\(target.port)"], limits: { $0.idleTimeout = .seconds(6) }
         ) { (gateway) async throws in
             let request = try await gateway.keys().preferred().chunkedRequest()
             var sealer = request.sealer
             var encoder = BinaryHTTPRequestEncoder()
             var messages = [try sealer.seal(encoder.head(.to(url, method: .post)))]
-            for _ in 0..<18 { messages.append(try sealer.seal(encoder.body(Data("part".utf8)))) }
+            for _ in 0..<28 { messages.append(try sealer.seal(encoder.body(Data("part".utf8)))) }
             messages.append(try sealer.finish(encoder.end()))
             let rest = Mutex(messages[...])
             let parts = AsyncStream<[UInt8]> {
-                // Five seconds for all of them.
+                // Seven and a half seconds for all of them.
                 try? await Task.sleep(for: .milliseconds(250))
                 return rest.withLock { $0.popFirst() }
             }
@@ -159,6 +159,37 @@ import Testing
         await target.stop()
     }
 
+    @Test("a chunk that is too large is answered 413 with the size to use, as the first chunk outside and as a later one inside")
+    func chunkTooLarge() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            _ = try await request.body.collect()
+            return TestResponse()
+        }
+        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+            let request = try await gateway.keys().preferred().chunkedRequest()
+            var sealer = request.sealer
+            var encoder = BinaryHTTPRequestEncoder()
+            let start = try sealer.seal(encoder.head(.to(target.url, method: .post)))
+            // The length of a chunk is a varint of four bytes (RFC 9000 section 16): one byte above 65,536 and the tag.
+            let size = ChunkedRequestReader.chunkBytes + 17
+            let length = [0x80 | UInt8(size >> 24), UInt8(size >> 16 & 0xff), UInt8(size >> 8 & 0xff), UInt8(size & 0xff)]
+            let large = length + [UInt8](repeating: 0, count: size)
+            // Seven bytes of header, and the encapsulated key of X25519.
+            let first = try await gateway.post(Array(start.prefix(7 + 32)) + large, type: OHTTPMediaType.chunkedRequest)
+            #expect(first.status == 413 && first.headers[.contentType] == "application/problem+json")
+            let outside = String(decoding: first.body, as: UTF8.self)
+            #expect(outside.contains("chunk-too-large") && outside.contains("at most 65536 bytes"), "\(outside)")
+            #expect(gateway.counts == ["refused": 1])
+
+            let response = try await gateway.send(.bytes(start + large), type: OHTTPMediaType.chunkedRequest)
+            let inside = try await Self.opened(response, request.response)
+            #expect(inside.head.status == .contentTooLarge)
+            #expect(inside.text == outside)
+            #expect(gateway.counts == ["refused": 1, "malformed": 1])
+        }
+        await target.stop()
+    }
+
     @Test("a request that is sent again is served once, and its date and target are judged as those of a whole one")
     func judged() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
@@ -177,15 +208,24 @@ import Testing
 
     @Test("a target that breaks off its answer leaves the client without the last chunk")
     func half() async throws {
+        let gate = AsyncStream.makeStream(of: Void.self)
         let target = try await RawServer.start { connection in
             _ = try await connection.receiveHead()
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\nhalf")
-            // Longer than anything is held back.
-            try await Task.sleep(for: .milliseconds(500))
+            for await _ in gate.stream { break }
         }
         let url = "http://127.0.0.1:\(target.port)"
         try await RunningGateway.with(allow: [url]) { (gateway) async throws in
-            await #expect(throws: TransportError.self) { try await gateway.askInChunks(.to(url)) }
+            let sealed = try await gateway.chunkedMessage(.to(url))
+            let response = try await gateway.send(.bytes(sealed.message), type: OHTTPMediaType.chunkedRequest)
+            var answer = ChunkedAnswer(response, sealed.opener)
+            let first = try await answer.nextBody()
+            #expect(first == "half")
+            gate.continuation.yield()
+            do {
+                while try await answer.nextBody() != nil {}
+                Issue.record("it ended as if it were whole")
+            } catch is TransportError {}
         }
         await target.stop()
     }
@@ -274,18 +314,30 @@ import Testing
 
     @Test("an answer over the limit of those in chunks is broken off, whether its length is known or not")
     func responseTooLarge() async throws {
+        let gate = AsyncStream.makeStream(of: Void.self)
         let target = try await TestHTTPServer.start(certificate: nil) { request in
             let size = request.path.hasPrefix("/small") ? 50_000 : 60_000
             return TestResponse(headerFields: [:], length: request.path.hasSuffix("known") ? 2 * size : nil) { index in
-                // Longer than the first part is held back.
-                if index == 1 { try await Task.sleep(for: .milliseconds(500)) }
+                // So that the first part is on its way to the client.
+                if index == 1 { for await _ in gate.stream { break } }
                 return index < 2 ? [UInt8](repeating: 1, count: size) : nil
             }
         }
         try await RunningGateway.with(allow: [target.url], limits: { $0.chunkedMessageBytes = 100_000 }) { (gateway) async throws in
+            func count(_ path: String) async throws -> Int {
+                let sealed = try await gateway.chunkedMessage(.to(target.url + path))
+                let response = try await gateway.send(.bytes(sealed.message), type: OHTTPMediaType.chunkedRequest)
+                var answer = ChunkedAnswer(response, sealed.opener)
+                var count = 0
+                while let part = try await answer.nextBody() {
+                    if count == 0 { gate.continuation.yield() }
+                    count += part.utf8.count
+                }
+                return count
+            }
             for form in ["known", "open"] {
-                #expect(try await gateway.askInChunks(.to("\(target.url)/small/\(form)")).body.count == 100_000)
-                await #expect(throws: TransportError.self) { try await gateway.askInChunks(.to("\(target.url)/large/\(form)")) }
+                #expect(try await count("/small/\(form)") == 100_000)
+                await #expect(throws: TransportError.self) { try await count("/large/\(form)") }
             }
         }
         await target.stop()

@@ -20,12 +20,43 @@ import Testing
             #expect(try await gateway.ask(.to(target.url), using: old).text == "ok")
             #expect(try await gateway.ask(.to(target.url), using: new).text == "ok")
             clock.advance(by: .seconds(101))
-            for _ in 0..<100 where try gateway.keysInFile() > 1 { try await Task.sleep(for: .milliseconds(100)) }
+            while try gateway.keysInFile() > 1 { try await Task.sleep(for: .milliseconds(50)) }
             await #expect(throws: GatewayRefusal.unknownKey) { try await gateway.ask(.to(target.url), using: old) }
             #expect(try await gateway.ask(.to(target.url), using: new).text == "ok")
             #expect(try gateway.keysInFile() == 1)
         }
         await target.stop()
+    }
+
+    @Test("a request that is sealed to another key is counted and logged by the key's identifier, once an hour, with what to do")
+    func staleKey() async throws {
+        let clock = ManualClock(date: Date())
+        try await RunningGateway.with(allow: ["http://127.0.0.1:1"], time: clock) { (gateway) async throws in
+            let id = try await gateway.keys().preferred().id
+            let stale = try GatewayKey(id: id &+ 100).configuration
+            let whole = try stale.encapsulate(BinaryHTTPRequest(head: .to("http://127.0.0.1:1/secret")).encoded()).message
+            let request = try stale.chunkedRequest()
+            let chunked = try request.sealer.finish([UInt8](repeating: 0x3f, count: 1_024))
+            for _ in 0..<3 {
+                #expect(try await gateway.post(whole).refusal == .unknownKey)
+                #expect(try await gateway.post(chunked, type: OHTTPMediaType.chunkedRequest).refusal == .unknownKey)
+            }
+            #expect(gateway.counts == ["unknownKey": 6])
+            func warnings() -> [String] { gateway.logs.lines.filter { $0.hasPrefix("warning") } }
+            #expect(warnings().count == 1)
+            #expect(warnings().first?.contains(#""key": \#(stale.id)"#) == true, "\(warnings())")
+            #expect(warnings().first?.contains("approov oblivious -set") == true)
+            #expect(warnings().first?.contains("secret") == false)
+            clock.advance(by: .seconds(3_600))
+            #expect(try await gateway.post(whole).refusal == .unknownKey)
+            #expect(warnings().count == 2)
+            // What names a key that is accepted and cannot be opened is damaged, and says nothing of keys.
+            var damaged = whole
+            damaged[0] = id
+            #expect(try await gateway.post(damaged).refusal == .unknownKey)
+            #expect(gateway.counts == ["unknownKey": 7, "unopened": 1])
+            #expect(warnings().count == 2)
+        }
     }
 
     @Test("a request without a date that is sent again while its key ends is not served again", arguments: [false, true])
@@ -61,8 +92,12 @@ import Testing
         try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
             let key = try await gateway.keys().preferred()
             try gateway.breakKeyFile()
-            try await Task.sleep(for: .milliseconds(900))
+            while !gateway.logs.lines.contains(where: { $0.contains("cannot be taken up") }) {
+                try await Task.sleep(for: .milliseconds(50))
+            }
             #expect(try await gateway.ask(.to(target.url), using: key).text == "ok")
+            // Time for the gateway to look again, and be silent.
+            try await Task.sleep(for: .milliseconds(600))
             #expect(gateway.logs.lines.filter { $0.contains("cannot be taken up") }.count == 1)
         }
         await target.stop()

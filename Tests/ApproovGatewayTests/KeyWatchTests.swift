@@ -25,13 +25,13 @@ import Testing
         clock.advance(by: .seconds(11))
         let lock = try await HeldLock(url.path() + ".lock")
         let watching = Task { await watch.run { ids in told.withLock { $0.append(ids) } } }
-        for _ in 0..<500 where watch.current.keyring.keys.count > 1 || told.withLock({ $0.last != [new.id] }) {
+        while watch.current.keyring.keys.count > 1 || told.withLock({ $0.last != [new.id] }) {
             try await Task.sleep(for: .milliseconds(10))
         }
         #expect(told.withLock { $0.last } == [new.id])
         #expect(try Data(contentsOf: url).count == size)
         lock.release()
-        for _ in 0..<500 where try Data(contentsOf: url).count == size { try await Task.sleep(for: .milliseconds(10)) }
+        while try Data(contentsOf: url).count == size { try await Task.sleep(for: .milliseconds(10)) }
         #expect(try Data(contentsOf: url).count < size)
         #expect(logs.lines.filter { $0.hasPrefix("error") }.count == 1)
         watching.cancel()

@@ -166,12 +166,46 @@ import Testing
         }
         let forwarder = try forwarder(transport: transport)
         let target = try TransportURL("https://api.example.com/")
-        let task = Task { try await forwarder.send(.to("https://api.example.com/"), to: target, body: .none, isChunked: false) }
+        let task = Task {
+            try await forwarder.send(
+                .to("https://api.example.com/"), to: target, body: .none, isChunked: false, until: .now + .seconds(600))
+        }
         for await _ in signal.stream { break }
         task.cancel()
         await #expect(throws: InnerProblem.self) { _ = try await task.value }
         #expect(count("abandoned") == 1)
         #expect(count("failed") == 0)
         #expect(logs.lines.isEmpty)
+    }
+
+    @Test("an origin that never answers is a 504 inside once the request's time is over, for which the connection stays open")
+    func requestTimeout() async throws {
+        let target = try await RawServer.start { connection in
+            while !Task.isCancelled { _ = try await connection.receiveHead() }
+        }
+        let url = "http://127.0.0.1:\(target.port)"
+        // So that the time of the listener and that of the request are over together.
+        try await RunningGateway.with(
+            allow: [url],
+            limits: {
+                $0.requestTimeout = .seconds(1)
+                $0.chunkedRequestTimeout = .seconds(1)
+            }
+        ) { (gateway) async throws in
+            let request = try await gateway.keys().preferred().chunkedRequest()
+            var sealer = request.sealer
+            var encoder = BinaryHTTPRequestEncoder()
+            let message = try sealer.seal(encoder.head(.to(url))) + sealer.finish(encoder.end())
+            let (parts, source) = AsyncStream.makeStream(of: [UInt8].self)
+            source.yield(Array(message.prefix(1)))
+            async let response = gateway.send(.stream(length: nil, RequestBodyStream(parts)), type: OHTTPMediaType.chunkedRequest)
+            // The rest comes when the time is nearly over, or past: in both cases the answer is the gateway's.
+            try await Task.sleep(for: .milliseconds(900))
+            source.yield(Array(message.dropFirst()))
+            source.finish()
+            var answer = ChunkedAnswer(try await response, request.response)
+            #expect(try await answer.nextBody()?.contains("504") == true)
+        }
+        await target.stop()
     }
 }

@@ -17,6 +17,27 @@ import Testing
         return TestResponse(headerFields: [.contentType: "text/plain"], body: Array("\(request.method) \(request.target) ".utf8) + body)
     }
 
+    @Test("several Cookie fields inside reach an origin with HTTP/1.1 as one, at the place of the first", arguments: [false, true])
+    func cookies(isChunked: Bool) async throws {
+        let target = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+        }
+        let url = "http://127.0.0.1:\(target.port)"
+        try await RunningGateway.with(allow: [url]) { (gateway) async throws in
+            var head = try HTTPRequest.to(url)
+            for (name, value) in [("Cookie", "a=1"), ("X-Other", "x"), ("cookie", "b=2; c=3"), ("Cookie", "d=4")] {
+                head.headerFields.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value))
+            }
+            let answer = isChunked ? try await gateway.askInChunks(head) : try await gateway.ask(head)
+            #expect(answer.text == "ok")
+        }
+        let lines = String(decoding: target.received, as: UTF8.self).components(separatedBy: "\r\n")
+        let cookies = lines.filter { $0.lowercased().hasPrefix("cookie:") }
+        #expect(cookies.map { $0.lowercased() } == ["cookie: a=1; b=2; c=3; d=4"], "\(lines)")
+        await target.stop()
+    }
+
     @Test("a request reaches its target over pinned TLS, and the answer comes back sealed")
     func answers() async throws {
         let root = try TestPKI.root()
@@ -143,7 +164,9 @@ import Testing
             #expect(try await gateway.post(message + [0]).refusal == .unknownKey)
             let other = try GatewayKey(id: key.id).configuration
             #expect(try await gateway.post(other.encapsulate([1]).message).refusal == .unknownKey)
-            #expect(try await gateway.post(message, type: OHTTPMediaType.chunkedRequest).refusal == .unknownKey)
+            // In the other form the first bytes of ciphertext are a length, which may be too large.
+            let mistaken = try await gateway.post(message, type: OHTTPMediaType.chunkedRequest)
+            #expect(mistaken.refusal == .unknownKey || mistaken.status == 413)
             #expect(try await gateway.ask(.to(target.url)).head.status == .ok)
         }
         #expect(target.counters.requests == 1)

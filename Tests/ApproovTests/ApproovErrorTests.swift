@@ -1,5 +1,6 @@
 import CertificatePinning
 import Foundation
+import FoundationNetworking
 import HTTPClient
 import Testing
 
@@ -13,6 +14,29 @@ import Testing
         #expect(ApproovError(.networkingError, "").isRetryable)
         #expect(!ApproovError(.pinningError, "").isRetryable)
         #expect(!ApproovError(.permanentError, "").isRetryable)
+        #expect(!ApproovError(.timedOut, "").isRetryable)
+        #expect(ApproovError(.timedOut, "", isRetryable: true).isRetryable)
+    }
+
+    @Test("a failure of the transport is worth another try only when that cannot execute the request twice")
+    func repeatable() throws {
+        for code in [TransportError.Code.idleTimeout, .totalTimeout, .connectionLost, .connectTimeout, .connectionFailed] {
+            let expected: ApproovError.Code = [.idleTimeout, .totalTimeout].contains(code) ? .timedOut : .networkingError
+            for isSafe in [true, false] {
+                let error = ApproovError(TransportError(code, "", isSafeToRepeat: isSafe))
+                #expect(error.code == expected && error.isRetryable == isSafe)
+                // Who knows the whole request knows better.
+                #expect(ApproovError(TransportError(code, "", isSafeToRepeat: isSafe), isRepeatable: !isSafe).isRetryable == !isSafe)
+            }
+        }
+        #expect(ApproovError(TransportError(.connectTimeout, "")).isRetryable, "nothing was sent")
+        #expect(!ApproovError(TransportError(.connectionLost, "")).isRetryable)
+        #expect(!ApproovError(TransportError(.trustRefused, "", isSafeToRepeat: true)).isRetryable, "it fails the same way again")
+        for (method, isIdempotent) in [("GET", true), ("PUT", true), ("DELETE", true), ("POST", false), ("PATCH", false), ("x y", false)] {
+            var request = URLRequest(url: try #require(URL(string: "https://api.test/")))
+            request.httpMethod = method
+            #expect(request.isIdempotent == isIdempotent)
+        }
     }
 
     @Test("the description is code, message and cause")

@@ -1,6 +1,7 @@
 import ApproovTesting
 import ApproovTokens
 import Attestation
+import Crypto
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -80,6 +81,39 @@ import Testing
         }
         #expect(text.contains("audienceExpected") && text.contains("api.example.com"))
         #expect(!text.contains(token) && !text.contains("mallory"))
+    }
+
+    @Test(
+        "the ARC of a token that does not verify is logged as unverified, by default, and nothing else of it; what is no ARC is not logged")
+    func unverifiedARC() async throws {
+        let arc = try ARC(reasons: [.debugger], deviceID: [1, 2, 3, 4], issuedAt: clock.date).encoded(key: SymmetricKey(size: .bits128))
+        let decoy = try TokenSigner(key: .hs256(.generate()))
+        func refused(_ arc: String) async throws -> String {
+            let token = try decoy.sign(TokenClaims(exp: 9_000_000_000, did: "AAECAwQFBgcICQoLDA0ODw==", arc: arc))
+            let before = logs.lines.count
+            #expect(try await status([("Approov-Token", token)]) == 401)
+            let line = try #require(logs.lines.dropFirst(before).first { $0.contains("token refused") })
+            #expect(line.hasPrefix("notice") && !line.contains(token) && !line.contains("AAECAwQ"), "\(line)")
+            return line
+        }
+        #expect(try await refused(arc).contains(#""arcUnverified": \#(arc)"#))
+        for text in [
+            "", String(arc.dropLast()), arc + "A", arc.lowercased(), "<script>alert(1)</script>AB", String(repeating: "A", count: 4_000),
+        ] {
+            #expect(try await !refused(text).contains("arcUnverified"), "\(text)")
+        }
+    }
+
+    @Test("a flood of refusals is thirty lines a minute, and the next minute's first line says how many were left out")
+    func flood() async throws {
+        var check = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifier: verifier)
+        check.time = clock
+        func notices() -> [String] { logs.lines.filter { $0.hasPrefix("notice") } }
+        for _ in 0..<40 { #expect(try await status([("Approov-Token", "x.y.z")], check: check) == 401) }
+        #expect(notices().count == 30)
+        clock.advance(by: .seconds(60))
+        #expect(try await status([], check: check) == 401)
+        #expect(notices().count == 31 && notices().last?.contains(#""leftOut": 10"#) == true)
     }
 
     @Test("no token, an empty one, one after another prefix, or two lines of it are answered 401 with an empty body")

@@ -1,3 +1,4 @@
+import ApproovBase
 import ApproovTesting
 import Attestation
 import Crypto

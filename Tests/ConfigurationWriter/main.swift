@@ -4,6 +4,7 @@
 //
 // INITIAL is an initial configuration, CANDIDATES a JSON array of signed configurations. A version that is not newer than what is
 // stored is passed over. Everything happens on the main thread, so that its system calls can be counted.
+import ApproovBase
 import Approov
 import Attestation
 import Foundation

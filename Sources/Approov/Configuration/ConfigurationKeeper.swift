@@ -8,8 +8,10 @@ import Synchronization
 
 /// Holds the configuration in force and decides about what is to follow it.
 ///
-/// A new version is verified, compiled, stored, and only then put in force. What is stored and verifies is never replaced by something
-/// older, and where something older was put in its place, what is in force is stored again with the next answer of the authority.
+/// A new version is verified, compiled, and in force at once: a pin that it revokes must not live on because a disk is full or another
+/// process holds the lock. Storing follows, and is tried again until it succeeds. What is stored and verifies is never replaced by
+/// something older, and where something older was put in its place, what is in force is stored again with the next answer of the
+/// authority. A higher version that another process stored is taken up.
 ///
 /// Several versions of an app may share a store. What one of them stored for a higher epoch stays where it is, and another one, which
 /// cannot use it, keeps new versions in memory. What names keys that the initial configuration does not know may be another app's or
@@ -18,23 +20,32 @@ final class ConfigurationKeeper: Sendable {
     private struct State {
         var configuration: ConfigurationState
         var snapshot: ConfigurationSnapshot
+        var storing = StoringState()
         /// What was found in the store last and is to stay there.
         var leftInPlace: [UInt8]?
         /// The dates of pins that were reported to be over, by host.
         var reportedDates: [String: Int64] = [:]
+        /// The version that was reported to be past its date.
+        var reportedExpiry: Int64?
+        /// What the authority offered last that is older than what is in force.
+        var reportedOlder: SignedConfiguration?
     }
 
     let initial: InitialConfiguration
-    let events = EventStreams<ConfigurationEvent>(backlogLimit: 16)
+    let events: EventStreams<ConfigurationEvent>
     /// Who hears of refusals of the authority's server.
     let authorityWatch = AuthorityWatch()
     private let authorityAnchors: TrustAnchors
     private let store: any ConfigurationStore
     private let time: any TimeSource
-    private let logger: Logger
+    private let reporter: ConfigurationReporter
     private let state: Mutex<State>
+    /// The sleeping task that tries to store again.
+    private let alarm = Mutex<Task<Void, Never>?>(nil)
+    /// What is in force is decided here, one offer after another, and nothing here waits for another process.
+    private let deciding = DispatchQueue(label: "approov.configuration")
     /// Stores block: they run here, one after another, and not on the threads of tasks.
-    private let queue = DispatchQueue(label: "approov.configuration")
+    private let storing = DispatchQueue(label: "approov.configuration-store")
 
     /// Begins with what is stored, or with the initial configuration when nothing is, or what is does not verify.
     ///
@@ -43,33 +54,187 @@ final class ConfigurationKeeper: Sendable {
         self.initial = initial
         self.store = store
         self.time = time
-        self.logger = logger
+        events = EventStreams(backlogLimit: 16)
+        reporter = ConfigurationReporter(events: events, logger: logger)
         authorityAnchors = try initial.trustRoots.map { try TrustAnchors(pem: $0) } ?? TrustAnchors.system()
-        let beginning = Self.beginning(with: store, initial: initial)
+        let beginning = StoredConfiguration.beginning(with: store, initial: initial)
         let begin = try beginning.configuration ?? ConfigurationState(initial: initial)
         let snapshot = try ConfigurationSnapshot(
             begin.accepted, initial: initial, authorityAnchors: authorityAnchors, watch: authorityWatch)
         state = Mutex(State(configuration: begin, snapshot: snapshot, leftInPlace: beginning.flaw?.leftInPlace))
-        if let flaw = beginning.flaw { report(flaw) }
-        reportDates()
+        if let flaw = beginning.flaw { reporter.flaw(flaw) }
+        for finding in store.tidy() { reporter.exposed(finding) }
+        checkDates()
+    }
+
+    deinit {
+        alarm.withLock { $0?.cancel() }
     }
 
     /// What holds now.
     var current: ConfigurationSnapshot { state.withLock { $0.snapshot } }
 
-    /// Takes newer versions up, or refuses them whole and reports why; without any, looks after what is stored.
+    /// Whether what is in force is past its date.
+    var isExpired: Bool { state.withLock { $0.configuration }.isExpired(now: time.date) }
+
+    /// Takes newer versions up, or refuses them whole and reports why; then looks after what is stored, unless another process does.
     ///
     /// - Returns: Whether another version is in force now than before.
     func offer(_ candidates: [SignedConfiguration]) async -> Bool {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                let inForce = self.state.withLock { $0.configuration.acceptedSigned }
-                let newer = candidates.last == inForce ? [] : candidates
-                let isChanged = (!newer.isEmpty || self.isStoreChanged) && self.take(newer)
-                // Not only of new versions: dates pass while the app runs.
-                self.reportDates()
-                continuation.resume(returning: isChanged)
+        let isChanged = await run(on: deciding) { self.takeUp(candidates) }
+        let isAdopted = await keepStored()
+        // Not only of new versions: dates pass while the app runs.
+        checkDates()
+        return isChanged || isAdopted
+    }
+
+    /// Stores what is in force unless it is stored, waiting while another process has the store; a store that fails is not waited for.
+    ///
+    /// - Parameter patience: How long.
+    /// - Returns: Whether it is stored now, or is to stay in memory.
+    func finishStoring(within patience: Duration) async -> Bool {
+        let end = time.uptime + patience
+        while state.withLock({ $0.storing.isPending }) {
+            await keepStored()
+            let storing = state.withLock { $0.storing }
+            guard storing.isPending else { break }
+            guard storing.isBusy, time.uptime < end, (try? await time.sleep(for: .milliseconds(20))) != nil else { return false }
+        }
+        return true
+    }
+
+    /// Reports hosts whose pins are past their date, once for each host and date, and a configuration that is, once for each version.
+    func checkDates() {
+        let date = time.date
+        let now = Int64(date.timeIntervalSince1970)
+        let (hosts, expired) = state.withLock { state in
+            let past = state.configuration.accepted.hosts.compactMapValues { settings in
+                settings.pinsExpireAt.flatMap { $0 < now ? $0 : nil }
             }
+            let before = (dates: state.reportedDates, expiry: state.reportedExpiry)
+            let expired = state.configuration.isExpired(now: date) ? state.configuration.accepted.version : nil
+            (state.reportedDates, state.reportedExpiry) = (past, expired)
+            return (past.filter { before.dates[$0.key] != $0.value }.keys.sorted(), expired == before.expiry ? nil : expired)
+        }
+        if !hosts.isEmpty { reporter.pinsPastTheirDate(hosts) }
+        if let expired { reporter.expired(expired) }
+    }
+
+    private func run<Value: Sendable>(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: body()) }
+        }
+    }
+}
+
+// MARK: - What is in force; on the queue for decisions
+
+extension ConfigurationKeeper {
+    private func takeUp(_ candidates: [SignedConfiguration]) -> Bool {
+        let before = state.withLock { $0.configuration }
+        // All of them, and not just the last one: a foreign one in front of it would otherwise pass without a word.
+        let isKnown = candidates.allSatisfy { $0 == before.acceptedSigned || before.chain.contains($0) }
+        let stored = newerStored(than: before)
+        let base = stored ?? before
+        do {
+            let after: ConfigurationState
+            do {
+                after = isKnown ? base : try accept(candidates, after: base)
+            } catch {
+                // Candidates that are behind what another process stored no longer matter.
+                guard let stored else { throw error }
+                after = stored
+            }
+            guard after.acceptedSigned != before.acceptedSigned else { return false }
+            try putInForce(after, isStored: after.acceptedSigned == stored?.acceptedSigned)
+            return true
+        } catch let error as AttestationError where error.code == .rolledBack && candidates.count == 1 {
+            let isKnown = state.withLock { state in
+                defer { state.reportedOlder = candidates.last }
+                return state.reportedOlder == candidates.last
+            }
+            if !isKnown { reporter.olderAuthority(error, besides: before.accepted.version) }
+            return false
+        } catch {
+            reporter.refused(error, besides: before.accepted.version)
+            return false
+        }
+    }
+
+    /// What another process stored, when it is newer. Read without the lock: files are replaced as a whole.
+    private func newerStored(than before: ConfigurationState) -> ConfigurationState? {
+        let left = state.withLock { $0.leftInPlace }
+        guard let bytes = try? store.read(), bytes != before.serializedChain, bytes != left,
+            let stored = try? StoredConfiguration.restore(bytes, initial: initial), stored.accepted.version > before.accepted.version
+        else { return nil }
+        return stored
+    }
+
+    private func accept(_ candidates: [SignedConfiguration], after base: ConfigurationState) throws -> ConfigurationState {
+        let initial = initial
+        return try base.accepting(candidates, now: time.date) { try ConfigurationSnapshot.check($0, initial: initial) }
+    }
+
+    private func putInForce(_ configuration: ConfigurationState, isStored: Bool) throws {
+        let snapshot = try ConfigurationSnapshot(
+            configuration.accepted, initial: initial, authorityAnchors: authorityAnchors, watch: authorityWatch,
+            previous: current)
+        state.withLock { state in
+            (state.configuration, state.snapshot) = (configuration, snapshot)
+            if isStored { _ = state.storing.end() } else { state.storing.begin() }
+        }
+        reporter.inForce(configuration.accepted.version)
+    }
+}
+
+// MARK: - What is stored; on the queue for the store
+
+extension ConfigurationKeeper {
+    /// Why the store could not be brought up to date.
+    private struct StoreFailure: Error {
+        let cause: any Error
+    }
+
+    /// Another process has the store.
+    private struct StoreBusy: Error, CustomStringConvertible {
+        var description: String { "another process has held the lock for longer than \(StoringState.patience): end that one" }
+    }
+
+    /// What is stored, beside what is in force.
+    private enum Found {
+        case nothing, same, outdated, newer
+        case anothers(StoredConfiguration.Anothers)
+    }
+
+    /// Stores what is in force, when something else is stored or nothing yet.
+    ///
+    /// - Returns: Whether a newer version that another process had stored came in force.
+    @discardableResult
+    private func keepStored() async -> Bool {
+        guard await run(on: storing, { self.lookAfterStore() }) else { return false }
+        return await run(on: deciding) { self.takeUp([]) }
+    }
+
+    /// - Returns: Whether a newer version is stored, which is to be put in force.
+    private func lookAfterStore() -> Bool {
+        let (mine, isPending) = state.withLock { ($0.configuration, $0.storing.isPending) }
+        guard isPending || isStoreChanged else { return false }
+        do {
+            let isNewerStored = try exclusively { try self.bringUpToDate(mine, isPending: isPending) }
+            let wasReported = state.withLock { state in
+                // Another version may have come in force meanwhile, and is stored after this one.
+                state.configuration.acceptedSigned == mine.acceptedSigned && !isNewerStored ? state.storing.end() : false
+            }
+            if wasReported { reporter.stored(mine.accepted.version) }
+            return isNewerStored
+        } catch {
+            let obstacle: StoringState.Obstacle = error is StoreBusy ? .busy : .failed
+            let consequence = state.withLock { state in
+                state.storing.failed(obstacle, now: time.uptime, jitter: Double.random(in: 0...1))
+            }
+            if consequence.isReported { reporter.notStored(mine.accepted.version, (error as? StoreFailure)?.cause ?? error) }
+            storeAgain(after: consequence.retryAfter)
+            return false
         }
     }
 
@@ -82,61 +247,71 @@ final class ConfigurationKeeper: Sendable {
         return stored != mine && stored != left
     }
 
-    private func take(_ candidates: [SignedConfiguration]) -> Bool {
-        let before = state.withLock { $0.configuration }
+    /// Runs `body` while no other process uses the store.
+    private func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
+        let result: Result<Value, any Error>?
         do {
-            let after = try exclusively { try follow(before, with: candidates) }
-            guard after.acceptedSigned != before.acceptedSigned else { return false }
-            try putInForce(after)
-            return true
-        } catch let error as StoreFailure {
-            let reported = ApproovError(
-                .configurationError, "a new configuration could not be stored and is not used; version \(before.accepted.version) stays",
-                cause: error.cause)
-            logger.error("configuration not stored", metadata: ["error": "\(reported)"])
-            events.send(.notStored(reported))
+            result = try store.withExclusiveAccessIfFree { Result { try body() } }
         } catch {
-            let reported = ApproovError(
-                .configurationError, "a configuration was refused; version \(before.accepted.version) stays in force", cause: error)
-            logger.error("configuration refused", metadata: ["error": "\(reported)"])
-            events.send(.refused(reported))
+            throw StoreFailure(cause: error)
+        }
+        guard let result else { throw StoreBusy() }
+        return try result.get()
+    }
+
+    private func bringUpToDate(_ mine: ConfigurationState, isPending: Bool) throws -> Bool {
+        switch try find(besides: mine, isPending: isPending) {
+        case .newer:
+            return true
+        case .same:
+            break
+        case .outdated:
+            try store(mine)
+        case .nothing:
+            if isPending { try store(mine) }
+        case .anothers(let anothers):
+            guard isPending, !anothers.isProven || mine.hasOvertaken(stored: anothers.bytes) else { break }
+            if !mine.hasOvertaken(stored: anothers.bytes) {
+                // The authority knows of nothing that new, or this app would have got it: whatever was stored is not the authority's.
+                reporter.setAside(anothers.cause, Result { try store.setAside() })
+            }
+            try store(mine)
         }
         return false
     }
 
-    /// Runs `body` while no other process uses the store; what keeps the store from it is told apart from what `body` throws.
-    private func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
-        let result: Result<Value, any Error>
+    private func find(besides mine: ConfigurationState, isPending: Bool) throws -> Found {
         do {
-            result = try store.withExclusiveAccess { Result { try body() } }
-        } catch {
+            guard let stored = try StoredConfiguration.read(from: store, initial: initial) else { return .nothing }
+            if stored.accepted.version > mine.accepted.version { return .newer }
+            // The versions before it may be others, of an app with another initial configuration.
+            if stored.acceptedSigned.payloadBytes == mine.acceptedSigned.payloadBytes {
+                let bytes = try store.read()
+                state.withLock { $0.leftInPlace = bytes }
+                return .same
+            }
+            // What was never stored was replaced by nothing.
+            if !isPending { reporter.outdated(stored.accepted.version, besides: mine.accepted.version) }
+            return .outdated
+        } catch let anothers as StoredConfiguration.Anothers {
+            // What a version replaces that is only now to be stored may have been sound: its keys may be known since.
+            if !isPending, !anothers.isProven, mine.serializedChain != nil, mine.hasOvertaken(stored: anothers.bytes) {
+                reporter.setAside(anothers.cause, Result { try store.setAside() })
+                return .outdated
+            }
+            let isKnown = state.withLock { state in
+                defer { state.leftInPlace = anothers.bytes }
+                return state.leftInPlace == anothers.bytes
+            }
+            if !isKnown { reporter.anothers(anothers) }
+            return .anothers(anothers)
+        } catch  where StoredConfiguration.isUnreadable(error) {
+            // It may be sound and newer than what would be stored over it.
             throw StoreFailure(cause: error)
+        } catch {
+            reporter.setAside(error, Result { try store.setAside() })
+            return .outdated
         }
-        return try result.get()
-    }
-
-    /// What is in force after the candidates; stored when it was not already.
-    private func follow(_ before: ConfigurationState, with candidates: [SignedConfiguration]) throws -> ConfigurationState {
-        let found = try find(since: before)
-        // Another process may have been here first: the higher version wins, and what it stored is not stored over.
-        let base = if case .newer(let other) = found { other } else { before }
-        if case .outdated = found { try store(before) }
-        let next: ConfigurationState
-        switch Result(catching: { try accept(candidates, after: base) }) {
-        case .success(let accepted): next = accepted
-        case .failure(let error):
-            // Candidates that are behind what the other process stored no longer matter.
-            guard case .newer = found else { throw error }
-            return base
-        }
-        guard next.acceptedSigned != base.acceptedSigned else { return next }
-        if case .anothers(let anothers) = found, !next.hasOvertaken(stored: anothers.bytes) {
-            if anothers.isProven { return next }
-            // The authority knows of nothing that new, or this app would have got it: whatever was stored is not the authority's.
-            report(setAside: anothers.cause, Result { try store.setAside() })
-        }
-        try store(next)
-        return next
     }
 
     private func store(_ configuration: ConfigurationState) throws {
@@ -150,179 +325,14 @@ final class ConfigurationKeeper: Sendable {
         state.withLock { $0.leftInPlace = nil }
     }
 
-    private func accept(_ candidates: [SignedConfiguration], after base: ConfigurationState) throws -> ConfigurationState {
-        let initial = initial
-        return try base.accepting(candidates, now: time.date) { try ConfigurationSnapshot.check($0, initial: initial) }
-    }
-
-    /// What is stored, beside what is in force.
-    private enum Found {
-        case nothing, same, outdated
-        case newer(ConfigurationState)
-        case anothers(AnothersConfiguration)
-    }
-
-    private func find(since before: ConfigurationState) throws -> Found {
-        do {
-            guard let stored = try Self.restored(from: store, initial: initial) else { return .nothing }
-            if stored.accepted.version > before.accepted.version { return .newer(stored) }
-            // The versions before it may be others, of an app with another initial configuration.
-            if stored.acceptedSigned.payloadBytes == before.acceptedSigned.payloadBytes {
-                let bytes = try store.read()
-                state.withLock { $0.leftInPlace = bytes }
-                return .same
-            }
-            reportOutdated(stored.accepted.version, besides: before.accepted.version)
-            return .outdated
-        } catch let anothers as AnothersConfiguration {
-            if !anothers.isProven, before.serializedChain != nil, before.hasOvertaken(stored: anothers.bytes) {
-                report(setAside: anothers.cause, Result { try store.setAside() })
-                return .outdated
-            }
-            let isKnown = state.withLock { state in
-                defer { state.leftInPlace = anothers.bytes }
-                return state.leftInPlace == anothers.bytes
-            }
-            if !isKnown { report(anothers) }
-            return .anothers(anothers)
-        } catch  where Self.isUnreadable(error) {
-            // It may be sound and newer than what would be stored over it.
-            throw StoreFailure(cause: error)
-        } catch {
-            report(setAside: error, Result { try store.setAside() })
-            return .outdated
-        }
-    }
-
-    private func putInForce(_ configuration: ConfigurationState) throws {
-        let snapshot = try ConfigurationSnapshot(
-            configuration.accepted, initial: initial, authorityAnchors: authorityAnchors, watch: authorityWatch,
-            previous: current)
-        state.withLock { ($0.configuration, $0.snapshot) = (configuration, snapshot) }
-        let version = configuration.accepted.version
-        logger.info("configuration in force", metadata: ["version": "\(version)"])
-        events.send(.accepted(version: version))
-    }
-
-    private struct Flaw {
-        let error: any Error
-        /// Whether the file was moved out of the way; nil when it was not to be.
-        let settingAside: Result<Void, any Error>?
-
-        var leftInPlace: [UInt8]? { (error as? AnothersConfiguration)?.bytes }
-    }
-
-    /// What is stored was made by an app with another initial configuration, or says so.
-    private struct AnothersConfiguration: Error {
-        let bytes: [UInt8]
-        /// Whether a key of this app's initial configuration signed it.
-        let isProven: Bool
-        let cause: any Error
-    }
-
-    /// What is stored, or why it does not serve.
-    private static func beginning(
-        with store: any ConfigurationStore, initial: InitialConfiguration
-    ) -> (configuration: ConfigurationState?, flaw: Flaw?) {
-        do {
-            return (try restored(from: store, initial: initial), nil)
-        } catch  where staysInPlace(error) {
-            return (nil, Flaw(error: error, settingAside: nil))
-        } catch {
-            do {
-                return try store.withExclusiveAccess {
-                    // Looked at again: another process may have put a sound one in its place meanwhile, which must not be moved away.
-                    do {
-                        return (try restored(from: store, initial: initial), nil)
-                    } catch  where staysInPlace(error) {
-                        return (nil, Flaw(error: error, settingAside: nil))
-                    } catch {
-                        return (nil, Flaw(error: error, settingAside: Result { try store.setAside() }))
-                    }
-                }
-            } catch let unavailable {
-                return (nil, Flaw(error: error, settingAside: .failure(unavailable)))
+    private func storeAgain(after delay: Duration) {
+        alarm.withLock { alarm in
+            alarm?.cancel()
+            // Weak: a sleeping alarm must not keep alive what nobody uses any more.
+            alarm = Task.detached { [weak self, time] in
+                guard (try? await time.sleep(for: delay)) != nil else { return }
+                await self?.keepStored()
             }
         }
-    }
-
-    /// Whether the error says nothing about what is stored: a system short of descriptors, or a disk's bad moment.
-    private static func isUnreadable(_ error: any Error) -> Bool { (error as? AttestationError)?.code == .fileUnreadable }
-
-    /// Whether what is stored is to stay where it is.
-    private static func staysInPlace(_ error: any Error) -> Bool { isUnreadable(error) || error is AnothersConfiguration }
-
-    private func report(_ flaw: Flaw) {
-        if let settingAside = flaw.settingAside { return report(setAside: flaw.error, settingAside) }
-        if let anothers = flaw.error as? AnothersConfiguration { return report(anothers) }
-        let reported = ApproovError(
-            .configurationError, "the stored configuration cannot be read now; it stays where it is, and the initial one serves",
-            cause: flaw.error)
-        logger.error("stored configuration not read", metadata: ["error": "\(reported)"])
-        events.send(.refused(reported))
-    }
-
-    private func report(_ anothers: AnothersConfiguration) {
-        let reported = ApproovError(
-            .configurationError,
-            anothers.isProven
-                ? "the stored configuration is of an app with a newer initial configuration and stays where it is; this one keeps its own in"
-                    + " memory: update the app, or give it a state directory of its own"
-                : "the stored configuration names keys that this app does not know: another app with a newer initial configuration stored it, or"
-                    + " it was altered; it stays where it is until the authority gives this app a newer version", cause: anothers.cause)
-        logger.warning("stored configuration left to another app", metadata: ["error": "\(reported)"])
-        events.send(.refused(reported))
-    }
-
-    private func reportOutdated(_ stored: Int64, besides inForce: Int64) {
-        let what = stored == inForce ? "another content for version \(stored)" : "version \(stored)"
-        let reported = ApproovError(
-            .configurationError, "\(what) was put in the place of version \(inForce), which is in force and stored again: find out who did")
-        logger.error("stored configuration replaced by an older one", metadata: ["error": "\(reported)"])
-        events.send(.refused(reported))
-    }
-
-    private func report(setAside error: any Error, _ settingAside: Result<Void, any Error>) {
-        let outcome: String
-        switch settingAside {
-        case .success: outcome = "was set aside"
-        case .failure(let obstacle): outcome = "could not be set aside (\(obstacle))"
-        }
-        let reported = ApproovError(.configurationError, "the stored configuration does not verify and \(outcome)", cause: error)
-        logger.error("stored configuration refused", metadata: ["error": "\(reported)"])
-        if case .success = settingAside { events.send(.setAside(reported)) } else { events.send(.refused(reported)) }
-    }
-
-    /// Reports the hosts whose pins are past their date, once for each host and date.
-    private func reportDates() {
-        let now = Int64(time.date.timeIntervalSince1970)
-        let hosts = state.withLock { state in
-            let past = state.configuration.accepted.hosts.compactMapValues { settings in
-                settings.pinsExpireAt.flatMap { $0 < now ? $0 : nil }
-            }
-            let before = state.reportedDates
-            state.reportedDates = past
-            return past.filter { before[$0.key] != $0.value }.keys.sorted()
-        }
-        guard !hosts.isEmpty else { return }
-        logger.warning("pins past their date stay in force", metadata: ["hosts": "\(hosts.map(LoggableText.name))"])
-        events.send(.pinsPastTheirDate(hosts: hosts))
-    }
-
-    private static func restored(from store: any ConfigurationStore, initial: InitialConfiguration) throws -> ConfigurationState? {
-        guard let bytes = try store.read() else { return nil }
-        do {
-            return try ConfigurationState(initial: initial, restoring: bytes) { try ConfigurationSnapshot.check($0, initial: initial) }
-        } catch {
-            switch ConfigurationState.origin(ofStored: bytes, initial: initial) {
-            case .unknown: throw error
-            case .saidToBeAnotherApp: throw AnothersConfiguration(bytes: bytes, isProven: false, cause: error)
-            case .anotherApp: throw AnothersConfiguration(bytes: bytes, isProven: true, cause: error)
-            }
-        }
-    }
-
-    private struct StoreFailure: Error {
-        let cause: any Error
     }
 }

@@ -22,9 +22,26 @@ public protocol ConfigurationStore: Sendable {
     ///
     /// - Throws: What `body` throws, or that the place could not be had for oneself in time.
     func withExclusiveAccess<Result>(_ body: () throws -> Result) throws -> Result
+
+    /// Runs `body` while no other process reads and stores in the same place, and waits for none.
+    ///
+    /// - Returns: What `body` returns; nil, without running it, when another process has the place now.
+    /// - Throws: What `body` throws, or that the place cannot be had for oneself at all.
+    func withExclusiveAccessIfFree<Result>(_ body: () throws -> Result) throws -> Result?
+
+    /// Puts in order what a killed process or another user left behind. Called once at a start, after what is stored has been read.
+    ///
+    /// - Returns: What was found that a person should know of, each with what was done or is to be done; safe to log.
+    func tidy() -> [String]
 }
 
 extension ConfigurationStore {
     /// Runs `body` at once: for a store that belongs to one process.
     public func withExclusiveAccess<Result>(_ body: () throws -> Result) throws -> Result { try body() }
+
+    /// Runs `body` with ``withExclusiveAccess(_:)``: a store that may wait there should have one that does not.
+    public func withExclusiveAccessIfFree<Result>(_ body: () throws -> Result) throws -> Result? { try withExclusiveAccess(body) }
+
+    /// Nothing.
+    public func tidy() -> [String] { [] }
 }

@@ -23,11 +23,11 @@ public struct FileConfigurationStore: ConfigurationStore {
         self.directory = directory
     }
 
-    /// The content of the file; nil when there is none.
+    /// The content of the file, whatever its mode: the reader verifies it, and ``tidy()`` corrects the mode. Nil when there is none.
     ///
-    /// - Throws: `AttestationError` when it is a link, a FIFO or a folder, belongs to someone else, may be used by others, or is too large.
+    /// - Throws: `AttestationError` when it is a link, a FIFO or a folder, belongs to someone else, or is too large.
     public func read() throws -> [UInt8]? {
-        try file.read(upTo: ConfigurationState.maximumSerializedBytes)
+        try file.read(upTo: ConfigurationState.maximumSerializedBytes, isSigned: true)
     }
 
     /// Replaces the file.
@@ -51,15 +51,47 @@ public struct FileConfigurationStore: ConfigurationStore {
     ///
     /// - Throws: What `body` throws; ``ApproovError`` `configurationError` when the lock is not to be had within five seconds.
     public func withExclusiveAccess<Result>(_ body: () throws -> Result) throws -> Result {
+        try locked { lock in try lock.withLock { try clean(body) } }
+    }
+
+    /// Runs `body` under the lock on `approov-dynamic.lock`, unless another process has it.
+    ///
+    /// - Returns: What `body` returns; nil, without running it, when another process has the lock.
+    /// - Throws: What `body` throws; ``ApproovError`` `configurationError` when the lock cannot be had at all.
+    public func withExclusiveAccessIfFree<Result>(_ body: () throws -> Result) throws -> Result? {
+        try locked { lock in try lock.withLockIfFree { try clean(body) } }
+    }
+
+    private func locked<Result>(_ use: (FileLock) throws -> Result) throws -> Result {
         try PrivateFile.makeFolder(path: directory.path(percentEncoded: false))
         do {
-            return try FileLock(path: directory.appending(path: Self.lockFileName).path(percentEncoded: false)).withLock {
-                // Whoever was killed while it wrote left a file behind; under the lock nobody else writes.
-                file.removeLeftovers(unchangedFor: 0)
-                return try body()
-            }
+            return try use(FileLock(path: directory.appending(path: Self.lockFileName).path(percentEncoded: false)))
         } catch let failure as FileLock.Failure {
             throw ApproovError(.configurationError, failure.message)
         }
+    }
+
+    private func clean<Result>(_ body: () throws -> Result) rethrows -> Result {
+        // Whoever was killed while it wrote left a file behind; under the lock nobody else writes.
+        file.removeLeftovers(unchangedFor: 0)
+        return try body()
+    }
+
+    /// Gives the file mode 0600, and removes what a killed writer left behind unless another process writes now.
+    ///
+    /// - Returns: The mode that was corrected, and a folder that others may write to.
+    public func tidy() -> [String] {
+        var findings: [String] = []
+        if let flaw = PrivateFile.flaw(ofFolder: directory.path(percentEncoded: false)) { findings.append(flaw) }
+        do {
+            if let mode = try file.makePrivate() {
+                findings.append("\(file.path) could be used by others (mode \(String(mode, radix: 8))); its mode is 600 now")
+            }
+        } catch {
+            findings.append("\(error)")
+        }
+        // Without any, the lock's file is not made either.
+        if !file.leftovers.isEmpty { _ = try? withExclusiveAccessIfFree {} }
+        return findings
     }
 }

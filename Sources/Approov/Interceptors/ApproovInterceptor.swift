@@ -88,14 +88,16 @@ public final class ApproovInterceptor: RequestInterceptor {
     ///   - host: The host that is called, for which the token is.
     ///   - entry: What the configuration says about it.
     ///   - patience: How long to wait for a token; nil: as long as the service's limits say.
+    ///   - hasLostBinding: Whether a redirect took the binding header off.
     /// - Returns: Whether the fields were changed.
     /// - Throws: ``ApproovError``.
     func authorize(
-        _ fields: inout HTTPFields, of request: URLRequest, to host: CanonicalHost, entry: ProtectedHost, within patience: Duration? = nil
+        _ fields: inout HTTPFields, of request: URLRequest, to host: CanonicalHost, entry: ProtectedHost, within patience: Duration? = nil,
+        hasLostBinding: Bool = false
     ) async throws -> Bool {
         guard entry.settings.attested else { return false }
         if let isExcluded, let url = request.url, isExcluded(url) { return false }
-        let key = TokenKey(host: host, entry: entry, binding: try binding(of: fields, request))
+        let key = TokenKey(host: host, entry: entry, binding: try binding(of: fields, request, hasLostBinding: hasLostBinding))
         let result: TokenFetchResult
         if let cached = service.cachedToken(for: key) {
             result = cached
@@ -134,13 +136,19 @@ public final class ApproovInterceptor: RequestInterceptor {
     /// Whether tokens are bound to the header.
     func isBinding(_ name: String) -> Bool { matches(name, bindingName) }
 
+    /// Whether the request has the header that tokens are bound to.
+    func isBound(_ request: URLRequest) -> Bool { request.allHTTPHeaderFields?.keys.contains(where: isBinding) ?? false }
+
+    /// Whether the fields have the header that tokens are bound to.
+    func isBound(_ fields: HTTPFields) -> Bool { bindingName.map { fields.scan(for: $0) } ?? false }
+
     /// Whether the fields carry a token.
     func hasToken(_ fields: HTTPFields) -> Bool { fields.scan(for: tokenName) }
 
     /// How a session begins to fetch tokens before they are needed.
     func prefetch(additionalFields: HTTPFields) async {
         guard let bindingName else { return service.prefetchAll(binding: nil) }
-        guard let binding = additionalFields[bindingName] else { return await service.warmUp() }
+        guard let binding = additionalFields[bindingName], !Binding.isEmpty(binding) else { return await service.warmUp() }
         service.prefetchAll(binding: binding)
     }
 
@@ -153,8 +161,8 @@ public final class ApproovInterceptor: RequestInterceptor {
         return HTTPField.Name(name) == own
     }
 
-    /// The value of the one line of the binding header; nil when nothing is bound.
-    private func binding(of fields: HTTPFields, _ request: URLRequest) throws -> String? {
+    /// The value of the one line of the binding header; nil when nothing is bound. A value of nothing but blanks is as good as no line.
+    private func binding(of fields: HTTPFields, _ request: URLRequest, hasLostBinding: Bool) throws -> String? {
         guard let bindingName else { return nil }
         var value: String?
         for field in fields where field.name == bindingName {
@@ -164,13 +172,22 @@ public final class ApproovInterceptor: RequestInterceptor {
             }
             value = field.value
         }
-        guard value == nil else { return value }
+        if let value, !Binding.isEmpty(value) { return value }
         guard unboundRequests.allow(request) else {
-            throw ApproovError(
-                .bindingMissing,
-                "the request lacks \(bindingName), which its token is bound to: set it, or exempt the request with unboundRequests")
+            throw ApproovError(.bindingMissing, Self.bindingMissing(bindingName, isEmpty: value != nil, hasLostBinding: hasLostBinding))
         }
         return nil
+    }
+
+    private static func bindingMissing(_ name: HTTPField.Name, isEmpty: Bool, hasLostBinding: Bool) -> String {
+        if isEmpty {
+            return "\(name), which the request's token is bound to, is empty: give it a value, or exempt the request with unboundRequests"
+        }
+        guard hasLostBinding else {
+            return "the request lacks \(name), which its token is bound to: set it, or exempt the request with unboundRequests"
+        }
+        return "a redirect to another origin removed \(name), which the token is bound to, since it was not meant for that origin: call the"
+            + " new URL directly, set \(name) for it in an interceptor, or exempt the request with unboundRequests"
     }
 
     /// What becomes of a request, by the status of its token.

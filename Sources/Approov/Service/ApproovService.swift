@@ -96,6 +96,20 @@ public final class ApproovService: Sendable {
     /// The configuration in force.
     public var configuration: DynamicConfiguration { keeper.current.configuration }
 
+    /// Whether the configuration in force is past its date: its pins stay in force, and the authority is asked for a newer one with the next
+    /// requests. Never, as long as the one in the initial configuration serves.
+    public var isConfigurationExpired: Bool { keeper.isExpired }
+
+    /// Waits until the configuration in force is stored, or could not be.
+    ///
+    /// Only a program that ends soon after a request needs this, and only where it shares its state directory: a version is in force before
+    /// it is stored, and stored later while another process stores.
+    ///
+    /// - Parameter patience: How long to wait at most.
+    /// - Returns: Whether it is stored; without it a restart returns to what is stored.
+    @discardableResult
+    public func finishStoring(within patience: Duration = .seconds(5)) async -> Bool { await keeper.finishStoring(within: patience) }
+
     /// What happens to the configuration from now on; the first listener also hears what happened before it came.
     ///
     /// - Returns: A stream that ends with the service. Of what is not read, the newest sixteen events are kept.
@@ -105,7 +119,8 @@ public final class ApproovService: Sendable {
     ///
     /// - Parameters:
     ///   - url: An https URL.
-    ///   - binding: The value that the token is bound to; only its hash leaves this call. nil: nothing is bound.
+    ///   - binding: The value that the token is bound to; only its hash leaves this call. nil: nothing is bound. A value of spaces and tabs
+    ///     alone gets no token, but the status `badPayload`.
     /// - Returns: The token, or the status that says why there is none. Waits at most as long as the limits say.
     public func fetchToken(for url: URL, binding: String? = nil) async -> TokenFetchResult {
         switch tokenKey(for: url, binding: binding) {
@@ -141,6 +156,8 @@ public final class ApproovService: Sendable {
     }
 
     private func takeUpConfiguration() async throws(AuthorityFailure) -> Bool {
+        // Also while the authority cannot be reached, which is when they pass.
+        keeper.checkDates()
         let candidates = try await authority.configurations(since: keeper.current)
         heardAt.note(time.uptime)
         return await keeper.offer(candidates)
@@ -151,6 +168,9 @@ public final class ApproovService: Sendable {
 
     /// Whether a fetch is under way.
     var isFetching: Bool { !tokens.isIdle }
+
+    /// Whether the authority is being asked for a newer configuration.
+    var isRefreshing: Bool { refresh.isRunning }
 
     /// The token, if it can be had without waiting.
     func cachedToken(for key: TokenKey) -> TokenFetchResult? { tokens.cached(key) }
@@ -214,12 +234,19 @@ public final class ApproovService: Sendable {
             return .failure(
                 AuthorityFailure(.unprotectedURL, ApproovError(.permanentError, "the configuration gives \(target.host) no tokens")))
         }
+        if let binding, Binding.isEmpty(binding) {
+            return .failure(
+                AuthorityFailure(
+                    .badPayload,
+                    ApproovError(.bindingMissing, "the binding is empty: give the value that the token is bound to, or nil for none")))
+        }
         return .success(TokenKey(host: target.host, entry: entry, binding: binding))
     }
 
     private static func fetch(
         _ key: TokenKey, from authority: AuthorityClient, keeper: ConfigurationKeeper
     ) async -> TokenFetchOutcome {
+        keeper.checkDates()
         do {
             let (result, since) = try await authority.attest(key, under: keeper.current)
             let isChanged = await keeper.offer(result.configurations)

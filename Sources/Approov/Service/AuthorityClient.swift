@@ -7,7 +7,7 @@ import HTTPTypes
 /// Speaks to the authority: challenge, evidence, result, configuration.
 final class AuthorityClient: Sendable {
     /// The version of this package, as evidence names it.
-    static let sdkVersion = "0.1.0"
+    static let sdkVersion = ApproovVersion.current
 
     private let initial: InitialConfiguration
     private let exchange: AuthorityExchange

@@ -8,8 +8,8 @@ import Synchronization
 
 /// One request to the authority and its answer: addresses, bounds, media types, and what its failures mean.
 final class AuthorityExchange: Sendable {
-    /// The most bytes of an answer.
-    static let maximumAnswerBytes = 1 << 20
+    /// The most bytes of an answer: the versions that a client may have missed, and what comes with them.
+    static let maximumAnswerBytes = ConfigurationState.maximumSerializedBytes + 1 << 20
     /// The longest time the authority may ask to be left alone for.
     static let longestHold: Duration = .seconds(60)
 

@@ -106,8 +106,9 @@ final class TokenCache: Sendable {
         // Whatever hangs, the waiters do not: after the deadline the fetch counts as failed and its late result is dropped.
         let deadline = Task.detached { [self] in
             guard (try? await time.sleep(for: fetchTimeout)) != nil else { return }
-            work.cancel()
+            // First: a fetch that ends because it is cancelled must not land its own outcome before the deadline's.
             land(start, .failure(TokenFetchResult(status: .poorNetwork, error: .fetchTimedOut), retryAfter: nil))
+            work.cancel()
         }
         Task.detached { [self] in
             let outcome = await work.value

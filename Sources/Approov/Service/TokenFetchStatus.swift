@@ -1,7 +1,7 @@
 /// How the fetch of a token ended, in the order and with the names of the original SDK.
 ///
-/// `notInitialized`, `disabled`, `unknownKey`, `badKey` and `badPayload` are there for code written against the original; no fetch of
-/// this package ends with them.
+/// `notInitialized`, `disabled`, `unknownKey` and `badKey` are there for code written against the original; no fetch of this package ends
+/// with them.
 public enum TokenFetchStatus: String, Sendable, CaseIterable {
     /// There is a token. Whether it verifies is for the API to find out: a failed attestation normally looks like this too.
     case success
@@ -29,7 +29,7 @@ public enum TokenFetchStatus: String, Sendable, CaseIterable {
     case unknownKey
     /// The name of a secure string is malformed.
     case badKey
-    /// The payload of a custom token is malformed.
+    /// The binding is empty, or the payload of a custom token is malformed.
     case badPayload
     /// Evidence could not be made, or the authority refused it as malformed.
     case internalError

@@ -10,8 +10,11 @@ public struct ApproovBytes: AsyncSequence, Sendable {
     /// The same body in the parts that it arrives in, which is faster for whoever writes it elsewhere.
     public let chunks: Chunks
 
-    init(_ body: ResponseBody) {
-        chunks = Chunks(body: body)
+    /// - Parameters:
+    ///   - body: The body.
+    ///   - isRepeatable: Whether the request that it answers can be sent again without the server executing it twice.
+    init(_ body: ResponseBody, isRepeatable: Bool = false) {
+        chunks = Chunks(body: body, isRepeatable: isRepeatable)
     }
 
     /// Starts reading.
@@ -48,13 +51,15 @@ public struct ApproovBytes: AsyncSequence, Sendable {
         public typealias Element = [UInt8]
 
         let body: ResponseBody
+        let isRepeatable: Bool
 
         /// Starts reading.
-        public func makeAsyncIterator() -> Iterator { Iterator(parts: body.makeAsyncIterator()) }
+        public func makeAsyncIterator() -> Iterator { Iterator(parts: body.makeAsyncIterator(), isRepeatable: isRepeatable) }
 
         /// Hands out the parts in order.
         public struct Iterator: AsyncIteratorProtocol {
             var parts: ResponseBody.Iterator
+            let isRepeatable: Bool
 
             /// The next part, nil at the end.
             ///
@@ -63,7 +68,7 @@ public struct ApproovBytes: AsyncSequence, Sendable {
                 do {
                     return try await parts.next()
                 } catch {
-                    throw ApproovError.wrapping(error)
+                    throw ApproovError.wrapping(error, isRepeatable: isRepeatable)
                 }
             }
         }

@@ -16,9 +16,9 @@ extension ApproovSession {
         do {
             let performed = try await performer.perform(
                 request, body: RequestBody(of: request), observation: RequestPerformer.Observation(isStreamed: true))
-            return (ApproovBytes(performed.response.body), try performed.head())
+            return (ApproovBytes(performed.response.body, isRepeatable: request.isIdempotent), try performed.head())
         } catch {
-            throw ApproovError.wrapping(error)
+            throw ApproovError.wrapping(error, isRepeatable: request.isIdempotent)
         }
     }
 

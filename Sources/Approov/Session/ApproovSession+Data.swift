@@ -68,7 +68,7 @@ extension ApproovSession {
             let bytes = try await performed.response.body.collect(upTo: observation.bodyLimit ?? .max)
             return (Data(bytes), try performed.head())
         } catch {
-            throw ApproovError.wrapping(error)
+            throw ApproovError.wrapping(error, isRepeatable: request.isIdempotent)
         }
     }
 }

@@ -29,7 +29,7 @@ extension ApproovSession {
             for try await part in performed.response.body { try file.write(part) }
             return (file.keep(), head)
         } catch {
-            throw ApproovError.wrapping(error)
+            throw ApproovError.wrapping(error, isRepeatable: request.isIdempotent)
         }
     }
 

@@ -25,6 +25,11 @@ public import HTTPClient
 /// limits, cookie policies between "always" and "never" (they count as "always"), and the URL cache: nothing is cached. Of the cache
 /// policies, the two that ask caches on the way to revalidate send `Cache-Control: no-cache`, `returnCacheDataDontLoad` fails, the rest
 /// mean "load". A response with a redirect's status begins a new request, with interceptors, token and pins of its own.
+///
+/// **What goes along with a redirect to another origin** (another scheme, host or port): the body where the status asks for it, and of the
+/// request's and the session's headers only those that describe what is asked for or sent: Accept and its kin, User-Agent, Cache-Control,
+/// Range, the conditions (If-…) and Content-…. Every other one stays behind, Authorization, Cookie and X-Api-Key as well as names that
+/// nobody knows, and the header that tokens are bound to in any case. An interceptor, which sees the new URL, can add what is meant for it.
 public final class ApproovSession: Sendable {
     let performer: RequestPerformer
     let wrapped: WrappedSession
@@ -72,7 +77,7 @@ public final class ApproovSession: Sendable {
                 sendsWithoutTokenWhenAuthorityIsDown: sendsWithoutTokenWhenAuthorityIsDown)
         }
         let defaults = try SessionDefaults(session.configuration) { name in
-            RedirectRules.isCredential(name) || approov?.isBinding(name) ?? false
+            !RedirectRules.travels(name) || approov?.isBinding(name) ?? false
         }
         let ownTransport: any HTTPTransport
         do {

@@ -10,8 +10,10 @@ struct Hop {
     var request: URLRequest
     var url: TransportURL
     var body: RequestBody
-    /// Whether the origin was left once: credentials that were meant for it stay behind for good.
+    /// Whether the origin was left once: header fields that may have been meant for it alone stay behind for good.
     var hasLeftOrigin = false
+    /// Whether a redirect took off the header that tokens are bound to.
+    var hasLostBinding = false
     /// Whether a host that is called over a relay redirected here: whoever answers straight would learn who called that host.
     var isBehindRelay = false
     /// Whether an earlier hop carried a token, or went to a host that is protected or evaluated: then no later one goes over plain http,

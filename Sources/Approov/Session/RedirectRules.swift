@@ -10,7 +10,8 @@ enum RedirectRules {
 
     /// The next hop; nil when the response does not say where to.
     ///
-    /// The request begins anew without what interceptors added. Credentials stay behind when the origin changes.
+    /// The request begins anew without what interceptors added. When the origin changes, only header fields go along that are known to be
+    /// meant for any server (``travels(_:)``), and of those not what tokens are bound to.
     ///
     /// - Parameters:
     ///   - response: A response with a redirect's status.
@@ -29,7 +30,7 @@ enum RedirectRules {
         guard locations.allSatisfy({ $0 == location }) else {
             throw ApproovError(.redirectRefused, "\(hop.url.host) redirects to more than one URL")
         }
-        guard let url = URL(string: location, relativeTo: base)?.absoluteURL else {
+        guard let url = resolve(location, against: base, askedFor: hop.request.url) else {
             throw ApproovError(.redirectRefused, "\(hop.url.host) redirects to something that is no URL")
         }
         let target: TransportURL
@@ -61,25 +62,46 @@ enum RedirectRules {
                 "\(hop.url.host) redirects a request whose body is a stream, which cannot be sent twice: use data or a file")
         }
         let leavesOrigin = target.isSecure != hop.url.isSecure || target.host != hop.url.host || target.port != hop.url.port
+        let isBindingSet = interceptor?.isBound(next.request) ?? false
         interceptor?.strip(&next.request, andBinding: leavesOrigin)
         if leavesOrigin {
             next.hasLeftOrigin = true
-            next.request.removeHeaders { isCredential($0.lowercased()) }
+            next.hasLostBinding = hop.hasLostBinding || isBindingSet
+            next.request.removeHeaders { !travels($0.lowercased()) }
         }
         next.request.removeHeaders { $0.lowercased() == "host" }
         return next
     }
 
-    /// Whether a header is meant for one origin alone.
+    /// Whether a header field may go to another origin than the one it was meant for.
+    ///
+    /// Only these: any other name may stand for a credential, as X-Api-Key does, and there is no list of them all.
     ///
     /// - Parameter name: In lower case.
-    /// - Returns: Whether it is.
-    static func isCredential(_ name: String) -> Bool { ["authorization", "cookie", "proxy-authorization"].contains(name) }
+    /// - Returns: Whether it may.
+    static func travels(_ name: String) -> Bool { travelling.contains(name) }
+
+    private static let travelling: Set<String> = contentFields.union([
+        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-disposition", "content-md5",
+        "content-range", "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "pragma", "prefer",
+        "priority", "range", "repr-digest", "te", "user-agent", "want-content-digest", "want-repr-digest",
+    ])
 
     private static let contentFields: Set<String> = [
         "content-encoding", "content-language", "content-location", "content-type", "content-length", "content-digest", "digest",
         "transfer-encoding", "expect",
     ]
+
+    /// The location as an absolute URL.
+    ///
+    /// A reference such as `#part` stands for the document itself. That is what the caller asked for: what interceptors put into the query
+    /// is the next hop's to add.
+    private static func resolve(_ location: String, against base: URL, askedFor own: URL?) -> URL? {
+        guard location.isEmpty || location.hasPrefix("#") else { return URL(string: location, relativeTo: base)?.absoluteURL }
+        guard let own, var parts = URLComponents(url: own, resolvingAgainstBaseURL: true) else { return nil }
+        if !location.isEmpty { parts.percentEncodedFragment = String(location.dropFirst()) }
+        return parts.url
+    }
 
     private static func dropsBody(_ status: Int, _ method: HTTPRequest.Method) -> Bool {
         switch status {

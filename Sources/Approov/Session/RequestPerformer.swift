@@ -47,6 +47,8 @@ struct RequestPerformer: Sendable {
         let response: TransportResponse
         /// Where it was sent, which interceptors may have changed within the origin.
         let url: URL
+        /// The URL as the caller, or a redirect, spelt it: what the caller is told.
+        let askedFor: URL
         /// Whether a redirect may not lead to plain http.
         let demandsTLS: Bool
         /// Whether it went over a relay.
@@ -67,7 +69,9 @@ struct RequestPerformer: Sendable {
             do {
                 outcome = .success(try await send(hop, started: started, observation))
             } catch {
-                outcome = .failure(ApproovError.wrapping(error))
+                // What a redirect led away from, or a retrier repeats, was sent already.
+                let isRepeatable = first.request.isIdempotent ? true : redirects > 0 || attempt > 1 ? false : nil
+                outcome = .failure(ApproovError.wrapping(error, isRepeatable: isRepeatable))
             }
             if case .success(let sent) = outcome {
                 if hop.request.httpShouldHandleCookies { defaults.cookies?.store(from: sent.response, to: sent.url) }
@@ -91,7 +95,7 @@ struct RequestPerformer: Sendable {
                 continue
             }
             let sent = try outcome.get()
-            return Performed(response: sent.response, url: sent.url, heads: heads)
+            return Performed(response: sent.response, url: sent.askedFor, heads: heads)
         }
     }
 
@@ -115,7 +119,9 @@ struct RequestPerformer: Sendable {
             if let host, let approov {
                 // Whoever waits for the authority waits no longer than for the host itself.
                 let patience = min(try remaining(since: started), options.idleTimeout)
-                _ = try await approov.authorize(&fields, of: adapted.request, to: hop.url.host, entry: host, within: patience)
+                let hasLostBinding = hop.hasLostBinding || hop.hasLeftOrigin && approov.isBound(defaults.fields)
+                _ = try await approov.authorize(
+                    &fields, of: adapted.request, to: hop.url.host, entry: host, within: patience, hasLostBinding: hasLostBinding)
             }
             if host?.settings.attested != true { service?.keepConfigurationFresh() }
             // The token's result may have brought a configuration: the request then keeps to the new one, from the token on.
@@ -132,7 +138,7 @@ struct RequestPerformer: Sendable {
                 let route = try route(to: host, from: hop, under: policy)
                 let response = try await send(request, over: route, isStreamed: observation.isStreamed)
                 return Sent(
-                    response: response, url: adapted.request.url ?? URL(filePath: "/"),
+                    response: response, url: adapted.request.url ?? URL(filePath: "/"), askedFor: hop.request.url ?? URL(filePath: "/"),
                     demandsTLS: policy.trust.hasRule(for: hop.url.host) || approov?.hasToken(fields) == true, isOblivious: route != nil)
             } catch let error where host != nil && !isRechecked && Self.mayBeOutdated(error) {
                 // Keys may have changed, and a signed configuration may know them already.
@@ -288,7 +294,7 @@ struct RequestPerformer: Sendable {
     private func remaining(since started: Duration) throws -> Duration {
         let remaining = defaults.totalTimeout - (time.uptime - started)
         guard remaining > .zero else {
-            throw ApproovError(.networkingError, "the request with its redirects and retries took longer than the session allows")
+            throw ApproovError(.timedOut, "the request with its redirects and retries took longer than the session allows")
         }
         return remaining
     }
@@ -307,7 +313,7 @@ struct RequestPerformer: Sendable {
         let seen: RequestOutcome
         switch outcome {
         case .success(let sent):
-            seen = .response(try Performed(response: sent.response, url: sent.url, heads: heads).head())
+            seen = .response(try Performed(response: sent.response, url: sent.askedFor, heads: heads).head())
         case .failure(let error):
             guard !(error is CancellationError) else { return false }
             seen = .failure(error)

@@ -10,7 +10,7 @@ import HTTPTypes
 struct SessionDefaults: Sendable {
     /// The additional headers.
     let fields: HTTPFields
-    /// Those of them that are meant for one origin alone left out.
+    /// Those of them left out that may be meant for one origin alone.
     let fieldsElsewhere: HTTPFields
     /// How long nothing may happen.
     let idleTimeout: Duration
@@ -24,7 +24,7 @@ struct SessionDefaults: Sendable {
     /// Reads a configuration.
     ///
     /// - Throws: ``ApproovError`` `initializationError` for an additional header or a proxy that is malformed.
-    init(_ configuration: URLSessionConfiguration, isCredential: (String) -> Bool) throws {
+    init(_ configuration: URLSessionConfiguration, staysBehind: (String) -> Bool) throws {
         var fields = HTTPFields()
         for (name, value) in configuration.httpAdditionalHeaders ?? [:] {
             do {
@@ -34,7 +34,7 @@ struct SessionDefaults: Sendable {
             }
         }
         self.fields = fields
-        fieldsElsewhere = HTTPFields(fields.filter { !isCredential($0.name.canonicalName) })
+        fieldsElsewhere = HTTPFields(fields.filter { !staysBehind($0.name.canonicalName) })
         idleTimeout = Self.duration(configuration.timeoutIntervalForRequest)
         totalTimeout = Self.duration(configuration.timeoutIntervalForResource)
         cookies = SessionCookies(configuration)

@@ -59,9 +59,16 @@ struct WrappedSession: Sendable {
                 throw ApproovError(
                     .badRequest, "the wrapped session cannot load this URL: check its scheme and what it names", cause: error)
             }
-            throw ApproovError(.networkingError, "the wrapped session could not load the request; try again later", cause: error)
+            let code = (error as? URLError)?.code
+            throw ApproovError(
+                code == .timedOut ? .timedOut : .networkingError,
+                "the wrapped session could not load the request; if it cannot be executed twice, find out first whether it was",
+                cause: error, isRetryable: request.isIdempotent || code.map(Self.unsentCodes.contains) ?? false)
         }
     }
+
+    /// What a request fails with of which nothing was sent.
+    private static let unsentCodes: Set<URLError.Code> = [.cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .notConnectedToInternet]
 
     /// What the same request fails with again.
     private static let permanentCodes: Set<URLError.Code> = [

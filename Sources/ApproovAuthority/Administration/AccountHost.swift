@@ -10,13 +10,15 @@ public struct AccountHost: Sendable {
     public let name: String
     /// What holds for it.
     public let settings: HostSettings
+    /// When it was added, in seconds since 1970; nil where the store had no dates of hosts then.
+    public let addedAt: Int64?
     let pattern: HostPattern
 
     /// A host as it was added, or is about to be; ``refuseWhatClientsCannotUse(at:)`` and ``refuseUselessPins()`` are for
     /// the latter.
     ///
     /// - Throws: `AuthorityError.malformedHost`, `.malformedPin`.
-    init(name: String, settings: HostSettings) throws {
+    init(name: String, settings: HostSettings, addedAt: Int64? = nil) throws {
         do {
             // What became a public suffix since it was added must stay readable, and be possible to remove.
             pattern = try HostPattern(name, includeSubdomains: settings.includeSubdomains, allowingPublicSuffix: true)
@@ -36,6 +38,7 @@ public struct AccountHost: Sendable {
                 cause: error)
         }
         self.settings = settings
+        self.addedAt = addedAt
     }
 
     /// Refuses a pattern below a public suffix, and roots of which none holds at `time`.
@@ -71,16 +74,20 @@ public struct AccountHost: Sendable {
     }
 
     static func all(in database: Database) throws -> [AccountHost] {
-        try Row.fetchAll(database, sql: "SELECT name, settings FROM host ORDER BY name").map { row in
+        try Row.fetchAll(database, sql: "SELECT name, settings, addedAt FROM host ORDER BY name").map { row in
             let text: String = row["settings"]
             let json = try JSONValue(parsing: Array(text.utf8), limit: DynamicConfiguration.maximumBytes)
-            return try AccountHost(name: row["name"], settings: HostSettings(json: json))
+            return try AccountHost(name: row["name"], settings: HostSettings(json: json), addedAt: row["addedAt"])
         }
     }
 
-    func save(in database: Database) throws {
+    /// Stores the host; one that is there keeps the date on which it was added.
+    func save(in database: Database, at now: Int64) throws {
         try database.execute(
-            sql: "INSERT INTO host (name, settings) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET settings = excluded.settings",
-            arguments: [name, String(decoding: settings.json.serialized(), as: UTF8.self)])
+            sql: """
+                INSERT INTO host (name, settings, addedAt) VALUES (?, ?, ?)
+                ON CONFLICT (name) DO UPDATE SET settings = excluded.settings
+                """,
+            arguments: [name, String(decoding: settings.json.serialized(), as: UTF8.self), now])
     }
 }

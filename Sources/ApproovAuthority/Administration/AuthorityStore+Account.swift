@@ -1,19 +1,38 @@
 public import ApproovTokens
-internal import Foundation
+public import Foundation
 internal import GRDB
 
 extension AuthorityStore {
     /// The secret that signs the tokens of hosts without a keyset, for the backends that check them.
+    ///
+    /// After a change with an overlap this is the new one, which signs from the end of the overlap on.
     public var accountSecret: AccountSecret { snapshot.secret }
+
+    /// The secret that a change with an overlap replaced, and until when tokens are signed with it; nil when there is none.
+    ///
+    /// Backends need both until the last token of this one has expired. The next change forgets it.
+    public var previousSecret: (secret: AccountSecret, signsUntil: Date)? {
+        snapshot.secrets.previous.map { ($0.secret, Date(timeIntervalSince1970: TimeInterval($0.signsUntil))) }
+    }
+
+    /// Whether tokens are still signed with the previous secret.
+    public var isSecretOverlapping: Bool { snapshot.secrets.overlapping(at: now) != nil }
 
     /// Replaces the account secret by a random one of 64 bytes.
     ///
-    /// Tokens issued from now on verify with the new one only.
-    /// - Throws: `AuthorityError.storeUnusable`
-    public func changeAccountSecret() async throws {
-        let secret = Data(AccountSecret.generate().bytes)
+    /// Until the overlap is over, tokens are signed with the old secret, so that backends can be given the new one beside it first. Without
+    /// an overlap, tokens issued from now on verify with the new one only, and the old one is forgotten.
+    /// - Parameter overlap: how long the old secret goes on signing, in whole seconds; 0 to 30 days
+    /// - Throws: `AuthorityError.secretOverlapRunning` when the last change still overlaps and this one is to overlap as well;
+    ///   `.invalidConfiguration` for another overlap; `.storeUnusable`
+    public func changeAccountSecret(overlap: Duration = .zero) async throws {
+        let secret = AccountSecret.generate()
+        let (now, overlap) = (now, overlap.components.seconds)
         try await change { database in
-            try database.execute(sql: "UPDATE account SET secret = ?", arguments: [secret])
+            guard let account = try Row.fetchOne(database, sql: "SELECT secret, previousSecret, previousSecretUntil FROM account") else {
+                throw AuthorityError(.storeDamaged, "the store has no account; restore it from a backup")
+            }
+            try AccountSecrets(account).replaced(by: secret, overlap: overlap, at: now).save(in: database)
         }
     }
 
@@ -27,6 +46,20 @@ extension AuthorityStore {
     public func setRejectionReasons(_ isOn: Bool) async throws {
         try await change { database in
             try database.execute(sql: "UPDATE account SET rejectionReasons = ?", arguments: [isOn])
+        }
+    }
+
+    /// Whether tokens name the host that they are for (`aud`, RFC 7519 section 4.1.3).
+    public var namesAudience: Bool { snapshot.namesAudience }
+
+    /// Sets whether tokens name the host that they are for.
+    ///
+    /// On at first. Off is for backends that refuse every audience which they were not given, as PyJWT does. A token without `aud` is
+    /// valid at every host whose backend has the same key, and a `TokenVerifier` that is given an audience refuses it.
+    /// - Throws: `AuthorityError.storeUnusable`
+    public func setNamesAudience(_ isOn: Bool) async throws {
+        try await change { database in
+            try database.execute(sql: "UPDATE account SET audience = ?", arguments: [isOn])
         }
     }
 

@@ -1,5 +1,6 @@
 public import Attestation
 internal import CertificatePinning
+internal import Foundation
 internal import GRDB
 
 extension AuthorityStore {
@@ -29,20 +30,33 @@ extension AuthorityStore {
     ///   `.malformedTrustRoots` for roots of which none holds today, `.pinsRequired` (enforced, no pins, no managed trust roots),
     ///   `.obliviousUnset` for an oblivious host without a relay, `.unknownKeyset`, `.configurationRefused` when clients would refuse the result
     public func addHost(_ name: String, settings: HostSettings) async throws {
+        let host = try newHost(name, settings: settings)
+        let now = now
+        try await change(issues: true) { database in
+            try Self.checkNew(host, in: database)
+            try host.save(in: database, at: now)
+        }
+    }
+
+    /// A host that is to be added, as far as it can be judged without the store.
+    func newHost(_ name: String, settings: HostSettings) throws -> AccountHost {
         let host = try AccountHost(name: name, settings: settings)
         try host.refuseWhatClientsCannotUse(at: time.date)
         try host.refuseUselessPins()
-        try await change(issues: true) { database in
-            try Self.checkRelay(of: host, in: database)
-            if settings.pins.isEmpty, settings.enforce {
-                guard try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM managedTrustRoot)") == true else {
-                    throw Self.tooFewPins(.pinsRequired, host.name)
-                }
+        return host
+    }
+
+    /// Refuses a new host that the rest of the account does not go with.
+    static func checkNew(_ host: AccountHost, in database: Database) throws {
+        let settings = host.settings
+        try checkRelay(of: host, in: database)
+        if settings.pins.isEmpty, settings.enforce {
+            guard try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM managedTrustRoot)") == true else {
+                throw tooFewPins(.pinsRequired, host.name)
             }
-            if settings.pins.count == 1, settings.enforce { throw Self.tooFewPins(.configurationRefused, host.name) }
-            try Self.checkKeyset(of: settings, in: database)
-            try host.save(in: database)
         }
+        if settings.pins.count == 1, settings.enforce { throw tooFewPins(.configurationRefused, host.name) }
+        try checkKeyset(of: settings, in: database)
     }
 
     /// Removes a host, and signs a new configuration.
@@ -95,7 +109,7 @@ extension AuthorityStore {
             }
             if settings.pins != before.pins { try host.refuseUselessPins() }
             if settings.pins.count == 1, settings.enforce { throw Self.tooFewPins(.configurationRefused, canonical) }
-            try host.save(in: database)
+            try host.save(in: database, at: Int64(now.timeIntervalSince1970))
         }
     }
 
@@ -118,7 +132,8 @@ extension AuthorityStore {
     }
 
     private static func checkKeyset(of settings: HostSettings, in database: Database) throws {
-        guard let kid = settings.kid, try !Keyset.all(in: database).contains(where: { $0.kid == kid }) else { return }
+        guard let kid = settings.kid, try String.fetchOne(database, sql: "SELECT kid FROM keyset WHERE kid = ?", arguments: [kid]) == nil
+        else { return }
         throw AuthorityError(.unknownKeyset, "there is no keyset \(kid); add it: approov keyset -add ES256 -kid \(kid)")
     }
 

@@ -3,7 +3,7 @@ internal import Attestation
 internal import GRDB
 
 extension AuthorityStore {
-    /// The key pairs that hosts may name, by key identifier.
+    /// The key pairs that hosts may name, oldest first.
     public var keysets: [Keyset] { snapshot.keysets }
 
     /// Makes a key pair.
@@ -12,8 +12,8 @@ extension AuthorityStore {
     ///   - kid: its identifier: 1 to 64 letters, digits, `.`, `_` or `-`
     /// - Throws: `AuthorityError.malformedKeyset`, `.keysetExists`
     public func addKeyset(_ algorithm: TokenAlgorithm, kid: String) async throws {
-        guard (1...64).contains(kid.utf8.count), kid.utf8.allSatisfy(Self.isKeyIdentifierByte) else {
-            throw AuthorityError(.malformedKeyset, "a kid is 1 to 64 letters, digits, dots, dashes and underscores")
+        guard KeyIdentifier.isAllowedForNewKey(kid) else {
+            throw AuthorityError(.malformedKeyset, "a kid is \(KeyIdentifier.newKeyRule)")
         }
         guard algorithm != .hs256 else {
             throw AuthorityError(
@@ -45,16 +45,6 @@ extension AuthorityStore {
             guard database.changesCount == 1 else {
                 throw AuthorityError(.unknownKeyset, "there is no keyset \(kid)")
             }
-        }
-    }
-
-    private static func isKeyIdentifierByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default:
-            false
         }
     }
 }

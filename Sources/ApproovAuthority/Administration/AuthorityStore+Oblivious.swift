@@ -34,7 +34,8 @@ extension AuthorityStore {
             if let host = try AccountHost.all(in: database).first(where: \.settings.oblivious) {
                 throw AuthorityError(
                     .obliviousInUse,
-                    "\(host.name) is oblivious: add it again without -oblivious, or remove it, before the relay goes")
+                    "\(host.name) is oblivious and needs the relay; first have its requests go direct: approov api -pins \(host.name) -noOblivious"
+                )
             }
             try database.execute(sql: "DELETE FROM oblivious")
         }

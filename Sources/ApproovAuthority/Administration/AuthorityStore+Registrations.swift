@@ -14,16 +14,35 @@ extension AuthorityStore {
     ///   - label: what to call it in lists; at most 256 characters
     /// - Throws: `AuthorityError.malformedMeasurement`
     public func addRegistration(_ measurement: String, label: String) async throws {
-        let canonical = try Self.canonical(measurement)
-        let label = String(label.prefix(256))
+        try await addRegistrations([(measurement, label)])
+    }
+
+    /// Registers executables in one transaction: all of them, or none.
+    ///
+    /// Those that are registered already get the new label and keep their date.
+    /// - Parameter executables: SHA-256 in a form that ``canonicalMeasurement(_:)`` takes, and the label of each
+    /// - Returns: how many were added, got another label, and were there as they are
+    /// - Throws: `AuthorityError.malformedMeasurement`
+    @discardableResult
+    public func addRegistrations(_ executables: [(measurement: String, label: String)]) async throws -> BulkChange {
+        let executables = try executables.map {
+            (measurement: try Self.canonicalMeasurement($0.measurement), label: String($0.label.prefix(256)))
+        }
         let now = now
-        try await change { database in
-            try database.execute(
-                sql: """
-                    INSERT INTO registration (measurement, label, addedAt) VALUES (?, ?, ?)
-                    ON CONFLICT (measurement) DO UPDATE SET label = excluded.label
-                    """,
-                arguments: [canonical, label, now])
+        return try await change { database in
+            var result = BulkChange()
+            for (measurement, label) in executables {
+                let before = try String.fetchOne(
+                    database, sql: "SELECT label FROM registration WHERE measurement = ?", arguments: [measurement])
+                result.count(before, label)
+                try database.execute(
+                    sql: """
+                        INSERT INTO registration (measurement, label, addedAt) VALUES (?, ?, ?)
+                        ON CONFLICT (measurement) DO UPDATE SET label = excluded.label
+                        """,
+                    arguments: [measurement, label, now])
+            }
+            return result
         }
     }
 
@@ -33,7 +52,7 @@ extension AuthorityStore {
     /// - Parameter measurement: its SHA-256, standard base64
     /// - Throws: `AuthorityError.malformedMeasurement`, `.unknownRegistration`
     public func removeRegistration(_ measurement: String) async throws {
-        let canonical = try Self.canonical(measurement)
+        let canonical = try Self.canonicalMeasurement(measurement)
         try await change { database in
             try database.execute(sql: "DELETE FROM registration WHERE measurement = ?", arguments: [canonical])
             guard database.changesCount == 1 else {
@@ -43,11 +62,22 @@ extension AuthorityStore {
         }
     }
 
-    private static func canonical(_ measurement: String) throws -> String {
-        guard let bytes = Base64.decode(measurement), bytes.count == 32 else {
+    /// A measurement as the store keeps it.
+    /// - Parameter text: an executable's SHA-256, standard base64 or, as `sha256sum` prints it, 64 hexadecimal digits
+    /// - Returns: standard base64
+    /// - Throws: `AuthorityError.malformedMeasurement`
+    public static func canonicalMeasurement(_ text: String) throws -> String {
+        guard let bytes = hexadecimal(text) ?? Base64.decode(text), bytes.count == 32 else {
             throw AuthorityError(
-                .malformedMeasurement, "a measurement is the base64 of an executable's SHA-256, 44 characters")
+                .malformedMeasurement,
+                "a measurement is an executable's SHA-256: 44 characters of base64, or 64 hexadecimal digits")
         }
         return Base64.encode(bytes)
+    }
+
+    private static func hexadecimal(_ text: String) -> [UInt8]? {
+        let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count == 64, text.utf8.count == 64 else { return nil }
+        return stride(from: 0, to: 64, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 }

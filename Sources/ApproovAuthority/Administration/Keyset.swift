@@ -23,7 +23,7 @@ public struct Keyset: Sendable {
     }
 
     static func all(in database: Database) throws -> [Keyset] {
-        try Row.fetchAll(database, sql: "SELECT kid, algorithm, pem, addedAt FROM keyset ORDER BY kid").map { row in
+        try Row.fetchAll(database, sql: "SELECT kid, algorithm, pem, addedAt FROM keyset ORDER BY addedAt, kid").map { row in
             try Keyset(kid: row["kid"], algorithm: row["algorithm"], pem: row["pem"], addedAt: row["addedAt"])
         }
     }

@@ -10,7 +10,9 @@ public struct Registration: Sendable, Hashable {
     public let addedAt: Int64
 
     static func all(in database: Database) throws -> [Registration] {
-        try Row.fetchAll(database, sql: "SELECT measurement, label, addedAt FROM registration ORDER BY addedAt, measurement").map { row in
+        let rows = try Row.fetchAll(
+            database, sql: "SELECT measurement, label, addedAt FROM registration ORDER BY addedAt, label, measurement")
+        return rows.map { row in
             Registration(measurement: row["measurement"], label: row["label"], addedAt: row["addedAt"])
         }
     }

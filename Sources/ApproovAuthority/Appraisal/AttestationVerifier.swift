@@ -3,6 +3,7 @@ internal import Attestation
 internal import CertificatePinning
 internal import Crypto
 internal import Foundation
+internal import HTTPServing
 internal import Logging
 
 /// The Verifier (RFC 9334 section 3): hands out challenges and judges evidence; knows nothing of HTTP.
@@ -14,6 +15,17 @@ struct AttestationVerifier: Sendable {
     /// The authority's own URL, once the port is known.
     let audience: PublicAudience
     let metrics: AuthorityMetrics
+    private let newerApps = NewerApps()
+    /// Any client can have evidence rejected.
+    private let rejections = LogAllowance()
+
+    init(store: AuthorityStore, time: any TimeSource, tokenLifetime: Int64, audience: PublicAudience, metrics: AuthorityMetrics) {
+        self.store = store
+        self.time = time
+        self.tokenLifetime = tokenLifetime
+        self.audience = audience
+        self.metrics = metrics
+    }
 
     /// A challenge for whoever asks.
     func challenge() -> Challenge {
@@ -24,7 +36,8 @@ struct AttestationVerifier: Sendable {
     /// - Parameters:
     ///   - jws: the evidence as it came
     ///   - address: the app's address as the connection has it
-    ///   - logger: gets the verdict, and nothing that identifies the app
+    ///   - logger: gets the verdict, and nothing that identifies the app; for a rejection also the ARC, which only the account's operator
+    ///     can read
     /// - Returns: the result; it has a token whatever the verdict is
     /// - Throws: `Problem` for evidence that cannot be judged; anything else is an internal error
     func attest(_ jws: [UInt8], from address: String?, logger: Logger) async throws -> AttestationResult {
@@ -38,26 +51,32 @@ struct AttestationVerifier: Sendable {
             throw Problem.unknownHost
         }
         // Last of what can refuse: a challenge is spent on evidence that is judged, and on no other.
-        try await redeem(evidence.challenge, with: mint(snapshot))
+        let thumbprint = Base64URL.decode(PublicJWK(verified.installationKey).thumbprint) ?? []
+        try await redeem(evidence.challenge, from: thumbprint, with: mint(snapshot), logger)
+        await notice(evidence.configVersion, logger)
 
         let appraiser = EvidenceAppraiser(
             registeredMeasurements: snapshot.registeredMeasurements, environmentPolicy: snapshot.environmentPolicy)
         let verdict = appraiser.appraise(evidence)
         let claims = try claims(verified, verdict, host: host, isOblivious: entry.settings.oblivious, from: address, snapshot)
-        let token = try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: verdict.isTrusted)
+        let token = try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: verdict.isTrusted, at: now)
         let traceID = Base64URL.encode(SystemRandom.bytes(9))
         metrics.judged(verdict)
-        logger.log(
-            level: verdict.isTrusted ? .debug : .info, "evidence judged",
-            metadata: [
-                "trace": "\(traceID)", "host": "\(entry.name)", "trusted": "\(verdict.isTrusted)",
-                "reasons": "\(verdict.reasons.map(\.rawValue).sorted().joined(separator: ","))",
-            ])
+        if verdict.isTrusted {
+            logger.debug("attestation passed", metadata: ["trace": "\(traceID)", "host": "\(entry.name)"])
+        } else {
+            rejections.notice(
+                "attestation rejected; what its arc says: approov token -arc ARC", to: logger, at: time.uptime,
+                metadata: [
+                    "trace": "\(traceID)", "host": "\(entry.name)", "arc": "\(claims.arc ?? "")",
+                    "reasons": "\(verdict.reasons.map(\.rawValue).sorted().joined(separator: ","))",
+                ])
+        }
         return AttestationResult(
             token: token, expiresIn: Int(tokenLifetime), arc: claims.arc ?? "",
             rejectionReasons: snapshot.reportsReasons && !verdict.isTrusted ? verdict.reasons.map(\.rawValue).sorted() : nil,
-            traceID: traceID, configurations: snapshot.configurations(since: evidence.configVersion),
-            challenge: mint(snapshot).make(now: now, lifetime: tokenLifetime + ChallengeMint.freshLifetime))
+            traceID: traceID, configurations: store.snapshot.configurations(since: evidence.configVersion),
+            challenge: mint(snapshot).make(now: now, lifetime: tokenLifetime + ChallengeMint.freshLifetime, for: thumbprint))
     }
 
     /// What the token says.
@@ -102,13 +121,52 @@ struct AttestationVerifier: Sendable {
         }
     }
 
-    private func redeem(_ text: String, with mint: ChallengeMint) async throws {
-        guard let challenge = mint.open(text) else { throw Problem.challengeUnknown }
+    private func redeem(_ text: String, from thumbprint: [UInt8], with mint: ChallengeMint, _ logger: Logger) async throws {
+        guard let challenge = mint.open(text, from: thumbprint) else { throw Problem.challengeUnknown }
+        let now = now
         guard challenge.expiresAt > now else { throw Problem.challengeExpired }
-        switch try await store.redemptions.redeem(nonce: challenge.nonce, expiresAt: challenge.expiresAt) {
-        case .redeemed: break
-        case .used: throw Problem.challengeUsed
-        case .expired: throw Problem.challengeExpired
+        // Older releases gave such with results, too. Another installation may have read those, long before they end.
+        guard challenge.isBound || challenge.expiresAt <= now + ChallengeMint.freshLifetime else { throw Problem.challengeUnknown }
+        switch try await store.redemptions.redeem(nonce: challenge.nonce, expiresAt: challenge.expiresAt, key: mint.key) {
+        case .redeemed:
+            break
+        case .used:
+            throw Problem.challengeUsed
+        case .unknown:
+            // Another process replaced the key, and this one has not taken that up yet.
+            try await store.refresh()
+            throw Problem.challengeUnknown
+        case .forgotten:
+            // It has not expired, and later ones were forgotten as expired long ago: since then the clock was set back.
+            if try await store.replaceChallengeKey(mint.key) {
+                logger.warning(
+                    """
+                    this machine's clock was set back: all challenges that were given out are void, and clients ask for new ones by \
+                    themselves; check the clock (timedatectl)
+                    """)
+            }
+            throw Problem.challengeUnknown
         }
+    }
+
+    /// Warns of an app whose configuration is newer than the store's.
+    ///
+    /// What evidence says of it is the app's own word: it leads to a warning and to nothing else.
+    private func notice(_ configVersion: Int64, _ logger: Logger) async {
+        guard configVersion > store.configurationVersion else { return }
+        // Another process may have issued it a moment ago.
+        _ = try? await store.refresh()
+        let newest = store.configurationVersion
+        guard configVersion > newest, let count = newerApps.count(at: time.uptime) else { return }
+        logger.warning(
+            """
+            apps have a newer configuration than this store, and take up nothing that it issues. If the store came back from an older \
+            backup: approov sdk -newEpoch --yes, then ship apps the new initial configuration (approov sdk -getConfig). If apps are of \
+            an earlier epoch, ship them that one
+            """,
+            metadata: [
+                "attestations": "\(count)", "claimedVersion": "\(configVersion)", "storeVersion": "\(newest)",
+                "storeEpoch": "\(store.configurationEpoch)",
+            ])
     }
 }

@@ -1,5 +1,5 @@
 public import ApproovBase
-internal import Attestation
+public import Attestation
 internal import CertificatePinning
 public import Foundation
 internal import HTTPServing
@@ -15,12 +15,15 @@ public import ServiceLifecycle
 ///
 /// When it is asked to stop it accepts no more connections, lets requests that are being answered end within the configuration's
 /// `limits.drain`, and returns.
-public struct Authority: Service {
+public struct Authority: Service, CustomStringConvertible {
     private let store: AuthorityStore
     private let configuration: AuthorityConfiguration
     private let time: any TimeSource
     private let logger: Logger
     private let onReady: @Sendable (URL) async -> Void
+
+    /// Its name alone: ServiceLifecycle logs the description, and the configuration may hold a private key.
+    public var description: String { "Authority" }
 
     /// Makes an authority; it listens when it is run.
     /// - Parameters:
@@ -45,7 +48,7 @@ public struct Authority: Service {
 
     /// Serves until the task is cancelled or a graceful shutdown is asked for.
     /// - Throws: `AuthorityError.identityFailed`, `.demoKeysExposed`; `.invalidConfiguration` when the operator's certificate has no backup
-    ///   pin beside it; `.cannotListen`
+    ///   pin beside it; `.cannotListen`; `.storeNewer` once a later release has upgraded the store
     public func run() async throws {
         let listener = try await AuthorityListener(configuration, store: store)
         try AuthorityRules.check(pins: listener.pins, configuration)
@@ -59,17 +62,21 @@ public struct Authority: Service {
         let upkeep = AuthorityUpkeep(store: store, renewal: listener.renewal, logger: logger)
         let server = HTTPListener(
             address: ListenerAddress(host: configuration.host, port: configuration.port, tls: listener.tls),
-            limits: configuration.limits.ofListener)
-        try await withThrowingDiscardingTaskGroup { group in
-            group.addTask { await upkeep.run() }
-            do {
-                try await server.run(router: routes.router(), logger: logger) { port in
-                    await announce(port: port, listener: listener, audience: audience)
+            limits: configuration.limits.ofListener, proxies: try AuthorityRules.proxies(configuration.trustedProxies))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await upkeep.run() }
+            group.addTask {
+                do {
+                    try await server.run(router: routes.router(), logger: logger) { port in
+                        await announce(port: port, listener: listener, audience: audience)
+                    }
+                } catch let failure as ListenerFailure {
+                    throw AuthorityError(failure)
                 }
-            } catch let failure as ListenerFailure {
-                throw AuthorityError(failure)
             }
-            group.cancelAll()
+            // The end of one is the end of both.
+            defer { group.cancelAll() }
+            try await group.next()
         }
     }
 

@@ -12,22 +12,34 @@ struct AuthorityUpkeep: Sendable {
     let logger: Logger
 
     /// Works until the task is cancelled.
-    func run() async {
+    /// - Throws: `AuthorityError.storeNewer` once a later release has upgraded the store: nothing more can be written
+    func run() async throws {
         var lastPurge = ContinuousClock.now
         var failing: Set<String> = []
         while !Task.isCancelled {
-            await attempt("the store's changes cannot be taken up; what was in force stays", &failing) {
+            try await attempt("the store's changes cannot be taken up; what was in force stays", &failing) {
                 if try await store.refresh() { logger.info("administrative change taken up") }
             }
-            await attempt("the configuration cannot be renewed", &failing) {
+            try await attempt("the configuration cannot be renewed", &failing) {
                 if try await store.renewConfigurationIfDue() { logger.info("configuration signed anew") }
             }
-            await attempt("the certificate cannot be renewed", &failing) {
-                if try await renewal?.renewIfDue() == true { logger.info("certificate renewed; its key stays") }
+            try await attempt("the certificate cannot be renewed", &failing) {
+                switch try await renewal?.renewIfDue() {
+                case .certificate?:
+                    logger.info("certificate renewed; its key stays")
+                case .certificateAndRoot?:
+                    logger.warning(
+                        """
+                        the root of this authority's certificate was made with a wrong clock, and is made again: ship apps a new initial \
+                        configuration (approov sdk -getConfig)
+                        """)
+                case nil:
+                    break
+                }
             }
             if ContinuousClock.now - lastPurge >= Self.purgeInterval {
                 lastPurge = .now
-                await attempt("expired challenges cannot be forgotten", &failing) {
+                try await attempt("expired challenges cannot be forgotten", &failing) {
                     try await store.redemptions.purge(expiredBefore: store.now - 60)
                 }
             }
@@ -36,12 +48,14 @@ struct AuthorityUpkeep: Sendable {
     }
 
     /// Tells of a failure once, until the work succeeds again.
-    private func attempt(_ failure: String, _ failing: inout Set<String>, _ body: () async throws -> Void) async {
+    private func attempt(_ failure: String, _ failing: inout Set<String>, _ body: () async throws -> Void) async throws {
         do {
             try await body()
             failing.remove(failure)
         } catch is CancellationError {
             return
+        } catch let error as AuthorityError where error.code == .storeNewer {
+            throw error
         } catch  where failing.insert(failure).inserted {
             logger.error("\(failure)", metadata: ["error": "\(error)"])
         } catch {

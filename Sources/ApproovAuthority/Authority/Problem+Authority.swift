@@ -15,9 +15,10 @@ extension Problem {
     static let unknownHost = Problem(
         .unknownHost, title: "The account does not protect this host", status: 400, detail: "Add it with: approov api -add HOST")
     static let challengeUnknown = Problem(
-        .challengeUnknown, title: "The challenge is not one of this authority's", status: 400, detail: "Ask for a new challenge.")
+        .challengeUnknown, title: "The challenge is not one of this authority's for this installation", status: 400,
+        detail: "Ask for a new challenge and try once more.")
     static let challengeExpired = Problem(
-        .challengeExpired, title: "The challenge has expired", status: 400, detail: "Ask for a new challenge.")
+        .challengeExpired, title: "The challenge has expired", status: 400, detail: "Ask for a new challenge and try once more.")
     static let challengeUsed = Problem(
         .challengeUsed, title: "The challenge was used before", status: 409, detail: "Ask for a new challenge and try once more.")
     static let rateLimited = Problem(

@@ -23,17 +23,25 @@ final class RenewedCertificate: Sendable {
         state = Mutex(State(identity: identity, override: .noChanges))
     }
 
-    /// Makes a new certificate when half of the old one's life is over.
-    /// - Returns: whether it did
+    /// What was made again.
+    enum Renewal: Sendable {
+        case certificate, certificateAndRoot
+    }
+
+    /// Makes a new certificate when half of the old one's life is over, or it does not hold now.
+    /// - Returns: what it made; nil for nothing
     /// - Throws: `AuthorityError`; the old certificate goes on
-    func renewIfDue() async throws -> Bool {
-        guard state.withLock({ $0.identity.needsRenewal(hosts: hosts, now: store.time.date) }) else { return false }
+    func renewIfDue() async throws -> Renewal? {
+        let before = state.withLock { $0.identity }
+        guard before.needsRenewal(hosts: hosts, now: store.time.date) else { return nil }
         let identity = try await store.serverIdentity(hosts: hosts)
         var override = NIOSSLContextConfigurationOverride()
         override.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(identity.certificatePEM.utf8)).map { .certificate($0) }
         override.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(identity.keyPEM.utf8), format: .pem))
         state.withLock { $0 = State(identity: identity, override: override) }
-        return true
+        guard identity.rootPEM != before.rootPEM else { return .certificate }
+        try await store.rememberRoot(identity.rootPEM, insteadOf: before.rootPEM)
+        return .certificateAndRoot
     }
 
     /// Hands every handshake the certificate in force.

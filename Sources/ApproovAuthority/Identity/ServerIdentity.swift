@@ -26,10 +26,16 @@ public struct ServerIdentity: Sendable {
     let rootKeyPEM: String
     let backupKeyPEM: String
     let hosts: [String]
+    private let validity: ClosedRange<Date>
+    private let rootValidity: ClosedRange<Date>
 
     /// A server certificate is good for this many seconds; 398 days is what clients of the web still accept.
     static let certificateLifetime: TimeInterval = 398 * 86_400
     private static let rootLifetime: TimeInterval = 20 * 365 * 86_400
+    /// How long before they are made certificates begin: clocks of this machine and of clients may be off by that much.
+    private static let certificateBackdate: TimeInterval = 86_400
+    /// More for the root: apps carry it with them, so that it cannot be made again without them.
+    private static let rootBackdate: TimeInterval = 30 * 86_400
 
     /// Makes new keys and certificates.
     /// - Parameters:
@@ -69,12 +75,14 @@ public struct ServerIdentity: Sendable {
         }
     }
 
-    /// Whether the certificate should be made anew: half of its life is over, or it lacks one of the hosts.
+    /// Whether the certificate should be made again: half of its life is over, it or its root does not hold now, as after it was made with
+    /// a clock that was ahead, or it lacks one of the hosts.
     func needsRenewal(hosts: [String], now: Date) -> Bool {
-        notAfter.timeIntervalSince(now) < Self.certificateLifetime / 2 || !Set(hosts).isSubset(of: self.hosts)
+        notAfter.timeIntervalSince(now) < Self.certificateLifetime / 2 || !validity.contains(now) || !rootValidity.contains(now)
+            || !Set(hosts).isSubset(of: self.hosts)
     }
 
-    /// The same keys with a new certificate.
+    /// The same keys with a new certificate, and with a new root certificate when the present one does not hold now.
     /// - Parameters:
     ///   - hosts: further names; those of the old certificate stay
     ///   - now: the time from which the certificate is valid
@@ -82,7 +90,8 @@ public struct ServerIdentity: Sendable {
     /// - Throws: `AuthorityError.identityFailed`
     func renewed(hosts: [String], now: Date) throws -> ServerIdentity {
         try Self.make(
-            rootPEM: rootPEM, rootKeyPEM: rootKeyPEM, keyPEM: keyPEM, backupKeyPEM: backupKeyPEM, hosts: self.hosts + hosts, now: now)
+            rootPEM: rootValidity.contains(now) ? rootPEM : nil, rootKeyPEM: rootKeyPEM, keyPEM: keyPEM, backupKeyPEM: backupKeyPEM,
+            hosts: self.hosts + hosts, now: now)
     }
 
     /// The backup key in the place of the server's key, and a new backup key.
@@ -91,7 +100,8 @@ public struct ServerIdentity: Sendable {
     /// - Throws: `AuthorityError.identityFailed`
     func rotated(now: Date) throws -> ServerIdentity {
         try Self.make(
-            rootPEM: rootPEM, rootKeyPEM: rootKeyPEM, keyPEM: backupKeyPEM, backupKeyPEM: P256.Signing.PrivateKey().pemRepresentation,
+            rootPEM: rootValidity.contains(now) ? rootPEM : nil, rootKeyPEM: rootKeyPEM, keyPEM: backupKeyPEM,
+            backupKeyPEM: P256.Signing.PrivateKey().pemRepresentation,
             hosts: hosts, now: now)
     }
 
@@ -105,8 +115,11 @@ public struct ServerIdentity: Sendable {
         self.backupKeyPEM = backupKeyPEM
         self.hosts = hosts
         self.notAfter = notAfter
-        self.pins = try Self.wrapping {
-            try [keyPEM, backupKeyPEM].map { try Self.pin(of: P256.Signing.PrivateKey(pemRepresentation: $0)) }
+        (pins, validity, rootValidity) = try Self.wrapping {
+            (
+                try [keyPEM, backupKeyPEM].map { try Self.pin(of: P256.Signing.PrivateKey(pemRepresentation: $0)) },
+                try Self.validity(ofCertificate: certificatePEM), try Self.validity(ofCertificate: rootPEM)
+            )
         }
     }
 
@@ -116,9 +129,10 @@ public struct ServerIdentity: Sendable {
         let names = (["localhost", "127.0.0.1", "::1"] + hosts).reduce(into: [String]()) { names, host in
             if !names.contains(host) { names.append(host) }
         }
-        let end = now.addingTimeInterval(Self.certificateLifetime)
+        let start = now.addingTimeInterval(-Self.certificateBackdate)
+        let end = start.addingTimeInterval(Self.certificateLifetime)
         let certificate = try Certificate(
-            version: .v3, serialNumber: .init(), publicKey: .init(key.publicKey), notValidBefore: now.addingTimeInterval(-3600),
+            version: .v3, serialNumber: .init(), publicKey: .init(key.publicKey), notValidBefore: start,
             notValidAfter: end, issuer: root.subject, subject: DistinguishedName { CommonName("Approov authority") },
             signatureAlgorithm: .ecdsaWithSHA256,
             extensions: Certificate.Extensions {
@@ -136,7 +150,7 @@ public struct ServerIdentity: Sendable {
     private static func rootCertificate(key: P256.Signing.PrivateKey, now: Date) throws -> Certificate {
         let name = try DistinguishedName { CommonName("Approov authority root") }
         return try Certificate(
-            version: .v3, serialNumber: .init(), publicKey: .init(key.publicKey), notValidBefore: now.addingTimeInterval(-3600),
+            version: .v3, serialNumber: .init(), publicKey: .init(key.publicKey), notValidBefore: now.addingTimeInterval(-rootBackdate),
             notValidAfter: now.addingTimeInterval(rootLifetime), issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
             extensions: Certificate.Extensions {
                 Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
@@ -158,6 +172,12 @@ public struct ServerIdentity: Sendable {
             throw AuthorityError(.identityFailed, "the server's name \(host) is not a host name in ASCII")
         }
         return .dnsName(host)
+    }
+
+    private static func validity(ofCertificate pem: String) throws -> ClosedRange<Date> {
+        let certificate = try Certificate(pemEncoded: pem)
+        // A certificate that ends before it begins holds at no time.
+        return certificate.notValidBefore...max(certificate.notValidBefore, certificate.notValidAfter)
     }
 
     private static func pin(of key: P256.Signing.PrivateKey) -> String {

@@ -13,11 +13,21 @@ struct TokenIssuer: Sendable {
     private static let decoySecret = AccountSecret.generate()
 
     private let account: Signers
+    /// Signs until then, in seconds since 1970, although the account has another secret already.
+    private let previous: (signers: Signers, until: Int64)?
     private let keysets: [String: Signers]
+    private let namesAudience: Bool
 
-    init(secret: AccountSecret, keysets: [Keyset]) throws {
-        account = Signers(
-            genuine: try TokenSigner(key: .hs256(secret, kid: nil)), decoy: try TokenSigner(key: .hs256(Self.decoySecret, kid: nil)))
+    /// An issuer with the account's keys.
+    /// - Parameters:
+    ///   - secrets: the account secret, and the one before it while that still signs
+    ///   - keysets: the key pairs that hosts may name
+    ///   - namesAudience: whether tokens keep the claim `aud`
+    /// - Throws: `TokenError.signingFailed` for a key that cannot sign
+    init(secrets: AccountSecrets, keysets: [Keyset], namesAudience: Bool) throws {
+        self.namesAudience = namesAudience
+        account = try Self.signers(secrets.current)
+        previous = try secrets.previous.map { (try Self.signers($0.secret), $0.signsUntil) }
         self.keysets = try Dictionary(
             keysets.map { keyset in
                 let decoy = try TokenSigner(key: .hs256(Self.decoySecret, kid: keyset.kid))
@@ -26,15 +36,20 @@ struct TokenIssuer: Sendable {
         ) { first, _ in first }
     }
 
+    private static func signers(_ secret: AccountSecret) throws -> Signers {
+        Signers(genuine: try TokenSigner(key: .hs256(secret, kid: nil)), decoy: try TokenSigner(key: .hs256(decoySecret, kid: nil)))
+    }
+
     /// Signs claims.
     /// - Parameters:
-    ///   - claims: what the token says
+    ///   - claims: what the token says; `aud` is left out where the account's tokens name no audience
     ///   - kid: the keyset that the host names; nil for the account secret
     ///   - isGenuine: whether the token is to verify; one that is not has the same claims, and a header like any HS256 token's
+    ///   - now: seconds since 1970, which say whether the previous secret still signs
     /// - Returns: the token
     /// - Throws: `AuthorityError.unknownKeyset`, `TokenError.signingFailed`
-    func issue(_ claims: TokenClaims, kid: String?, isGenuine: Bool) throws -> String {
-        var signers = account
+    func issue(_ claims: TokenClaims, kid: String?, isGenuine: Bool, at now: Int64) throws -> String {
+        var signers = previous.flatMap { now < $0.until ? $0.signers : nil } ?? account
         if let kid {
             guard let named = keysets[kid] else {
                 throw AuthorityError(
@@ -42,6 +57,8 @@ struct TokenIssuer: Sendable {
             }
             signers = named
         }
+        var claims = claims
+        if !namesAudience { claims.aud = nil }
         return try (isGenuine ? signers.genuine : signers.decoy).sign(claims)
     }
 }

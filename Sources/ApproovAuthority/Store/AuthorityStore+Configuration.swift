@@ -45,6 +45,11 @@ extension AuthorityStore {
             return try InitialConfiguration(
                 account: snapshot.account, epoch: snapshot.epoch, authority: url, authorityPins: pins, trustRoots: trustRoots ?? ownRoots,
                 configKeys: [PublicJWK(snapshot.configurationKey.publicKey)], configuration: currentConfiguration())
+        } catch let error as AttestationError where error.code == .tooLarge {
+            throw AuthorityError(
+                .configurationRefused,
+                "the initial configuration would be larger than clients read: give fewer trust roots (approov serve --cacert), "
+                    + "or let the authority's certificate be of a root of the system's", cause: error)
         } catch let error as AttestationError {
             throw AuthorityError(
                 .configurationRefused,

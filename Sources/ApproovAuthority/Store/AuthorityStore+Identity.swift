@@ -11,21 +11,19 @@ struct Endpoint: Sendable, Equatable {
 
 extension AuthorityStore {
     /// The authority's own key, certificate and backup key: made at the first call, and with a new certificate for the same key
-    /// when half of the old one's life is over or a host is new.
+    /// when half of the old one's life is over, the old one does not hold now, or a host is new.
     /// - Parameter hosts: the names that the server is reached under, beside the loopback ones
     /// - Returns: the identity
     /// - Throws: `AuthorityError.identityFailed`, `.storeUnusable`
     public func serverIdentity(hosts: [String]) async throws -> ServerIdentity {
         let date = time.date
         if let identity = try await savedIdentity(), !identity.needsRenewal(hosts: hosts, now: date) { return identity }
-        return try await wrapping {
-            try await self.pool.write { database in
-                let saved = try Self.identity(in: database)
-                if let saved, !saved.needsRenewal(hosts: hosts, now: date) { return saved }
-                let identity = try saved?.renewed(hosts: hosts, now: date) ?? ServerIdentity.make(hosts: hosts, now: date)
-                try Self.save(identity, in: database)
-                return identity
-            }
+        return try await database.write { database in
+            let saved = try Self.identity(in: database)
+            if let saved, !saved.needsRenewal(hosts: hosts, now: date) { return saved }
+            let identity = try saved?.renewed(hosts: hosts, now: date) ?? ServerIdentity.make(hosts: hosts, now: date)
+            try Self.save(identity, in: database)
+            return identity
         }
     }
 
@@ -51,11 +49,11 @@ extension AuthorityStore {
     }
 
     func savedIdentity() async throws -> ServerIdentity? {
-        try await wrapping { try await self.pool.read { try Self.identity(in: $0) } }
+        try await database.read { try Self.identity(in: $0) }
     }
 
     func endpoint() async throws -> Endpoint? {
-        try await wrapping { try await self.pool.read { try Self.endpoint(in: $0) } }
+        try await database.read { try Self.endpoint(in: $0) }
     }
 
     static func endpoint(in database: Database) throws -> Endpoint? {
@@ -81,6 +79,13 @@ extension AuthorityStore {
                 arguments: [endpoint.url.absoluteString, endpoint.pins.joined(separator: " "), endpoint.trustRoots])
             guard let known, Set(known) != Set(endpoint.pins) else { return }
             try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime)
+        }
+    }
+
+    /// Names a root that was made again in initial configurations that are written later.
+    func rememberRoot(_ root: String, insteadOf before: String) async throws {
+        try await database.write { database in
+            try database.execute(sql: "UPDATE endpoint SET trustRoots = ? WHERE trustRoots = ?", arguments: [root, before])
         }
     }
 

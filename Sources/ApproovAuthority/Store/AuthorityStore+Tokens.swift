@@ -4,13 +4,15 @@ internal import Attestation
 internal import CertificatePinning
 
 extension AuthorityStore {
-    /// A verifier with the account's keys as they are now: the account secret, and the public keys of the keysets.
+    /// A verifier with the account's keys as they are now: the account secret, after a change with an overlap the one before it, and the
+    /// public keys of the keysets.
     /// - Parameter audience: the host that tokens must be for; nil for any
     /// - Returns: the verifier
     /// - Throws: `TokenError` when there are too many keysets for one verifier
     public func tokenVerifier(audience: String? = nil) throws -> TokenVerifier {
         let snapshot = snapshot
-        let keys = try [VerificationKey.hs256(snapshot.secret)] + snapshot.keysets.map(\.key.verificationKey)
+        let keys =
+            try snapshot.secrets.verifying(at: now).map { try VerificationKey.hs256($0) } + snapshot.keysets.map(\.key.verificationKey)
         return try TokenVerifier(keys: keys, audience: audience, time: time)
     }
 
@@ -44,6 +46,6 @@ extension AuthorityStore {
             claims.did = Base64.encode(deviceID)
             claims.arc = try ARC(reasons: reasons, deviceID: deviceID, issuedAt: time.date).encoded(key: snapshot.arcKey)
         }
-        return try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: isValid)
+        return try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: isValid, at: now)
     }
 }

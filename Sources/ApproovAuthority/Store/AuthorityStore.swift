@@ -1,6 +1,6 @@
 public import ApproovBase
 internal import ApproovTokens
-internal import Attestation
+public import Attestation
 internal import Crypto
 public import Foundation
 internal import GRDB
@@ -8,64 +8,58 @@ internal import Synchronization
 
 /// An account: its hosts, registrations, keys and configurations, in an SQLite database in a folder of its own.
 ///
-/// The first one to open the folder makes it (mode 0700; files 0600). Any number of processes may have it open, and a
+/// The first one to open the folder for making makes it (mode 0700; files 0600). Any number of processes may have it open, and a
 /// running `Authority` takes up what another process changed within a second. Every change of hosts or pins signs a new
 /// configuration in the same transaction. What requests need is kept in memory (`snapshot`), so that they read no database.
 ///
-/// To back it up while it runs, use `VACUUM INTO` or sqlite3's `.backup`; copying the file alone misses the write-ahead log.
+/// To back it up while it runs, use `VACUUM INTO` or sqlite3's `.backup`; copying the file alone misses the write-ahead log. To restore it,
+/// stop the authority, and remove `authority.sqlite-wal` and `-shm` with the database that is replaced. Apps that have a later version than
+/// the backup's take nothing up until ``startEpoch(_:)`` and a new initial configuration.
 public final class AuthorityStore: Sendable {
-    let pool: DatabasePool
+    let database: StoreDatabase
     let time: any TimeSource
     let configurationLifetime: Int64
     let redemptions: RedemptionWriter
     private let current: Mutex<StoreSnapshot>
 
-    /// Opens the store of a folder, and makes it when there is none.
+    /// Opens the store of a folder.
     /// - Parameters:
     ///   - directory: the data directory
+    ///   - access: what for; by default a store is made when there is none
     ///   - seed: what a new store begins with; it changes nothing in one that exists
     ///   - configurationLifetime: how long a signed configuration is good for; at half of it the authority issues the next
     ///   - time: the clock
     /// - Throws: `AuthorityError.storeUnusable` when the folder or database cannot be opened, `.storeInsecure` when others may
-    ///   write the folder or read a file, `.storeDamaged` when a row cannot be understood, `.malformedAccount`
-    public init(
-        directory: URL, seed: AccountSeed? = nil, configurationLifetime: Duration = .seconds(30 * 86_400),
+    ///   write the folder or read a file, `.storeDamaged` when the database is empty or a row cannot be understood, `.storeMissing` when
+    ///   there is none and none is to be made, `.storeNewer` when a later release upgraded it, `.malformedAccount`
+    public convenience init(
+        directory: URL, access: StoreAccess = .making, seed: AccountSeed? = nil, configurationLifetime: Duration = .seconds(30 * 86_400),
         time: any TimeSource = SystemTimeSource()
     ) throws {
-        let path = try StoreDirectory.prepare(directory)
+        try self.init(
+            directory: directory, access: access, seed: seed, configurationLifetime: configurationLifetime, time: time, schema: .current)
+    }
+
+    init(
+        directory: URL, access: StoreAccess, seed: AccountSeed?, configurationLifetime: Duration, time: any TimeSource, schema: StoreSchema
+    ) throws {
         let lifetime = max(2, configurationLifetime.components.seconds)
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(5)
-        configuration.label = "approov-authority"
-        configuration.maximumReaderCount = 2
-        configuration.prepareDatabase { database in
-            // NORMAL in WAL mode: a commit survives the death of the process at once, and a power cut at the next checkpoint.
-            // What a power cut can lose is a redemption of its last moments, whose challenge ends with its short life.
-            try database.execute(sql: "PRAGMA synchronous = NORMAL")
+        let now = Int64(time.date.timeIntervalSince1970)
+        database = try StoreDatabase(directory: directory, access: access, schema: schema) { database in
+            try Self.create(seed ?? AccountSeed(), in: database, now: now, lifetime: lifetime)
         }
         do {
-            let pool = try DatabasePool(path: path, configuration: configuration)
-            try StoreSchema.migrator.migrate(pool)
-            let now = Int64(time.date.timeIntervalSince1970)
-            let snapshot = try pool.write { database in
-                if try Row.fetchOne(database, sql: "SELECT id FROM account") == nil {
-                    try Self.create(seed ?? AccountSeed(), in: database, now: now, lifetime: lifetime)
-                }
-                return try StoreSnapshot(database)
-            }
-            self.pool = pool
-            self.current = Mutex(snapshot)
-            self.redemptions = RedemptionWriter(pool: pool)
-        } catch let error as AuthorityError {
-            throw error
-        } catch {
-            throw AuthorityError(
-                .storeUnusable, "the store in \(directory.path) cannot be opened; check the disk and its permissions",
-                cause: error)
+            current = Mutex(try database.connections.read { try StoreSnapshot($0) })
+        } catch let error as DatabaseError {
+            throw AuthorityError(error, in: directory)
         }
+        redemptions = RedemptionWriter(database: database)
         self.time = time
         self.configurationLifetime = lifetime
     }
+
+    /// Whether opening it made it.
+    public var isNew: Bool { database.isNew }
 
     /// What requests are answered from.
     var snapshot: StoreSnapshot { current.withLock { $0 } }
@@ -78,15 +72,14 @@ public final class AuthorityStore: Sendable {
 
     /// Takes up what another process changed.
     /// - Returns: whether there was a change
-    /// - Throws: `AuthorityError`; what was in force stays in force
+    /// - Throws: `AuthorityError.storeNewer` once a later release has upgraded the store; `.storeUnusable`, `.storeDamaged`. What was in
+    ///   force stays in force
     @discardableResult
     func refresh() async throws -> Bool {
         let known = snapshot.generation
-        let newer = try await wrapping {
-            try await self.pool.read { database in
-                let generation = try Int64.fetchOne(database, sql: "SELECT generation FROM account") ?? 0
-                return generation == known ? nil : try StoreSnapshot(database)
-            }
+        let newer = try await database.readChecked { database in
+            let generation = try Int64.fetchOne(database, sql: "SELECT generation FROM account") ?? 0
+            return generation == known ? nil : try StoreSnapshot(database)
         }
         guard let newer else { return false }
         install(newer)
@@ -102,13 +95,11 @@ public final class AuthorityStore: Sendable {
     func change<Value: Sendable>(issues: Bool = false, _ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         let now = now
         let lifetime = configurationLifetime
-        let (value, snapshot) = try await wrapping {
-            try await self.pool.write { database in
-                let value = try body(database)
-                if issues { try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime) }
-                try database.execute(sql: "UPDATE account SET generation = generation + 1")
-                return (value, try StoreSnapshot(database))
-            }
+        let (value, snapshot) = try await database.write { database in
+            let value = try body(database)
+            if issues { try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime) }
+            try database.execute(sql: "UPDATE account SET generation = generation + 1")
+            return (value, try StoreSnapshot(database))
         }
         install(snapshot)
         return value
@@ -121,13 +112,22 @@ public final class AuthorityStore: Sendable {
         }
     }
 
-    /// Turns the database's errors into ours.
-    func wrapping<Value>(_ body: () async throws -> Value) async throws -> Value {
-        do {
-            return try await body()
-        } catch let error as DatabaseError {
-            throw AuthorityError(
-                .storeUnusable, "the store cannot be read or written; check the disk's space and permissions", cause: error)
+    /// Makes all challenges that were given out unknown, with a new key, and takes new ones at any time again.
+    ///
+    /// For a clock that was set back behind the time of redemptions that are forgotten: those challenges could be redeemed again, and
+    /// new ones could not be told from them.
+    /// - Parameter key: the key that recognised such a challenge
+    /// - Returns: whether it was still the account's
+    /// - Throws: as `change` does
+    func replaceChallengeKey(_ key: SymmetricKey) async throws -> Bool {
+        guard snapshot.challengeKey == key else { return false }
+        let (old, new) = (key.withUnsafeBytes { Data($0) }, Data(SystemRandom.bytes(32)))
+        return try await change { database in
+            try database.execute(
+                sql: "UPDATE account SET challengeKey = ?, purgedThrough = 0 WHERE challengeKey = ?", arguments: [new, old])
+            guard database.changesCount == 1 else { return false }
+            try database.execute(sql: "DELETE FROM redeemedChallenge")
+            return true
         }
     }
 

@@ -57,6 +57,12 @@ enum ConfigurationIssue {
         let signed: SignedConfiguration
         do {
             signed = try SignedConfiguration(signing: configuration, by: [key] + (newKey.map { [$0] } ?? []))
+        } catch  where error.code == .tooLarge {
+            throw AuthorityError(
+                .configurationRefused,
+                "with this change the signed configuration would have more than \(DynamicConfiguration.maximumBytes / 1024) KiB, "
+                    + "which no client accepts; nothing changed. Remove hosts or pins that are no longer used (approov api -list), or let "
+                    + "one entry stand for many hosts: *.example.com, or -includeSubdomains", cause: error)
         } catch {
             throw AuthorityError(
                 .configurationRefused, "every client would refuse the configuration that this change makes; nothing changed",

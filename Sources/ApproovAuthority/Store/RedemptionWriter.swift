@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Foundation
 internal import GRDB
 
@@ -5,8 +6,10 @@ internal import GRDB
 enum RedemptionOutcome: Sendable {
     case redeemed
     case used
-    /// So old that its redemption may have been forgotten.
-    case expired
+    /// As old as challenges whose redemptions were forgotten.
+    case forgotten
+    /// The account's key for challenges is another one by now.
+    case unknown
 }
 
 /// Writes redemptions, many to a transaction: while one is being committed the next ones gather.
@@ -17,18 +20,19 @@ actor RedemptionWriter {
     private struct Attempt {
         let nonce: Data
         let expiresAt: Int64
+        let key: SymmetricKey
         let continuation: CheckedContinuation<RedemptionOutcome, any Error>
     }
 
     /// More than this many waiting means that the disk does not keep up.
     static let maximumWaiting = 10_000
 
-    private let pool: DatabasePool
+    private let database: StoreDatabase
     private var waiting: [Attempt] = []
     private var isWriting = false
 
-    init(pool: DatabasePool) {
-        self.pool = pool
+    init(database: StoreDatabase) {
+        self.database = database
     }
 
     /// Redeems a challenge.
@@ -37,14 +41,15 @@ actor RedemptionWriter {
     /// - Parameters:
     ///   - nonce: what is unique about the challenge
     ///   - expiresAt: when it ends, in seconds since 1970
+    ///   - key: the account's key that it was recognised by
     /// - Returns: whether this attempt was the one
-    /// - Throws: `AuthorityError.storeUnusable`; the challenge is then as it was
-    func redeem(nonce: [UInt8], expiresAt: Int64) async throws -> RedemptionOutcome {
+    /// - Throws: `AuthorityError.storeUnusable`, `.storeNewer`; the challenge is then as it was
+    func redeem(nonce: [UInt8], expiresAt: Int64, key: SymmetricKey) async throws -> RedemptionOutcome {
         guard waiting.count < Self.maximumWaiting else {
             throw AuthorityError(.storeUnusable, "the store does not keep up with the attestations; check the disk")
         }
         return try await withCheckedThrowingContinuation { continuation in
-            waiting.append(Attempt(nonce: Data(nonce), expiresAt: expiresAt, continuation: continuation))
+            waiting.append(Attempt(nonce: Data(nonce), expiresAt: expiresAt, key: key, continuation: continuation))
             if !isWriting {
                 isWriting = true
                 Task { await self.write() }
@@ -58,7 +63,7 @@ actor RedemptionWriter {
     /// No later moment than that of the last one forgotten is kept: a clock that was ahead for a while must not refuse everybody until
     /// the time it showed.
     func purge(expiredBefore moment: Int64) async throws {
-        try await pool.write { database in
+        try await database.write { database in
             let last = try Int64.fetchOne(
                 database, sql: "SELECT MAX(expiresAt) FROM redeemedChallenge WHERE expiresAt <= ?", arguments: [moment])
             guard let last else { return }
@@ -72,12 +77,15 @@ actor RedemptionWriter {
             let batch = waiting
             waiting = []
             do {
-                let outcomes = try await pool.write { database in
-                    let purged = try Int64.fetchOne(database.cachedStatement(sql: "SELECT purgedThrough FROM account")) ?? 0
+                let outcomes = try await database.write { database in
+                    let account = try Row.fetchOne(database.cachedStatement(sql: "SELECT purgedThrough, challengeKey FROM account"))
+                    let (purged, key): (Int64, Data) = (account?["purgedThrough"] ?? 0, account?["challengeKey"] ?? Data())
+                    let inForce = SymmetricKey(data: key)
                     let insert = try database.cachedStatement(
                         sql: "INSERT OR IGNORE INTO redeemedChallenge (nonce, expiresAt) VALUES (?, ?)")
                     return try batch.map { attempt -> RedemptionOutcome in
-                        guard attempt.expiresAt > purged else { return .expired }
+                        guard attempt.key == inForce else { return .unknown }
+                        guard attempt.expiresAt > purged else { return .forgotten }
                         try insert.execute(arguments: [attempt.nonce, attempt.expiresAt])
                         return database.changesCount == 1 ? .redeemed : .used
                     }
@@ -86,10 +94,8 @@ actor RedemptionWriter {
                     attempt.continuation.resume(returning: outcome)
                 }
             } catch {
-                let failure = AuthorityError(
-                    .storeUnusable, "a redemption cannot be written; check the disk's space and permissions", cause: error)
                 for attempt in batch {
-                    attempt.continuation.resume(throwing: failure)
+                    attempt.continuation.resume(throwing: error)
                 }
             }
         }

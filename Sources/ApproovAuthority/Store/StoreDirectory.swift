@@ -1,6 +1,5 @@
-internal import CDispatch
-internal import CDispatch  // its header declares stat() first where SwiftNIO is imported, too
-internal import Glibc
+internal import ApproovBase
+internal import Attestation
 internal import Foundation
 
 /// The folder that holds the store: made with mode 0700, its database with mode 0600, and refused when others could read or replace it.
@@ -8,24 +7,93 @@ enum StoreDirectory {
     /// The database's file name inside the folder.
     static let databaseName = "authority.sqlite"
 
-    /// Makes what is missing and checks what is there.
+    /// Makes the folder when it is missing, and checks it.
     /// - Parameter directory: the data directory
-    /// - Returns: the path of the database file, which exists and is private
     /// - Throws: `AuthorityError.storeUnusable`, `.storeInsecure`
-    static func prepare(_ directory: URL) throws -> String {
+    static func make(_ directory: URL) throws {
+        let path = try path(of: directory)
+        try makeFolder(path)
+        try checkFolder(path)
+    }
+
+    /// Finds the database and checks that it, and the folder, are private.
+    /// - Parameter directory: the data directory
+    /// - Returns: the path of the database file, nil when there is none
+    /// - Throws: `AuthorityError.storeUnusable`, `.storeInsecure`; `.storeDamaged` for an empty file, and for a write-ahead log without
+    ///   its database
+    static func database(in directory: URL) throws -> String? {
+        let path = try path(of: directory)
+        guard access(path, F_OK) == 0 || errno != ENOENT else { return nil }
+        try checkFolder(path)
+        let database = path + "/" + databaseName
+        // SQLite gives the write-ahead log and its index the mode of the database file.
+        let sizes = try [database, database + "-wal", database + "-shm"].map(checkFile)
+        guard let size = sizes[0] else {
+            guard sizes[1] ?? 0 == 0 else {
+                throw AuthorityError(
+                    .storeDamaged,
+                    "\(database) is missing, and its write-ahead log is there: restore the database from a backup; "
+                        + "move \(database)-wal away if the account is to begin again")
+            }
+            return nil
+        }
+        guard size > 0 else {
+            throw AuthorityError(
+                .storeDamaged,
+                "\(database) is empty, as after a failed restore or on a full disk: restore it from a backup. "
+                    + "Remove the file only if the account is to begin again, with new keys that no app knows")
+        }
+        return database
+    }
+
+    /// Makes the database file whole or not at all.
+    ///
+    /// For the one process that holds the lock of ``exclusively(in:_:)``.
+    /// - Parameters:
+    ///   - directory: the data directory, which has no database
+    ///   - fill: makes the database in a file of the path that it is handed, and closes it
+    /// - Returns: the path of the database file
+    /// - Throws: `AuthorityError.storeUnusable`; what `fill` throws; then there is still none
+    static func makeDatabase(in directory: URL, _ fill: (String) throws -> Void) throws -> String {
+        let folder = try path(of: directory)
+        let database = folder + "/" + databaseName
+        let unfinished = database + ".new"
+        func removeUnfinished() {
+            for file in [unfinished, unfinished + "-journal"] { unlink(file) }
+        }
+        // A process that was killed may have left some.
+        removeUnfinished()
+        do {
+            try makeFile(unfinished)
+            try fill(unfinished)
+            guard rename(unfinished, database) == 0 else { throw systemError("the database \(database) cannot be made") }
+        } catch {
+            removeUnfinished()
+            throw error
+        }
+        sync(folder: folder)
+        return database
+    }
+
+    /// Runs `body` while no other process makes or upgrades the store of the folder.
+    /// - Throws: `AuthorityError.storeUnusable`; what `body` throws
+    static func exclusively<Value>(in directory: URL, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try FileLock(path: try path(of: directory) + "/" + lockName, timeout: lockTimeout).withLock(body)
+        } catch let failure as FileLock.Failure {
+            throw AuthorityError(.storeUnusable, "the store cannot be opened: \(failure.message)")
+        }
+    }
+
+    private static let lockName = "authority.lock"
+    /// Long enough for many first commands at once on a slow disk.
+    private static let lockTimeout = Duration.seconds(60)
+
+    private static func path(of directory: URL) throws -> String {
         guard directory.isFileURL else {
             throw AuthorityError(.storeUnusable, "the data directory must be a folder on disk")
         }
-        let path = directory.path
-        try makeFolder(path)
-        try checkFolder(path)
-        let database = path + "/" + databaseName
-        try makeFile(database)
-        // SQLite gives the write-ahead log and its index the mode of the database file.
-        for file in [database, database + "-wal", database + "-shm"] {
-            try checkFile(file)
-        }
-        return database
+        return directory.path
     }
 
     private static func makeFolder(_ path: String) throws {
@@ -57,15 +125,26 @@ enum StoreDirectory {
     }
 
     private static func makeFile(_ path: String) throws {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
-        guard descriptor >= 0 else { throw systemError("the database \(path) cannot be opened") }
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw systemError("the database \(path) cannot be made") }
         close(descriptor)
     }
 
-    private static func checkFile(_ path: String) throws {
+    /// The rename is on the disk when this returns, where the disk takes part in that.
+    private static func sync(folder: String) {
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+
+    /// Looks at a file without opening it: to close a file that SQLite has open in this process would give its locks back.
+    ///
+    /// - Returns: Its size in bytes; nil when it is missing.
+    private static func checkFile(_ path: String) throws -> Int? {
         var information = stat()
         guard lstat(path, &information) == 0 else {
-            if errno == ENOENT { return }
+            if errno == ENOENT { return nil }
             throw systemError("the database file \(path) cannot be read")
         }
         guard information.st_mode & S_IFMT == S_IFREG else {
@@ -76,6 +155,7 @@ enum StoreDirectory {
                 .storeInsecure,
                 "\(path) holds the account's keys and can be read or written by others; run: chmod 600 \(path)")
         }
+        return information.st_size
     }
 
     private static func systemError(_ message: String) -> AuthorityError {

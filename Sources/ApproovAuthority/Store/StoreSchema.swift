@@ -1,8 +1,70 @@
 internal import GRDB
 
 /// The tables, and how older ones become them.
-enum StoreSchema {
-    static let migrator: DatabaseMigrator = {
+///
+/// A store carries its version, the number of its migrations, in SQLite's `user_version`. A store of a release that did not write it
+/// has 0 there, and its list of migrations counts.
+struct StoreSchema: Sendable {
+    /// What this release knows.
+    static let current = StoreSchema(migrator: migrator)
+
+    let migrator: DatabaseMigrator
+
+    /// The version that this schema gives a store.
+    var version: Int { migrator.migrations.count }
+
+    /// The version of a store; 0 for a database that is no store.
+    ///
+    /// - Throws: `AuthorityError.storeNewer` for a store of a later release; the database's errors.
+    func version(of database: Database) throws -> Int {
+        let applied = try migrator.appliedIdentifiers(database)
+        let found = max(try Self.stamp(of: database), applied.count)
+        guard found <= version, applied.isSubset(of: migrator.migrations) else { throw newer(found) }
+        return found
+    }
+
+    /// Whether nothing is left to do for a store: it has all migrations, and carries its version.
+    func isCurrent(_ database: Database) throws -> Bool {
+        try Self.stamp(of: database) == version && migrator.hasCompletedMigrations(database)
+    }
+
+    /// Brings a store, or an empty database, to this version.
+    ///
+    /// Each migration is one transaction with its version: what is interrupted goes on with the next call.
+    /// - Throws: The database's errors.
+    func upgrade(_ writer: any DatabaseWriter) throws {
+        try migrator.migrate(writer)
+        try writer.write { database in
+            guard try Self.stamp(of: database) != version else { return }
+            try database.execute(sql: "PRAGMA user_version = \(version)")
+        }
+    }
+
+    /// Refuses to write to a store that another process has brought to another version.
+    ///
+    /// - Parameter database: Inside the transaction that is to write.
+    /// - Throws: `AuthorityError.storeNewer`; `.storeUnusable` for a store that an older one took the place of.
+    func checkVersion(_ database: Database) throws {
+        let found = try Self.stamp(of: database)
+        guard found != version else { return }
+        guard found < version else { throw newer(found) }
+        throw AuthorityError(
+            .storeUnusable,
+            "an older store, of version \(found), was put in the place of the one that is in use: restart this process")
+    }
+
+    private func newer(_ found: Int) -> AuthorityError {
+        AuthorityError(
+            .storeNewer,
+            "the store is of version \(found), and this release knows versions up to \(version): use the newer release that upgraded "
+                + "the store, or restore a backup from before that")
+    }
+
+    private static func stamp(of database: Database) throws -> Int {
+        try Int.fetchOne(database.cachedStatement(sql: "PRAGMA user_version")) ?? 0
+    }
+
+    private static let migrator: DatabaseMigrator = {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
             try database.execute(
@@ -54,6 +116,19 @@ enum StoreSchema {
                     CREATE TABLE oblivious (
                         id INTEGER PRIMARY KEY CHECK (id = 1), relay TEXT NOT NULL, keyConfig TEXT NOT NULL, chunked INTEGER
                     );
+                    """)
+        }
+        migrator.registerMigration("token audience") { database in
+            try database.execute(sql: "ALTER TABLE account ADD COLUMN audience INTEGER NOT NULL DEFAULT 1")
+        }
+        migrator.registerMigration("dates of hosts, and the secret before") { database in
+            try database.execute(
+                sql: """
+                    -- NULL for hosts that were added before hosts had dates
+                    ALTER TABLE host ADD COLUMN addedAt INTEGER;
+                    -- the secret that was in force before, and until when tokens are still signed with it, in seconds since 1970
+                    ALTER TABLE account ADD COLUMN previousSecret BLOB;
+                    ALTER TABLE account ADD COLUMN previousSecretUntil INTEGER;
                     """)
         }
         return migrator

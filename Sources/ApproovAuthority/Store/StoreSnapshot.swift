@@ -12,11 +12,13 @@ final class StoreSnapshot: Sendable {
     let generation: Int64
     let account: String
     let epoch: Int64
-    let secret: AccountSecret
+    let secrets: AccountSecrets
     let configurationKey: P256.Signing.PrivateKey
     let challengeKey: SymmetricKey
     let arcKey: SymmetricKey
     let reportsReasons: Bool
+    /// Whether tokens name the host that they are for.
+    let namesAudience: Bool
     let environmentPolicy: [RejectionReason: EnvironmentAction]
     /// In the order of their names.
     let hosts: [AccountHost]
@@ -38,10 +40,11 @@ final class StoreSnapshot: Sendable {
         self.account = account["name"]
         epoch = account["epoch"]
         reportsReasons = account["rejectionReasons"]
+        namesAudience = account["audience"]
         challengeKey = SymmetricKey(data: account["challengeKey"] as Data)
         arcKey = SymmetricKey(data: account["arcKey"] as Data)
         do {
-            secret = try AccountSecret(bytes: [UInt8](account["secret"] as Data))
+            secrets = try AccountSecrets(account)
             configurationKey = try P256.Signing.PrivateKey(rawRepresentation: account["configurationKey"] as Data)
             environmentPolicy = try Self.readEnvironmentPolicy(database)
             hosts = try AccountHost.all(in: database)
@@ -51,7 +54,7 @@ final class StoreSnapshot: Sendable {
             registrations = try Registration.all(in: database)
             keysets = try Keyset.all(in: database)
             configurations = try IssuedConfiguration.all(in: database)
-            issuer = try TokenIssuer(secret: secret, keysets: keysets)
+            issuer = try TokenIssuer(secrets: secrets, keysets: keysets, namesAudience: namesAudience)
         } catch let error as AuthorityError {
             throw error
         } catch {
@@ -61,12 +64,18 @@ final class StoreSnapshot: Sendable {
         registeredMeasurements = Set(registrations.map(\.measurement))
     }
 
+    /// The account secret, which a change makes known at once.
+    var secret: AccountSecret { secrets.current }
+
     /// The newest configuration.
     var newest: IssuedConfiguration? { configurations.last }
 
     /// What a client that has `version` needs: those that change the keys, and the newest.
+    ///
+    /// One that says it has a later version than there is gets the newest: it refuses that one, and reports that the authority is behind.
     func configurations(since version: Int64) -> [SignedConfiguration] {
-        guard let newest, newest.version > version else { return [] }
+        guard let newest, newest.version != version else { return [] }
+        guard newest.version > version else { return [newest.signed] }
         return configurations.filter { $0.version > version && ($0.changesKeys || $0.version == newest.version) }.map(\.signed)
     }
 

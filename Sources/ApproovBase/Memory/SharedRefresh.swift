@@ -16,6 +16,9 @@ package final class SharedRefresh: Sendable {
         self.time = time
     }
 
+    /// Whether something is under way.
+    var isRunning: Bool { state.withLock { $0.running != nil } }
+
     /// Runs `work`, or waits for the one under way; does nothing when the last one began less than the interval ago.
     ///
     /// A caller that is cancelled stops waiting; the work goes on for the others.

@@ -8,23 +8,34 @@ import Foundation
 struct APICommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "api",
-        abstract: "Add, change, check, list and remove the hosts that the account protects.",
+        abstract: "Add, import, change, check, list and remove the hosts that the account protects.",
         discussion: """
-            approov api -add HOST -pinFrom server.pem -pin sha256/…
-            approov api -pins HOST -pin sha256/… -pin sha256/…
-            approov api -check HOST[:PORT] [--days N]
-            approov api -managedTrustRoots -pinFrom root.pem
-            approov api -list [--json]
-            approov api -remove HOST
-
             -add replaces all that is known of a host; -pins changes what is
             given and keeps the rest. With -oblivious, requests to the host travel
             through the relay that `approov oblivious` names.
 
-            A host has two pins at least: its server's and that of a backup key.
-            A pin is sha256/ and the base64 of the SHA-256 of a public key; see
-            `approov pin -get`. Running authorities take a change up within a
-            second, apps with their next attestation.
+            A host has two pins at least: its server's, which comes first, and
+            that of a backup key. -list calls the first one current and the
+            others backup. A pin is sha256/ and the base64 of the SHA-256 of a
+            public key; see `approov pin -get`. Running authorities take a change
+            up within a second, apps with their next attestation.
+
+            -import reads what `-list --json` prints: a JSON array of objects
+            with the members host (its name) and pins (an array), and as you
+            need them attested, enforce, oblivious, includeSubdomains (true or
+            false), pinsExpireAt (RFC 3339), kid and trustRoots (PEM). It passes
+            addedAt over. It adds each host or replaces its settings, all of
+            them or none, in one version of the configuration; hosts that are
+            not in the file stay. FILE can be - for standard input.
+
+            Examples:
+            approov api -add api.example.com -pinFrom server.pem -pinFrom backup.key
+            approov api -list
+            approov api -list --json > hosts.json
+            approov api -import hosts.json
+            approov api -check api.example.com --days 14
+            approov api -managedTrustRoots -pinFrom root.pem
+            approov api -remove api.example.com
 
             To change a server's key without an outage:
             approov api -pins HOST -keep -pinFrom new.pem   add the new key
@@ -43,7 +54,12 @@ struct APICommand: AsyncParsableCommand {
     @Option(name: .dash("remove"), help: ArgumentHelp("Stop protecting a host.", valueName: "host"))
     var remove: String?
 
-    @Flag(name: .dash("list"), help: "List the hosts.")
+    @Option(
+        name: .dash("import"),
+        help: ArgumentHelp("Protect all hosts of a file, or replace what is known of them.", valueName: "file|-"))
+    var importFile: String?
+
+    @Flag(name: .dash("list"), help: "List the hosts by name, with the date on which each was added.")
     var list = false
 
     @Option(
@@ -53,7 +69,11 @@ struct APICommand: AsyncParsableCommand {
 
     @Option(
         name: .dash("check"),
-        help: ArgumentHelp("Compare a host's pins with what it presents now; exit 1 if they break or soon will.", valueName: "host[:port]"))
+        help: ArgumentHelp(
+            """
+            Compare a host's pins with what it presents now; for an oblivious host also ask the gateway whether it accepts the published \
+            key; exit 1 if they break or soon will.
+            """, valueName: "host[:port]"))
     var check: String?
 
     @Flag(name: .dash("managedTrustRoots"), help: "Change the pins that hosts without pins of their own are held to, or show them.")
@@ -110,8 +130,10 @@ struct APICommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        let actions = [add != nil, remove != nil, list, pins != nil, check != nil, managedTrustRoots].filter { $0 }.count
-        guard actions == 1 else { throw ValidationError("Give one of -add, -remove, -list, -pins, -check and -managedTrustRoots.") }
+        let actions = [add != nil, remove != nil, importFile != nil, list, pins != nil, check != nil, managedTrustRoots].filter { $0 }.count
+        guard actions == 1 else {
+            throw ValidationError("Give one of -add, -import, -remove, -list, -pins, -check and -managedTrustRoots.")
+        }
         if add == nil, keySetKID != nil || noApproovToken || includeSubdomains {
             throw ValidationError("-keySetKID, -noApproovToken and -includeSubdomains go with -add.")
         }
@@ -149,7 +171,8 @@ struct APICommand: AsyncParsableCommand {
         let path = store.path
         // Read first: what cannot be makes no store.
         let given = try givenPins()
-        let store = try store.open()
+        let imported = try importFile.map(HostImport.init(file:))
+        let store = try store.open(access)
         if let add {
             let settings = HostSettings(
                 pins: given, enforce: enforce != .off, attested: !noApproovToken, oblivious: oblivious,
@@ -163,6 +186,8 @@ struct APICommand: AsyncParsableCommand {
             } else {
                 try report("added", host: add, in: store)
             }
+        } else if let imported, let importFile {
+            try await take(imported, from: importFile, into: store)
         } else if let remove {
             try await store.removeHost(remove)
             try report("removed", host: remove, in: store)
@@ -178,11 +203,22 @@ struct APICommand: AsyncParsableCommand {
         }
     }
 
+    /// A host can be changed or removed only where there is one.
+    private var access: StoreAccess {
+        if add != nil || importFile != nil { return .making }
+        if managedTrustRoots { return changesPins ? .making : .reading }
+        if remove != nil { return .changing }
+        return pins != nil && changesHost ? .changing : .reading
+    }
+
     private func givenPins() throws -> [String] {
         try pin.map { try Pin($0).description } + pinFrom.flatMap { try PublicKeyFile.pins(inFile: $0).map(\.description) }
     }
 
     private var changesPins: Bool { !(pin.isEmpty && pinFrom.isEmpty && removePin.isEmpty) }
+
+    /// Whether -pins is to change anything.
+    private var changesHost: Bool { changesPins || enforce != nil || pinsExpireAt != nil || oblivious || noOblivious || trustRoots != nil }
 
     /// The date of -pinsExpireAt; nil for `never`.
     private var expiry: Int64? { pinsExpireAt.flatMap(RFC3339.date).map { Int64($0.timeIntervalSince1970) } }
@@ -200,7 +236,7 @@ struct APICommand: AsyncParsableCommand {
     }
 
     private func change(_ name: String, in store: AuthorityStore) async throws {
-        guard changesPins || enforce != nil || pinsExpireAt != nil || oblivious || noOblivious || trustRoots != nil else {
+        guard changesHost else {
             guard let host = try store.host(for: name) else {
                 throw CommandFailure("the account has no host \(name): add it with approov api -add \(name)")
             }
@@ -231,6 +267,29 @@ struct APICommand: AsyncParsableCommand {
         for pin in store.managedTrustRoots { Console.line(pin) }
     }
 
+    private struct Import: Encodable {
+        let added: Int
+        let replaced: Int
+        let unchanged: Int
+        let configurationVersion: Int64
+    }
+
+    private func take(_ hosts: HostImport, from file: String, into store: AuthorityStore) async throws {
+        let result: BulkChange
+        do {
+            result = try await store.importHosts(hosts.entries)
+        } catch let error as AuthorityError {
+            throw CommandFailure("\(Files.inputName(file)): \(error); nothing was imported")
+        }
+        let version = store.configurationVersion
+        if output.json {
+            return try Console.json(
+                Import(added: result.added, replaced: result.changed, unchanged: result.unchanged, configurationVersion: version))
+        }
+        Console.line(
+            "added \(result.added), replaced \(result.changed), unchanged \(result.unchanged); the configuration is now version \(version)")
+    }
+
     private struct Change: Encodable {
         let host: String
         let change: String
@@ -247,68 +306,5 @@ struct APICommand: AsyncParsableCommand {
             let lost = noLonger.isEmpty ? "" : "; no longer: \(noLonger.joined(separator: ", "))"
             Console.line("\(change) \(host)\(lost); the configuration is now version \(version)")
         }
-    }
-}
-
-/// Hosts as `-list` and `-pins` show them.
-struct HostList {
-    private struct Host: Encodable {
-        let host: String
-        let pins: [String]
-        let enforce: Bool
-        let attested: Bool
-        let oblivious: Bool
-        let includeSubdomains: Bool
-        let pinsExpireAt: String?
-        let kid: String?
-        let trustRoots: String?
-    }
-
-    private let hosts: [AccountHost]
-
-    init(_ hosts: [AccountHost]) {
-        self.hosts = hosts
-    }
-
-    func show(json: Bool) throws {
-        if json {
-            return try Console.json(
-                hosts.map {
-                    Host(
-                        host: $0.name, pins: $0.settings.pins, enforce: $0.settings.enforce, attested: $0.settings.attested,
-                        oblivious: $0.settings.oblivious, includeSubdomains: $0.settings.includeSubdomains,
-                        pinsExpireAt: Self.expiry(of: $0.settings), kid: $0.settings.kid, trustRoots: $0.settings.trustRoots)
-                })
-        }
-        for host in hosts {
-            var remarks = [host.settings.attested ? "attested" : "pinned only"]
-            if !host.settings.enforce { remarks.append("PINS NOT ENFORCED") }
-            if host.settings.oblivious { remarks.append("oblivious") }
-            if host.settings.includeSubdomains { remarks.append("with subdomains") }
-            if host.settings.trustRoots != nil { remarks.append("own trust roots") }
-            if let expiry = Self.expiry(of: host.settings) { remarks.append("pins due \(expiry)") }
-            if let kid = host.settings.kid { remarks.append("keyset \(kid)") }
-            Console.line("\(host.name)  (\(remarks.joined(separator: ", ")))")
-            for pin in host.settings.pins { Console.line("    \(pin)") }
-        }
-    }
-
-    private static func expiry(of settings: HostSettings) -> String? {
-        settings.pinsExpireAt.map { RFC3339.text(Date(timeIntervalSince1970: TimeInterval($0))) }
-    }
-}
-
-extension HostSettings {
-    /// What these settings say and those that replace them do not.
-    func lost(in new: HostSettings) -> [String] {
-        var lost = pins.filter { !new.pins.contains($0) }.map { "pin \($0)" }
-        if trustRoots != nil, new.trustRoots == nil { lost.append("trust roots") }
-        if let kid, new.kid != kid { lost.append("keyset \(kid)") }
-        if includeSubdomains, !new.includeSubdomains { lost.append("subdomains") }
-        if oblivious, !new.oblivious { lost.append("oblivious") }
-        if pinsExpireAt != nil, new.pinsExpireAt == nil { lost.append("a date for the pins") }
-        if !attested, new.attested { lost.append("without tokens (-noApproovToken)") }
-        if !enforce, new.enforce { lost.append("pins not enforced") }
-        return lost
     }
 }

@@ -93,10 +93,11 @@ struct CallCommand: AsyncParsableCommand {
     var keyConfig: String?
 
     func validate() throws {
-        guard URL(string: url)?.host() != nil else { throw ValidationError("'\(url)' is not a URL with a host.") }
+        // Not named in errors: it may hold a password.
+        guard URL(string: url)?.host() != nil else { throw ValidationError("The URL must have a scheme and a host.") }
         // A request of another scheme is the wrapped session's, which knows neither pins nor relays.
         guard ["http", "https"].contains(URL(string: url)?.scheme?.lowercased()) else {
-            throw ValidationError("'\(url)' is not an https or http URL.")
+            throw ValidationError("The URL must begin with https:// or http://.")
         }
         if noAttest, config != nil || state != nil || bind != nil {
             throw ValidationError("--config, --state and --bind have no use with --no-attest.")
@@ -111,17 +112,45 @@ struct CallCommand: AsyncParsableCommand {
         for header in headers where Self.field(header) == nil {
             throw ValidationError("-H wants 'Name: value' on one line; a header given to it has another form.")
         }
+        try refuseRepeatedHeaders()
+    }
+
+    /// Two lines of such a name would become one, with another value than either.
+    private func refuseRepeatedHeaders() throws {
+        var single: Set<String> = [
+            "authorization", "content-length", "content-type", "cookie", "host", "proxy-authorization", "user-agent",
+        ]
+        if let bind { single.insert(bind.lowercased()) }
+        var seen: Set<String> = []
+        for (name, _) in headers.compactMap(Self.field) where single.contains(name.lowercased()) && !seen.insert(name.lowercased()).inserted
+        {
+            let isBound = name.lowercased() == bind?.lowercased()
+            throw ValidationError(
+                isBound
+                    ? "-H gives \(name) twice, and the token can be bound to one line of it (bindingAmbiguous): give it once."
+                    : "-H gives \(name) twice, and a request has one line of it: give it once.")
+        }
     }
 
     func run() async throws {
+        guard let url = URL(string: url) else { throw CommandFailure("the URL is malformed", exitCode: CommandFailure.usage) }
         let call = Call(
             url: url, method: method, headers: headers.compactMap(Self.field), body: body, includeHead: includeHead, verbose: verbose)
         do {
             let service = try service()
-            let treatment = try HostTreatment(of: url, by: service?.configuration, evaluated: !pins.isEmpty, relay: relay)
-            try refuseUselessPins(treatment)
-            if verbose { Console.note("* \(treatment)") }
-            let status = try await call.perform(with: try await session(service))
+            try refuseUselessPins(HostTreatment(of: url, by: service?.configuration, evaluated: !pins.isEmpty, relay: relay))
+            let narrator = try narrator(of: call, service)
+            let session = try await session(service, narrator)
+            let outcome: Result<Int, any Error>
+            do {
+                outcome = .success(try await call.perform(with: session))
+            } catch {
+                outcome = .failure(error)
+                try narrator?.nothingLeft()
+            }
+            // The process ends here: what the authority gave it must not wait for a later moment.
+            await service?.finishStoring()
+            let status = try outcome.get()
             guard (200..<300).contains(status) else {
                 throw CommandFailure("the server answered \(status)", exitCode: CommandFailure.otherStatus)
             }
@@ -133,6 +162,15 @@ struct CallCommand: AsyncParsableCommand {
         }
     }
 
+    /// What says what happens, with -v.
+    private func narrator(of call: Call, _ service: ApproovService?) throws -> CallNarrator? {
+        guard verbose else { return nil }
+        let plan = CallPlan(
+            url: call.url, method: call.sentMethod, headers: call.headers, bind: bind, isEvaluated: !pins.isEmpty, relay: relay,
+            service: service)
+        return CallNarrator(try CurlTransport(), plan: plan)
+    }
+
     /// Behind a relay the gateway meets the host, with pins of its own; those of --pin would never be looked at.
     private func refuseUselessPins(_ treatment: HostTreatment) throws {
         guard !pins.isEmpty, treatment.isObliviousByConfiguration else { return }
@@ -141,7 +179,7 @@ struct CallCommand: AsyncParsableCommand {
                 + "(approov gateway --pin). Leave --pin away", exitCode: CommandFailure.usage)
     }
 
-    private func session(_ service: ApproovService?) async throws -> ApproovSession {
+    private func session(_ service: ApproovService?, _ narrator: CallNarrator?) async throws -> ApproovSession {
         let anchors = try Files.anchors(at: caCert)
         var evaluators: [String: any ServerTrustEvaluating] = [:]
         if !pins.isEmpty {
@@ -150,7 +188,7 @@ struct CallCommand: AsyncParsableCommand {
         let trust = ApproovTrustManager(allHostsMustBeEvaluated: allHostsEvaluated, evaluators: evaluators, anchors: anchors)
         return try ApproovSession(
             wrapping: URLSession(configuration: .ephemeral), service: service, trustManager: trust, bindHeader: bind,
-            obliviousRoute: try await route(anchors), allRequestsMustBeOblivious: oblivious)
+            obliviousRoute: try await route(anchors), allRequestsMustBeOblivious: oblivious, transport: narrator)
     }
 
     private func route(_ anchors: TrustAnchors?) async throws -> ObliviousRoute? {

@@ -8,10 +8,17 @@ struct DemoCommand: AsyncParsableCommand {
         discussion: """
             Starts an authority, a protected API, a relay, a gateway, an
             impostor and an app on loopback, with real sockets and TLS, on ports
-            that the system picks.
-            Prints a line for each step, with --json as an object: step, ok,
-            detail, milliseconds. Exits 0 only if every line held, and leaves
+            that the system picks. It needs no network, no account and no root.
+
+            Prints a line for each step, which says what it proves, what was seen
+            and how long it took; then how many held, and what to try next. With
+            --json it prints an object for each step and nothing else: step, ok,
+            detail, milliseconds. It exits 0 only if every step held, and leaves
             nothing behind.
+
+            Examples:
+            approov demo
+            approov demo --json
             """)
 
     @OptionGroup var output: OutputOptions

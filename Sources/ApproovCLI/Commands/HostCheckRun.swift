@@ -4,7 +4,8 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 
-/// `approov api -check`: what a host presents now beside the pins that apps hold it to.
+/// `approov api -check`: what a host presents now beside the pins that apps hold it to, and for an oblivious host whether the gateway accepts
+/// the published key.
 struct HostCheckRun {
     /// How far ahead to look.
     static let defaultDays = 30
@@ -45,9 +46,10 @@ struct HostCheckRun {
         let presented = try await PresentedChain.of(url, anchors: try entry.settings.trustRoots.map { try TrustAnchors(pem: $0) })
         let check = HostCheck(
             pins: try texts.map { try Pin($0) }, settings: entry.settings, presented: presented, now: Date(), days: days)
-        let findings = check.findings
+        let findings = check.findings + (entry.settings.oblivious ? try await obliviousFindings(in: store) : [])
         let report = Report(
-            host: url.host.name, entry: entry.name, ok: findings.isEmpty, broken: check.isBroken, enforce: entry.settings.enforce,
+            host: url.host.name, entry: entry.name, ok: findings.isEmpty, broken: findings.contains(where: check.breaksNow),
+            enforce: entry.settings.enforce,
             pins: texts,
             presented: presented.certificates.map {
                 Certificate(
@@ -57,6 +59,16 @@ struct HostCheckRun {
         if json { try Console.json(report) } else { show(report, of: check) }
         // The findings are the message; JSON holds them too.
         if !findings.isEmpty { throw CommandFailure(nil) }
+    }
+
+    /// What keeps requests from going over the relay.
+    private func obliviousFindings(in store: AuthorityStore) async throws -> [HostCheck.Finding] {
+        guard let report = try await PublishedKeyCheck(store)?.run(), let message = report.message else { return [] }
+        switch report.outcome {
+        case .accepted: return []
+        case .keyRefused: return [HostCheck.Finding(kind: .keyRefused, message: message)]
+        case .relayFailed: return [HostCheck.Finding(kind: .relayFailed, message: message)]
+        }
     }
 
     private func show(_ report: Report, of check: HostCheck) {

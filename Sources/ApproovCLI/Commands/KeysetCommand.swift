@@ -8,12 +8,19 @@ struct KeysetCommand: AsyncParsableCommand {
         commandName: "keyset",
         abstract: "Make key pairs that sign tokens in place of the account secret.",
         discussion: """
-            approov keyset -add ES256 -kid k1
-            approov keyset -list [--json]
-            approov keyset -remove k1
+            Backends then need no secret: the public keys are at
+            /.well-known/jwks.json of the authority. A host uses a key pair with
+            `approov api -add HOST -keySetKID k1`. -list shows key identifier,
+            algorithm and date, the oldest first.
 
-            A host uses one with `approov api -add HOST -keySetKID k1`. The public
-            keys are at /.well-known/jwks.json of the authority.
+            The public key also lets an app find out whether its attestation
+            failed; with the account secret it cannot.
+
+            Examples:
+            approov keyset -add ES256 -kid k1
+            approov api -add api.example.com -pinFrom server.pem -pinFrom backup.key -keySetKID k1
+            approov keyset -list
+            approov keyset -remove k1
             """)
 
     enum Algorithm: String, ExpressibleByArgument, CaseIterable {
@@ -30,7 +37,7 @@ struct KeysetCommand: AsyncParsableCommand {
     @Option(name: .dash("remove"), help: ArgumentHelp("Remove a key pair that no host names.", valueName: "kid"))
     var remove: String?
 
-    @Flag(name: .dash("list"), help: "List the key pairs.")
+    @Flag(name: .dash("list"), help: "List the key pairs, the oldest first.")
     var list = false
 
     @OptionGroup var store: StoreOptions
@@ -46,21 +53,21 @@ struct KeysetCommand: AsyncParsableCommand {
     private struct Entry: Encodable {
         let kid: String
         let algorithm: String
-        let addedAt: Int64
+        let addedAt: String
     }
 
     func run() async throws {
         let options = store
-        let store = try options.open()
+        let store = try options.open(add != nil ? .making : remove != nil ? .changing : .reading)
         if let add, let kid {
             try await store.addKeyset(add == .rs256 ? .rs256 : .es256, kid: kid)
         } else if let remove {
             try await store.removeKeyset(kid: remove)
             if !output.json { return Console.line("removed \(remove)") }
         }
-        let entries = store.keysets.map { Entry(kid: $0.kid, algorithm: $0.algorithm, addedAt: $0.addedAt) }
+        let entries = store.keysets.map { Entry(kid: $0.kid, algorithm: $0.algorithm, addedAt: RFC3339.text(seconds: $0.addedAt)) }
         if output.json { return try Console.json(entries) }
         if entries.isEmpty { Console.note("approov: no keysets in \(options.path)") }
-        for entry in entries { Console.line("\(entry.kid)  \(entry.algorithm)") }
+        for entry in entries { Console.line("\(entry.kid)  \(entry.algorithm)  \(entry.addedAt)") }
     }
 }

@@ -13,13 +13,18 @@ struct ObliviousCommand: AsyncParsableCommand {
         abstract: "Name the relay and the gateway's keys for hosts that are reached through Oblivious HTTP.",
         discussion: """
             approov oblivious -set -relay https://relay.example.com/ -keyConfig https://gateway.example.com/ohttp-keys
-            approov oblivious -show [--json]
+            approov oblivious -show [--offline] [--json]
             approov oblivious -remove
 
             Then: approov api -pins HOST -oblivious, or -add HOST -oblivious …
             Apps get relay and keys with the signed configuration and use no
             others. After the gateway's keys were rotated, -set them again: it
             accepts the old ones for as long as `approov gateway` says.
+            -show also asks the gateway, through the relay as an app does, whether it
+            accepts the key that apps use, and says what to do if it does not; so
+            does approov api -check for an oblivious host. --offline leaves that
+            out. Without anything to show, -show fails; with --json it prints {}.
+
             Who chooses the keys can read the requests: fetch them from a
             gateway that you trust.
             """)
@@ -78,6 +83,9 @@ struct ObliviousCommand: AsyncParsableCommand {
             """)
     var chunked: Chunking?
 
+    @Flag(name: .long, help: "With -show: do not ask the gateway whether it accepts the key.")
+    var offline = false
+
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
@@ -88,6 +96,7 @@ struct ObliviousCommand: AsyncParsableCommand {
         } else if relay != nil || keyConfig != nil || chunked != nil || caCert != nil {
             throw ValidationError("-relay, -keyConfig, -chunked and --cacert go with -set.")
         }
+        if offline, !show { throw ValidationError("--offline goes with -show.") }
         if let relay, (try? TransportURL(relay))?.isSecure != true {
             throw ValidationError("-relay must be an https URL: every app gets it. A relay on this machine is for: approov call --relay.")
         }
@@ -96,7 +105,7 @@ struct ObliviousCommand: AsyncParsableCommand {
     func run() async throws {
         if set, let relay, let keyConfig {
             let keys = try await KeyConfigurationSource(keyConfig).read(trusting: Files.anchors(at: caCert))
-            let store = try store.open()
+            let store = try store.open(.making)
             try await store.setOblivious(
                 ObliviousSettings(relay: relay, keyConfig: Base64.encode(keys), chunked: (chunked ?? .auto).setting))
             try report("set", in: store)
@@ -105,11 +114,11 @@ struct ObliviousCommand: AsyncParsableCommand {
                 Console.note("approov: \(host) has no pins; to pin the relay: approov api -add \(host) -noApproovToken -pin …")
             }
         } else if remove {
-            let store = try store.open()
+            let store = try store.open(.changing)
             try await store.removeOblivious()
             try report("removed", in: store)
         } else {
-            try showSettings(of: store.open())
+            try await showSettings(of: store.open(.reading))
         }
     }
 
@@ -136,21 +145,29 @@ struct ObliviousCommand: AsyncParsableCommand {
         let chunked: String
         let keyConfig: String
         let keys: [Key]
+        /// What the gateway said of the key; none with --offline.
+        let check: PublishedKeyCheck.Report?
     }
 
-    private func showSettings(of store: AuthorityStore) throws {
+    /// What `--json` prints when there is nothing to show.
+    private struct Nothing: Encodable {}
+
+    private func showSettings(of store: AuthorityStore) async throws {
         guard let settings = store.obliviousSettings else {
+            if output.json { return try Console.json(Nothing()) }
             throw CommandFailure("no relay is set; set one with: approov oblivious -set -relay URL -keyConfig FILE|URL")
         }
         let list = try KeyConfigurationList(decoding: Base64.decode(settings.keyConfig) ?? [])
         let keys = list.configurations.map { Settings.Key(id: $0.id, kem: GatewayCommand.Mechanism($0.kem).rawValue) }
         let chunked = Chunking(settings.chunked).rawValue
+        let check = offline ? nil : try await PublishedKeyCheck(store)?.run()
         if output.json {
-            try Console.json(Settings(relay: settings.relay, chunked: chunked, keyConfig: settings.keyConfig, keys: keys))
+            try Console.json(Settings(relay: settings.relay, chunked: chunked, keyConfig: settings.keyConfig, keys: keys, check: check))
         } else {
             Console.line("relay      \(settings.relay)")
             Console.line("chunked    \(chunked)")
             for key in keys { Console.line("key \(key.id)  \(key.kem)") }
+            if let check { Console.line("check      \(check.message ?? "the gateway accepts the key that apps use")") }
         }
     }
 }

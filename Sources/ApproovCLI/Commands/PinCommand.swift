@@ -9,13 +9,21 @@ struct PinCommand: AsyncParsableCommand {
         commandName: "pin",
         abstract: "Show the pins of a server or a file, or judge a certificate chain.",
         discussion: """
-            approov pin -get api.example.com[:443], or a URL
-                of the chain that the server presents; no request is sent
+            A pin is sha256/ and the base64 of the SHA-256 of a public key.
+
+            -get shows the pins of the chain that a server presents, its own
+            first; no HTTP request is sent. Where there is a file of that name,
+            it shows the pins of the certificates, certificate requests or keys
+            in it (PEM or DER). Pin the first one, and a backup key's.
+
+            -check judges a chain as an app does, without a network. It exits 0
+            when the chain is trusted and 60 when it is refused, with the reason.
+
+            Examples:
+            approov pin -get api.example.com
             approov pin -get server.pem
-                of the certificates, certificate requests or keys in a file
-            approov pin -check HOST --chain chain.pem --roots roots.pem \\
-                    --pin sha256/…
-                the trust path without a network; exit 0: trusted, 60: refused
+            approov pin -check api.example.com --chain chain.pem \\
+                --roots roots.pem --pin sha256/…
             """)
 
     @Option(name: .dash("get"), help: ArgumentHelp("Show the pins of a server or a file.", valueName: "host[:port]|file"))
@@ -59,7 +67,15 @@ struct PinCommand: AsyncParsableCommand {
     private func judge(host: String, chain: String, roots: String) throws {
         let host = try CanonicalHost(host)
         let certificates = try Certificate.all(inPEM: Files.text(at: chain, what: "the chain"))
-        let anchors = try TrustAnchors(pem: Files.text(at: roots, what: "the roots"))
+        let anchors: TrustAnchors
+        do {
+            anchors = try TrustAnchors(pem: Files.text(at: roots, what: "the roots"))
+        } catch let error as PinningError where error.code == .noAnchors {
+            // The roots parse, and no path can end in them: that is a judgement.
+            guard output.json else { throw CommandFailure("\(error)", exitCode: CommandFailure.trustRefused) }
+            try Console.json(PinReport(host: host.name, trusted: false, refusal: error.description, certificates: []))
+            throw CommandFailure(nil, exitCode: CommandFailure.trustRefused)
+        }
         let evaluators: [any ServerTrustEvaluating] =
             pins.isEmpty ? [DefaultTrustEvaluator()] : [try PublicKeysTrustEvaluator(withoutBackup: Pin.list(pins))]
         let result = ChainValidator.evaluate(

@@ -9,21 +9,39 @@ struct RegistrationCommand: AsyncParsableCommand {
         commandName: "registration",
         abstract: "Register executables: only a registered one gets tokens that verify.",
         discussion: """
-            approov registration -add ./my-app [-label "1.4.2"]
-            approov registration -list [--json]
-            approov registration -remove ./my-app
+            The authority knows an executable by its measurement: the SHA-256 of
+            its bytes. Register every build that you ship. A running authority
+            takes a change up within a second; tokens that were issued before a
+            removal live to their end.
 
-            What is registered is the SHA-256 of the executable's bytes: register
-            every build that you ship. -remove also takes what -list shows.
+            -add takes files and measurements, as many as you like. -import reads
+            lines of a measurement and a label, as -list and sha256sum print
+            them, and passes over empty lines and lines that begin with #. A
+            measurement is base64 or, as sha256sum writes it, hexadecimal. Each
+            call registers everything that it is given, or nothing.
+
+            -list shows measurement, date and label, the oldest first.
+
+            Examples:
+            approov registration -add ./my-app -label "1.4.2"
+            approov registration -add ./my-app ./my-tool
+            approov registration -list
+            approov registration -remove ./my-app
+            sha256sum build/*/my-app | approov registration -import -
             """)
 
-    @Option(name: .dash("add"), help: ArgumentHelp("Register an executable.", valueName: "file"))
-    var add: String?
+    @Option(
+        name: .dash("add"), parsing: .upToNextOption,
+        help: ArgumentHelp("Register executables, or measurements of them.", valueName: "file|measurement"))
+    var add: [String] = []
+
+    @Option(name: .dash("import"), help: ArgumentHelp("Register the measurements of a file, one in a line.", valueName: "file|-"))
+    var importFile: String?
 
     @Option(name: .dash("remove"), help: ArgumentHelp("Take a registration back.", valueName: "file|measurement"))
     var remove: String?
 
-    @Flag(name: .dash("list"), help: "List the registrations.")
+    @Flag(name: .dash("list"), help: "List the registrations, the oldest first.")
     var list = false
 
     @Option(name: .dash("label"), help: ArgumentHelp("With -add: what to call it. Default: the file's name.", valueName: "text"))
@@ -33,39 +51,76 @@ struct RegistrationCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard [add != nil, remove != nil, list].filter({ $0 }).count == 1 else {
-            throw ValidationError("Give one of -add, -remove and -list.")
+        guard [!add.isEmpty, importFile != nil, remove != nil, list].filter({ $0 }).count == 1 else {
+            throw ValidationError("Give one of -add, -import, -remove and -list.")
         }
-        if label != nil, add == nil { throw ValidationError("-label goes with -add.") }
+        if let label {
+            guard !add.isEmpty else { throw ValidationError("-label goes with -add.") }
+            guard label.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+                throw ValidationError("-label is one line of text without control characters.")
+            }
+        }
     }
 
     private struct Entry: Encodable {
         let measurement: String
         let label: String
-        var addedAt: Int64?
+        let addedAt: String
     }
 
     func run() async throws {
-        if let add {
-            let measurement = try ExecutableMeasurement.sha256(ofFileAt: URL(filePath: add))
-            let label = label ?? URL(filePath: add).lastPathComponent
-            try await store.open().addRegistration(measurement, label: label)
-            try show([Entry(measurement: measurement, label: label)])
+        if !add.isEmpty {
+            // Read first: what cannot be read makes no store.
+            let entries = try add.map { (measurement: try Self.measurement(of: $0), label: label ?? Self.standardLabel(of: $0)) }
+            let store = try store.open(.making)
+            try await store.addRegistrations(entries)
+            let given = Set(entries.map(\.measurement))
+            try show(store.registrations.filter { given.contains($0.measurement) })
+        } else if let importFile {
+            let entries = try RegistrationImport(file: importFile).entries
+            try report(await store.open(.making).addRegistrations(entries))
         } else if let remove {
-            let measurement =
-                FileManager.default.fileExists(atPath: remove)
-                ? try ExecutableMeasurement.sha256(ofFileAt: URL(filePath: remove)) : remove
-            try await store.open().removeRegistration(measurement)
+            let measurement = try Self.measurement(of: remove)
+            try await store.open(.changing).removeRegistration(measurement)
             if !output.json { Console.line("removed \(measurement)") }
         } else {
-            let registrations = try store.open().registrations
+            let registrations = try store.open(.reading).registrations
             if registrations.isEmpty { Console.note("approov: no registrations in \(store.path)") }
-            try show(registrations.map { Entry(measurement: $0.measurement, label: $0.label, addedAt: $0.addedAt) })
+            try show(registrations)
         }
     }
 
-    private func show(_ entries: [Entry]) throws {
+    /// The measurement of a file or, where there is none of that name, the one that the text is.
+    private static func measurement(of source: String) throws -> String {
+        guard !FileManager.default.fileExists(atPath: source), let known = try? AuthorityStore.canonicalMeasurement(source) else {
+            return try ExecutableMeasurement.sha256(ofFileAt: URL(filePath: source))
+        }
+        return known
+    }
+
+    private static func standardLabel(of source: String) -> String {
+        guard FileManager.default.fileExists(atPath: source) else { return "" }
+        return Console.printable(URL(filePath: source).lastPathComponent)
+    }
+
+    private struct Import: Encodable {
+        let added: Int
+        let relabelled: Int
+        let unchanged: Int
+    }
+
+    private func report(_ result: BulkChange) throws {
+        if output.json {
+            return try Console.json(Import(added: result.added, relabelled: result.changed, unchanged: result.unchanged))
+        }
+        Console.line("added \(result.added), relabelled \(result.changed), unchanged \(result.unchanged)")
+    }
+
+    private func show(_ registrations: [Registration]) throws {
+        let entries = registrations.map {
+            Entry(measurement: $0.measurement, label: $0.label, addedAt: RFC3339.text(seconds: $0.addedAt))
+        }
         if output.json { return try Console.json(entries) }
-        for entry in entries { Console.line("\(entry.measurement)  \(entry.label)") }
+        for entry in entries { Console.line("\(entry.measurement)  \(entry.addedAt)  \(Console.printable(entry.label))") }
     }
 }

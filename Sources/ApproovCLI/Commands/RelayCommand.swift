@@ -9,7 +9,7 @@ import ServiceLifecycle
 import UnixSignals
 
 /// `approov relay`: sees who asks, not what.
-struct RelayCommand: AsyncParsableCommand {
+struct RelayCommand: AsyncParsableCommand, LoggingCommand {
     static let configuration = CommandConfiguration(
         commandName: "relay",
         abstract: "Run an Oblivious HTTP relay: it sees who asks, not what.",
@@ -25,6 +25,10 @@ struct RelayCommand: AsyncParsableCommand {
             client's. GET /health answers 200. It speaks HTTP/1.1. Prints its URL on
             standard output when it is ready. SIGTERM and SIGINT let open requests
             end first.
+
+            A client (an address, or a /64 of IPv6) may have a quarter of the
+            connections. Behind a balancer of your own all clients would be one: let
+            it speak the PROXY protocol, and name it with --trusted-proxy.
 
             Relay and gateway must be run by different people: together they see
             who asks what.
@@ -72,6 +76,9 @@ struct RelayCommand: AsyncParsableCommand {
     var requestTimeout: Int?
 
     @OptionGroup var tls: ServerTLSOptions
+    @OptionGroup var logs: LogOptions
+
+    @OptionGroup var proxies: TrustedProxyOptions
 
     func validate() throws {
         try tls.check(listen)
@@ -88,12 +95,12 @@ struct RelayCommand: AsyncParsableCommand {
         var limits = RelayConfiguration.Limits()
         if let requestsPerClient { limits.requestsPerClient = requestsPerClient }
         if let requestTimeout { limits.requestTimeout = .seconds(requestTimeout) }
-        let relay = try Relay(
-            configuration: RelayConfiguration(
-                host: listen.host, port: listen.port, gateway: gateway, gatewayPins: pin,
-                gatewayTrustRootsPEM: try caCert.map { try Files.text(at: $0, what: "the roots") },
-                tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, limits: limits),
-            logger: logger, onReady: { Console.line($0.absoluteString) })
+        var configuration = RelayConfiguration(
+            host: listen.host, port: listen.port, gateway: gateway, gatewayPins: pin,
+            gatewayTrustRootsPEM: try caCert.map { try Files.text(at: $0, what: "the roots") },
+            tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, limits: limits)
+        configuration.trustedProxies = proxies.trustedProxy
+        let relay = try Relay(configuration: configuration, logger: logger, onReady: { Console.line($0.absoluteString) })
         try await ServiceGroup(services: [relay], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
     }
 }

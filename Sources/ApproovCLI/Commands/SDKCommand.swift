@@ -25,6 +25,11 @@ struct SDKCommand: AsyncParsableCommand {
                 backup: a new key, a higher epoch, version 1. Running apps keep
                 the pins they have and take nothing more up until they are
                 shipped a new initial configuration.
+
+            Examples:
+            approov sdk -getConfig approov-initial.config
+            approov sdk -rotateConfigKey
+            approov sdk -newEpoch --yes
             """)
 
     @Option(name: .dash("getConfig"), help: ArgumentHelp("Write the initial configuration.", valueName: "file"))
@@ -64,7 +69,7 @@ struct SDKCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let store = try store.open()
+        let store = try store.open(getConfig == nil ? .changing : .reading)
         if let getConfig {
             try await write(to: getConfig, from: store)
         } else if rotateConfigKey {

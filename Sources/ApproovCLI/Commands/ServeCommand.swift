@@ -8,7 +8,7 @@ import ServiceLifecycle
 import UnixSignals
 
 /// `approov serve`: the authority.
-struct ServeCommand: AsyncParsableCommand {
+struct ServeCommand: AsyncParsableCommand, LoggingCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Run the authority: it judges evidence and issues tokens.",
@@ -21,10 +21,16 @@ struct ServeCommand: AsyncParsableCommand {
             own, keeps them in the store, and `approov sdk -getConfig` writes
             their pins. SIGTERM and SIGINT let open requests end first.
 
+            A client (an address, or a /64 of IPv6) may have a quarter of the
+            connections. Behind a balancer, which must pass TLS through as apps pin
+            the authority's key, all clients would be one: let the balancer speak
+            the PROXY protocol, and name it with --trusted-proxy.
+
             What it counts (swift-metrics) is for programs that embed the library.
             """)
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var logs: LogOptions
 
     @Option(
         name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"),
@@ -56,6 +62,8 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("Attestations per minute and address; 0: any number.", valueName: "n"))
     var attestationsPerMinute = 600
 
+    @OptionGroup var proxies: TrustedProxyOptions
+
     @Flag(name: .long, help: "Serve the demo account of approov-initial.config, whose keys everybody has. Loopback addresses only.")
     var demo = false
 
@@ -79,11 +87,13 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         DescriptorLimit.raise()
-        let store = try store.open(seed: demo ? DemoAccount.seed() : nil)
+        // What cannot serve makes no store.
+        let tls = try tls()
+        if store.isMissing { try listen.checkThatItCanBeBound() }
+        let store = try store.open(.making, seed: demo ? DemoAccount.seed() : nil)
         if demo, try !DemoAccount.isDemo(store) {
             throw CommandFailure("\(self.store.directory.path) holds another account than the demo's: name another folder with --data")
         }
-        let tls = try tls()
         if case .own = tls, !demo {
             Console.note(
                 "approov: no --tls-cert: serving with a key, a backup key and a certificate of the store's own making; "
@@ -95,13 +105,12 @@ struct ServeCommand: AsyncParsableCommand {
                     + "serve with --public-url https://HOST:PORT")
         }
         let logger = Logger(label: "approov.authority")
+        var configuration = AuthorityConfiguration(
+            host: listen.host, port: listen.port, publicURL: url(), tls: tls, tokenLifetime: tokenLifetime,
+            attestationsPerMinute: attestationsPerMinute == 0 ? nil : attestationsPerMinute)
+        configuration.trustedProxies = proxies.trustedProxy
         let authority = try Authority(
-            store: store,
-            configuration: AuthorityConfiguration(
-                host: listen.host, port: listen.port, publicURL: url(), tls: tls, tokenLifetime: tokenLifetime,
-                attestationsPerMinute: attestationsPerMinute == 0 ? nil : attestationsPerMinute),
-            logger: logger,
-            onReady: { Console.line($0.absoluteString) })
+            store: store, configuration: configuration, logger: logger, onReady: { Console.line($0.absoluteString) })
         try await ServiceGroup(services: [authority], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
     }
 

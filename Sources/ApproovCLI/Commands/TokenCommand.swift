@@ -10,15 +10,28 @@ struct TokenCommand: AsyncParsableCommand {
         commandName: "token",
         abstract: "Make example tokens, check a token with the account's keys, or read an attestation response code.",
         discussion: """
-            approov token -genExample HOST [-setDataHashInToken DATA]
-            approov token -check TOKEN [-setDataHashInToken DATA] [-host HOST]
-            approov token -arc CODE
-                what an attestation response code says, which an app's error or
-                a token's arc claim shows
+            -genExample makes a token as the authority does, to try a backend
+            with. With -type invalid it makes one that looks right and does not
+            verify, as an app gets whose attestation failed.
+
+            -check verifies a token as a backend does, with the account's keys.
+            It exits 0 with the claims on standard output, or 1 with the cause on
+            standard error: for a token of a failed attestation it says why the
+            attestation failed. While a change of the secret overlaps it takes
+            both secrets.
+
+            -arc says in words what an attestation response code means, and what
+            to do. The code is the arc claim of a token; an app sees it in the
+            result of its token request. With --json it prints an object.
 
             DATA is the value that tokens are bound to, for example that of the
-            Authorization header. -check exits 0 with the claims on standard
-            output, or 1 with the reason on standard error.
+            Authorization header.
+
+            Examples:
+            approov token -genExample api.example.com
+            approov token -genExample api.example.com -setDataHashInToken "Bearer abc"
+            approov token -check "$TOKEN" -host api.example.com
+            approov token -arc IXPSB7TRK26LXE3MIXPSB7TRKM
             """)
 
     enum Kind: String, ExpressibleByArgument, CaseIterable {
@@ -47,6 +60,7 @@ struct TokenCommand: AsyncParsableCommand {
     var host: String?
 
     @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard [genExample, check, arc].count(where: { $0 != nil }) == 1 else {
@@ -59,34 +73,52 @@ struct TokenCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = store.path
-        let store = try store.open()
+        let store = try store.open(.reading)
         if let genExample {
             Console.line(try store.exampleToken(forHost: genExample, isValid: type != .invalid, boundTo: data))
         } else if let check {
-            let token = try naming(path) {
-                try store.tokenVerifier(audience: host).verify(check, binding: data.map { .required([$0]) } ?? .ignored)
+            do {
+                let token = try store.tokenVerifier(audience: host).verify(check, binding: data.map { .required([$0]) } ?? .ignored)
+                Console.line(String(decoding: token.claims.json.serialized(), as: UTF8.self))
+            } catch let error as TokenError {
+                let cause = RefusedToken(token: check, error: error).cause(in: store).map { ": \($0)" } ?? ""
+                throw CommandFailure("\(error)\(cause); checked with the account in \(path)")
             }
-            Console.line(String(decoding: token.claims.json.serialized(), as: UTF8.self))
         } else if let arc {
-            explain(try naming(path) { try store.decodeARC(arc) })
+            do {
+                try explain(store.decodeARC(arc))
+            } catch let error as AuthorityError {
+                throw CommandFailure("\(error); checked with the account in \(path)")
+            }
         }
     }
 
-    /// Another account's keys are a frequent reason for what fails.
-    private func naming<Value>(_ path: String, _ check: () throws -> Value) throws -> Value {
-        do {
-            return try check()
-        } catch {
-            throw CommandFailure("\(error); checked with the account in \(path)")
-        }
+    private struct Explanation: Encodable {
+        let passed: Bool
+        let reasons: [String]
+        let meaning: [String]
+        let remedies: [String]
+        let devicePrefix: String?
+        let issuedAt: String?
     }
 
-    private func explain(_ arc: ARC) {
-        let reasons = arc.reasons.map(\.rawValue).sorted()
-        Console.line(reasons.isEmpty ? "passed" : "rejected: \(reasons.joined(separator: ", "))")
-        guard arc.deviceHint.contains(where: { $0 != 0 }) else { return Console.line("device: not named, as for every oblivious host") }
+    private func explain(_ arc: ARC) throws {
+        let reasons = arc.reasons.sorted { $0.rawValue < $1.rawValue }
+        let namesDevice = arc.deviceHint.contains { $0 != 0 }
         // Three bytes are four characters of base64: what the did claim of the same device begins with.
-        Console.line("device: the one whose did claim begins with \(Data(arc.deviceHint.prefix(3)).base64EncodedString())")
-        Console.line("issued: \(RFC3339.text(arc.issuedAt))")
+        let device = namesDevice ? Data(arc.deviceHint.prefix(3)).base64EncodedString() : nil
+        let issued = namesDevice ? RFC3339.text(arc.issuedAt) : nil
+        if output.json {
+            return try Console.json(
+                Explanation(
+                    passed: reasons.isEmpty, reasons: reasons.map(\.rawValue), meaning: reasons.map(\.meaning),
+                    remedies: reasons.map(\.remedy), devicePrefix: device, issuedAt: issued))
+        }
+        Console.line(reasons.isEmpty ? "passed" : "rejected: \(reasons.map(\.rawValue).joined(separator: ", "))")
+        if reasons.isEmpty { Console.line("The authority believed the evidence, and the token is signed with the account's key.") }
+        for reason in reasons { Console.line("\(reason.rawValue): \(reason.meaning). \(reason.remedy).") }
+        guard let device, let issued else { return Console.line("device: not named, as for every oblivious host") }
+        Console.line("device: the one whose did claim begins with \(device)")
+        Console.line("issued: \(issued)")
     }
 }

@@ -7,7 +7,9 @@ struct DemoFailure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Prints a line for each step and remembers whether all held.
+/// Prints the demo: a heading, a line for each step, a summary and what to try next.
+///
+/// With JSON, an object for each step and nothing else.
 struct DemoReport {
     private struct Line: Encodable {
         let step: String
@@ -17,33 +19,74 @@ struct DemoReport {
     }
 
     let json: Bool
-    private(set) var allHeld = true
+    private var held: [DemoStep] = []
+    private var failed: [DemoStep] = []
 
     init(json: Bool) { self.json = json }
 
+    /// Whether every step ran and held.
+    var allHeld: Bool { held == DemoStep.allCases }
+
+    /// Says what the demo starts.
+    func begin() {
+        guard !json else { return }
+        Console.line(
+            """
+            approov demo: the whole system on this machine
+            It starts an authority, a protected API, an impostor of it, a relay, a gateway and an app, on ports that the system picks.
+            Each line says what it proves, and behind the colon what was seen. Everything is put away at the end.
+
+            """)
+    }
+
     /// Runs a step, which returns what was seen or throws.
-    mutating func step<Value>(_ name: String, _ body: () async throws -> (Value, detail: String)) async throws -> Value? {
+    mutating func step<Value>(_ step: DemoStep, _ body: () async throws -> (Value, detail: String)) async throws -> Value? {
         let start = ContinuousClock.now
         do {
             let (value, detail) = try await body()
-            try line(name, ok: true, detail: detail, took: start.duration(to: .now))
+            held.append(step)
+            try line(step, ok: true, detail: detail, took: start.duration(to: .now))
             return value
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            allHeld = false
-            try line(name, ok: false, detail: "\(error)", took: start.duration(to: .now))
+            failed.append(step)
+            try line(step, ok: false, detail: "\(error)", took: start.duration(to: .now))
             return nil
         }
     }
 
-    private func line(_ name: String, ok: Bool, detail: String, took: Duration) throws {
+    /// Says how many steps held, which ones failed or did not run, and what to try next.
+    func end() {
+        guard !json else { return }
+        let skipped = DemoStep.allCases.filter { !held.contains($0) && !failed.contains($0) }
+        var summary = "\(held.count) of \(DemoStep.allCases.count) held."
+        if !failed.isEmpty { summary += " Failed: \(failed.map(\.rawValue).joined(separator: ", "))." }
+        if !skipped.isEmpty { summary += " Not run: \(skipped.map(\.rawValue).joined(separator: ", "))." }
+        Console.line("\n\(summary)")
+        guard allHeld else {
+            return Console.line("That is a defect, or something on this machine that stands in the way: the lines above say what was seen.")
+        }
+        Console.line(
+            """
+
+            Try next, in a folder of its own:
+              approov serve                                                          an authority that keeps its store in ./approov-data
+              approov api -add api.localhost -pinFrom api.pem -pinFrom backup.key    a host that apps call with pins and tokens
+              approov registration -add ./my-app                                     an executable that gets tokens
+              approov sdk -getConfig approov-initial.config                          what the app ships with
+              approov call -v https://api.localhost:9443/                            a call with all of it
+            README.md, "Protect an API on your machine", goes through them one by one. Each command has a --help.
+            """)
+    }
+
+    private func line(_ step: DemoStep, ok: Bool, detail: String, took: Duration) throws {
         let milliseconds = ((took / .milliseconds(1)) * 10).rounded() / 10
         if json {
-            try Console.json(Line(step: name, ok: ok, detail: detail, milliseconds: milliseconds))
+            try Console.json(Line(step: step.rawValue, ok: ok, detail: detail, milliseconds: milliseconds))
         } else {
-            let name = name.padding(toLength: 24, withPad: " ", startingAt: 0)
-            Console.line("\(ok ? "ok  " : "FAIL") \(name) \(detail) (\(milliseconds) ms)")
+            let detail = detail.split(whereSeparator: \.isNewline).joined(separator: " ")
+            Console.line("\(ok ? "ok  " : "FAIL") \(step.claim): \(detail) (\(milliseconds) ms)")
         }
     }
 }

@@ -40,7 +40,14 @@ struct DemoRun {
 
     private func steps(in folder: URL) async throws -> Bool {
         var report = DemoReport(json: json)
-        let started = try await report.step("start") {
+        report.begin()
+        let held = try await run(in: folder, &report)
+        report.end()
+        return held
+    }
+
+    private func run(in folder: URL, _ report: inout DemoReport) async throws -> Bool {
+        let started = try await report.step(.start) {
             let world = try await DemoWorld.start(in: folder)
             return (world, detail: "authority \(world.authority.url.absoluteString), API \(world.url("", port: world.api.port))")
         }
@@ -49,14 +56,14 @@ struct DemoRun {
         do {
             let app = try DemoApp(configuration: world.configurationFile, state: world.appState, roots: world.root.pem)
             let steps = DemoSteps(world: world, app: app)
-            _ = try await report.step("attested-call") { ((), detail: try await steps.attestedCall()) }
-            _ = try await report.step("other-authorization") { ((), detail: try await steps.otherAuthorization()) }
-            _ = try await report.step("impostor") { ((), detail: try await steps.impostor()) }
-            _ = try await report.step("unregistered-executable") { ((), detail: try await steps.unregisteredExecutable()) }
-            _ = try await report.step("oblivious") { ((), detail: try await steps.oblivious()) }
-            rotated = try await report.step("rotated-pins") { try await steps.rotatedPins() }
+            _ = try await report.step(.attestedCall) { ((), detail: try await steps.attestedCall()) }
+            _ = try await report.step(.otherAuthorization) { ((), detail: try await steps.otherAuthorization()) }
+            _ = try await report.step(.impostor) { ((), detail: try await steps.impostor()) }
+            _ = try await report.step(.unregisteredExecutable) { ((), detail: try await steps.unregisteredExecutable()) }
+            _ = try await report.step(.oblivious) { ((), detail: try await steps.oblivious()) }
+            rotated = try await report.step(.rotatedPins) { try await steps.rotatedPins() }
             if let rotated {
-                _ = try await report.step("restart-offline") { ((), detail: try await steps.restartOffline(api: rotated)) }
+                _ = try await report.step(.restartOffline) { ((), detail: try await steps.restartOffline(api: rotated)) }
             }
         } catch {
             await rotated?.stop()

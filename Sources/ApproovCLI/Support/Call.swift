@@ -4,25 +4,22 @@ import FoundationNetworking
 
 /// What `approov call` sends and prints.
 struct Call {
-    let url: String
+    let url: URL
     let method: String?
     let headers: [(name: String, value: String)]
     let body: String?
     let includeHead: Bool
     let verbose: Bool
 
+    /// The method that is sent.
+    var sentMethod: String { method ?? (body == nil ? "GET" : "POST") }
+
     /// Makes the call and writes the response's body to standard output as it arrives.
     /// - Returns: The status.
     func perform(with session: ApproovSession) async throws -> Int {
-        guard let url = URL(string: url) else { throw CommandFailure("\(url) is not a URL", exitCode: CommandFailure.usage) }
         var request = URLRequest(url: url)
-        request.httpMethod = method ?? (body == nil ? "GET" : "POST")
+        request.httpMethod = sentMethod
         for header in headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
-        if verbose {
-            let port = url.port.map { ":\($0)" } ?? ""
-            Console.note("> \(request.httpMethod ?? "GET") \(url.scheme ?? "")://\(url.host() ?? "")\(port)\(url.path())")
-            for header in headers { Console.note("> \(header.name)") }
-        }
         guard let body, body.hasPrefix("@") else {
             request.httpBody = body.map { Data($0.utf8) }
             let (bytes, response) = try await session.bytes(for: request)

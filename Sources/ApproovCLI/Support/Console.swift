@@ -36,6 +36,13 @@ enum Console {
         result(Data("\(text)\n".utf8))
     }
 
+    /// A text from elsewhere, without what would steer a terminal.
+    static func printable(_ text: String) -> String {
+        var scalars = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars { scalars.append(scalar.properties.generalCategory == .control ? "?" : scalar) }
+        return String(scalars)
+    }
+
     /// One JSON value on one line of standard output.
     static func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()

@@ -34,6 +34,28 @@ enum Files {
         return text
     }
 
+    /// What an option names that takes a file or, as `-`, standard input.
+    static func inputName(_ path: String) -> String { path == "-" ? "standard input" : path }
+
+    /// Reads a file that must be there, or standard input for `-`.
+    ///
+    /// - Throws: `CommandFailure` as for a text.
+    static func input(_ path: String, limit: Int, what: String) throws -> [UInt8] {
+        guard path == "-" else { return try bytes(at: path, limit: limit, what: what) }
+        var bytes: [UInt8] = []
+        do {
+            while let part = try FileHandle.standardInput.read(upToCount: 1 << 16), !part.isEmpty {
+                bytes.append(contentsOf: part)
+                guard bytes.count <= limit else { throw CommandFailure("\(what) on standard input are more than \(limit) bytes") }
+            }
+        } catch let error as CommandFailure {
+            throw error
+        } catch {
+            throw CommandFailure("standard input cannot be read: \(error.localizedDescription)")
+        }
+        return bytes
+    }
+
     /// Reads a file that must be there.
     ///
     /// - Throws: `CommandFailure` as for a text.

@@ -9,6 +9,8 @@ struct HostCheck {
         enum Kind: String, Encodable {
             /// Apps are refused now.
             case pathInvalid, noMatch
+            /// Requests over the relay fail now.
+            case keyRefused, relayFailed
             /// Apps are refused with the next change of the server's key, or soon.
             case noBackupPin, certificateExpiring, pinsExpiring
         }
@@ -32,7 +34,13 @@ struct HostCheck {
     var isBroken: Bool { findings.contains(where: breaksNow) }
 
     /// Whether apps are refused already because of it.
-    func breaksNow(_ finding: Finding) -> Bool { finding.kind == .pathInvalid || finding.kind == .noMatch && settings.enforce }
+    func breaksNow(_ finding: Finding) -> Bool {
+        switch finding.kind {
+        case .pathInvalid, .keyRefused, .relayFailed: true
+        case .noMatch: settings.enforce
+        case .noBackupPin, .certificateExpiring, .pinsExpiring: false
+        }
+    }
 
     /// Whether a key is pinned that is not in use, for when those in use are lost; one single managed root leaves none.
     var hasBackup: Bool { !Set(pins).subtracting(presented.certificates.map(\.pin)).isEmpty }

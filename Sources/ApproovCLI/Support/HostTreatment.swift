@@ -1,8 +1,9 @@
 import Attestation
 import CertificatePinning
+import Foundation
 import HTTPClient
 
-/// What `approov call` does for a host, as far as the configuration in force tells before the request.
+/// What `approov call` does for a host, as far as the configuration in force tells.
 struct HostTreatment: CustomStringConvertible {
     let host: String
     /// The configuration's entry; nil when it says nothing about the host.
@@ -12,16 +13,23 @@ struct HostTreatment: CustomStringConvertible {
 
     /// Looks a URL's host up.
     /// - Throws: when the URL or the configuration cannot be used
-    init(of url: String, by configuration: DynamicConfiguration?, evaluated: Bool, relay: String?) throws {
-        // What has no canonical host, such as another scheme, is the session's to refuse.
+    init(of url: URL, by configuration: DynamicConfiguration?, evaluated: Bool, relay: String?) throws {
+        // As the session reads it, which is how Foundation spells it: a name in fullwidth letters is one in ASCII there. What has no canonical
+        // host is the session's to refuse; of its URL only the host is named, since the rest may hold a password.
         let canonical = try? TransportURL(url).host
-        host = canonical?.name ?? url
+        host = canonical?.name ?? Self.host(of: url)
         let entries = try (configuration?.hosts ?? [:]).map { name, settings in
             (try HostPattern(name, includeSubdomains: settings.includeSubdomains, allowingPublicSuffix: true), settings)
         }
         settings = try canonical.flatMap { try HostMap(entries).value(for: $0) }
         isEvaluated = evaluated
         self.relay = settings?.oblivious == true ? configuration?.oblivious?.relay : settings == nil ? relay : nil
+    }
+
+    /// The canonical host also of a URL that is refused for another reason, such as user information.
+    private static func host(of url: URL) -> String {
+        let name = url.host(percentEncoded: true) ?? ""
+        return (try? CanonicalHost(name).name) ?? "this URL's host"
     }
 
     var isObliviousByConfiguration: Bool { settings?.oblivious == true }

@@ -8,4 +8,10 @@ enum RFC3339 {
     }
 
     static func text(_ date: Date) -> String { date.ISO8601Format() }
+
+    /// A time in seconds since 1970, in UTC.
+    static func text(seconds: Int64) -> String { text(Date(timeIntervalSince1970: TimeInterval(seconds))) }
+
+    /// The same in a list for people; `-` where no date is known.
+    static func column(_ seconds: Int64?) -> String { seconds.map(text(seconds:)) ?? "-" }
 }

@@ -19,17 +19,30 @@ struct StoreOptions: ParsableArguments {
         return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
-    /// Opens the store, and makes it when there is none, which is said aloud: it may be the right one's name that was misspelt.
-    func open(seed: AccountSeed? = nil) throws -> AuthorityStore {
-        let obstacle = access(path + "/authority.sqlite", F_OK) == 0 ? 0 : errno
+    /// Whether there is no store yet.
+    var isMissing: Bool { obstacle == ENOENT }
+
+    /// Opens the store.
+    ///
+    /// A verb that reads, and one that can only change what is there already, makes none. One that is made is named aloud: the right one's
+    /// name may be misspelt.
+    /// - Parameters:
+    ///   - access: What for.
+    ///   - seed: What a new store begins with; keys of its own by default.
+    /// - Returns: The store.
+    /// - Throws: `CommandFailure` for another user's store; what `AuthorityStore` throws.
+    func open(_ access: StoreAccess, seed: AccountSeed? = nil) throws -> AuthorityStore {
         guard obstacle != EACCES else {
             throw CommandFailure("the store at \(path) is another user's: run this as its owner, with runuser -u OWNER -- approov …")
         }
         // Of every other obstacle the store itself says what it is.
-        let store = try AuthorityStore(directory: directory, seed: seed)
-        if obstacle == ENOENT {
+        let store = try AuthorityStore(directory: directory, access: access, seed: seed)
+        if store.isNew {
             Console.note("approov: made a new store, with a secret and keys of its own, at \(path); --data names another")
         }
         return store
     }
+
+    /// What keeps the database from being found; 0 for nothing.
+    private var obstacle: Int32 { access(path + "/authority.sqlite", F_OK) == 0 ? 0 : errno }
 }

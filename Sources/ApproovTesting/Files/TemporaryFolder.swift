@@ -39,6 +39,19 @@ package final class TemporaryFolder: Sendable {
         return path(name)
     }
 
+    /// Copies a folder of files into this one, for their owner alone: version control keeps no such modes.
+    /// - Returns: the copy
+    package func copy(_ source: URL, to name: String) throws -> URL {
+        let copy = url.appending(path: name, directoryHint: .isDirectory)
+        try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        for file in try FileManager.default.contentsOfDirectory(atPath: source.path) {
+            let path = copy.appending(path: file).path
+            try FileManager.default.copyItem(atPath: source.appending(path: file).path, toPath: path)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        }
+        return copy
+    }
+
     /// What is in a file.
     package func text(_ name: String) throws -> String { try String(contentsOf: file(name), encoding: .utf8) }
 }

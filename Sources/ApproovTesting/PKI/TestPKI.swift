@@ -50,12 +50,18 @@ public enum TestPKI {
     /// - Parameters:
     ///   - certificate: The certificate authority, a root or an intermediate.
     ///   - issuer: The certificate authority that signs the new certificate.
+    ///   - pathLength: The path length constraint (RFC 5280, 4.2.1.9): how many intermediates may follow; `nil` for any number.
+    ///   - validity: From when until when it is valid; by default from a day ago for ten years.
+    ///   - flaws: What is to be wrong with it.
     /// - Returns: A certificate with the subject and key of `certificate` and `issuer` above it.
     /// - Throws: When the certificate cannot be made.
-    public static func crossSign(_ certificate: TestCertificate, by issuer: TestCertificate) throws -> TestCertificate {
+    public static func crossSign(
+        _ certificate: TestCertificate, by issuer: TestCertificate, pathLength: Int? = nil, validity: ClosedRange<Date>? = nil,
+        flaws: Set<TestFlaw> = []
+    ) throws -> TestCertificate {
         try mint(
-            subject: certificate.x509.subject, key: certificate.key, issuer: issuer, validity: nil, flaws: [],
-            extensions: authorityExtensions(pathLength: nil, flaws: []))
+            subject: certificate.x509.subject, key: certificate.key, issuer: issuer, validity: validity, flaws: flaws,
+            extensions: authorityExtensions(pathLength: pathLength, flaws: flaws))
     }
 
     /// Mints a server's certificate.

@@ -36,19 +36,21 @@ public final class RawServer: Sendable {
     /// - Parameters:
     ///   - certificate: The certificate whose chain and key it serves; `nil` for plain TCP.
     ///   - applicationProtocols: What it offers in TLS (ALPN), the most wanted first; the script speaks what was chosen.
+    ///   - isTLS12: Whether it speaks TLS 1.2 and nothing later.
     ///   - recordingLimit: How many bytes are kept of what is received, over all connections.
     ///   - script: What happens on each connection; an error it throws closes the connection.
     /// - Returns: The running server; ``stop()`` ends it.
     /// - Throws: When the certificate cannot be used or no port can be had.
     public static func start(
-        certificate: TestCertificate? = nil, applicationProtocols: [String] = ["http/1.1"], recordingLimit: Int = 1 << 20,
-        script: @escaping @Sendable (RawConnection) async throws -> Void
+        certificate: TestCertificate? = nil, applicationProtocols: [String] = ["http/1.1"], isTLS12: Bool = false,
+        recordingLimit: Int = 1 << 20, script: @escaping @Sendable (RawConnection) async throws -> Void
     ) async throws -> RawServer {
         let ledger = ConnectionLedger()
         let record = ReceivedBytes(limit: recordingLimit)
         let tls = try certificate.map { certificate in
             var configuration = try certificate.serverTLS()
             configuration.applicationProtocols = applicationProtocols
+            if isTLS12 { configuration.maximumTLSVersion = .tlsv12 }
             return try NIOSSLContext(configuration: configuration)
         }
         let scripts = RunningScripts()
@@ -200,6 +202,12 @@ public final class RawConnection: Sendable {
         if let options = channel as? any SocketOptionProvider {
             try await options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
         }
+        try await cut()
+    }
+
+    /// Ends the TCP connection after what was sent, as a FIN, without TLS's close_notify.
+    /// - Throws: When the connection is already gone.
+    public func cut() async throws {
         try await channel.eventLoop.submit { [channel] in
             // Closed from the TLS handler outward: it would say goodbye (close_notify) first.
             if let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) {

@@ -29,11 +29,18 @@ public struct AccountSecret: Sendable, CustomStringConvertible, CustomReflectabl
         self.bytes = bytes
     }
 
-    /// Reads padded base64 as `approov secret -get base64` prints it.
+    /// Reads padded base64 (RFC 4648 section 4) as `approov secret -get base64` prints it.
+    ///
+    /// The text may be a whole file: one line end after the base64, LF or CRLF, is not part of it. Other white space is refused.
     ///
     /// - Throws: `TokenError.malformedKey` for another text, and as for bytes.
     public init(base64 text: String) throws(TokenError) {
-        guard let bytes = Base64.decode(text) else { throw TokenError(.malformedKey, "the account secret is not padded base64") }
+        // CRLF is one Character.
+        let line = text.last == "\n" || text.last == "\r\n" ? text.dropLast() : text[...]
+        guard let bytes = Base64.decode(String(line)) else {
+            throw TokenError(
+                .malformedKey, "the account secret is not padded base64 on one line: print it with `approov secret -get base64`")
+        }
         try self.init(bytes: bytes)
     }
 

@@ -63,11 +63,16 @@ struct PEMKey: ~Copyable {
     ) throws(TokenError) -> PEMKey {
         defer { ERR_clear_error() }
         let bytes = Array(pem.utf8)
-        guard (1...maximumBytes).contains(bytes.count), let bio = BIO_new_mem_buf(bytes, Int32(bytes.count)) else {
+        guard (1...maximumBytes).contains(bytes.count) else {
             throw TokenError(.malformedKey, "the \(what) is empty or longer than \(maximumBytes) bytes")
         }
-        defer { BIO_free(bio) }
-        guard let parsed = parse(bio) else {
+        // The BIO reads from these bytes and makes no copy, so that they must outlive it.
+        let parsed = bytes.withUnsafeBytes { buffer -> OpaquePointer? in
+            guard let bio = BIO_new_mem_buf(buffer.baseAddress, Int32(buffer.count)) else { return nil }
+            defer { BIO_free(bio) }
+            return parse(bio)
+        }
+        guard let parsed else {
             throw TokenError(.malformedKey, "the \(what) is not an unencrypted PEM key: check the file")
         }
         let key = PEMKey(taking: parsed)
@@ -86,6 +91,13 @@ struct PEMKey: ~Copyable {
             }
             guard bits <= PEMKey.maximumRSABits else {
                 throw TokenError(.malformedKey, "an RSA key of \(bits) bits: use \(PEMKey.maximumRSABits) or fewer")
+            }
+            // With the exponent 1 a signature is the padded hash itself, which needs no private key; an even one has no private exponent.
+            guard try withNumber("e", { BN_is_odd($0) == 1 && BN_num_bits($0) > 1 }) else {
+                throw TokenError(
+                    .weakKey,
+                    "an RSA key whose public exponent is even or below 3 protects no signature: make another key with `openssl genrsa 2048`"
+                )
             }
         case .es256:
             // libjwt would sign and verify ES256 with any curve.
@@ -142,13 +154,20 @@ struct PEMKey: ~Copyable {
     }
 
     private func number(_ name: String) throws(TokenError) -> String {
+        try withNumber(name) { number in
+            var bytes = [UInt8](repeating: 0, count: (Int(BN_num_bits(number)) + 7) / 8)
+            BN_bn2bin(number, &bytes)
+            return Base64URL.encode(bytes)
+        }
+    }
+
+    /// Lends one of the key's numbers, by OpenSSL's name for it, to `body`.
+    private func withNumber<Value>(_ name: String, _ body: (OpaquePointer) -> Value) throws(TokenError) -> Value {
         var number: OpaquePointer?
         guard EVP_PKEY_get_bn_param(key, name, &number) == 1, let number else {
             throw TokenError(.malformedKey, "the key's numbers cannot be read")
         }
         defer { BN_free(number) }
-        var bytes = [UInt8](repeating: 0, count: (Int(BN_num_bits(number)) + 7) / 8)
-        BN_bn2bin(number, &bytes)
-        return Base64URL.encode(bytes)
+        return body(number)
     }
 }

@@ -1,3 +1,5 @@
+import Attestation
+
 /// A key that signs tokens: algorithm, key and name are one thing and cannot be mixed.
 public struct SigningKey: Sendable {
     /// What libjwt gets: the secret's bytes, or PKCS #8 PEM.
@@ -20,9 +22,9 @@ public struct SigningKey: Sendable {
             material: secret.bytes, algorithm: .hs256, kid: kid, verificationKey: try VerificationKey.hs256(secret, kid: kid))
     }
 
-    /// An RSA private key of 2,048 to 8,192 bits.
+    /// An RSA private key of 2,048 to 8,192 bits whose public exponent is odd and 3 or more.
     ///
-    /// - Throws: `TokenError.malformedKey`, also for an encrypted key; `.weakKey`.
+    /// - Throws: `TokenError.malformedKey`, also for an encrypted key; `.weakKey` for fewer bits or another exponent.
     public static func rs256(pem: String, kid: String? = nil) throws(TokenError) -> SigningKey {
         try SigningKey(try PEMKey.privateKey(pem: pem, for: .rs256), algorithm: .rs256, kid: kid)
     }
@@ -36,11 +38,15 @@ public struct SigningKey: Sendable {
 
     /// A new key: 64 random bytes, RSA of 2,048 bits, or P-256.
     ///
-    /// - Throws: `TokenError.malformedKey` for a name that is not 1 to 64 visible ASCII characters, or when OpenSSL fails.
+    /// - Throws: `TokenError.malformedKey` for a name that is not 1 to 64 letters, digits, dots, dashes and underscores, or when OpenSSL
+    ///   fails. (A key that exists keeps any name of visible ASCII characters.)
     public static func generate(_ algorithm: TokenAlgorithm, kid: String? = nil) throws(TokenError) -> SigningKey {
+        if let kid, !KeyIdentifier.isAllowedForNewKey(kid) {
+            throw TokenError(.malformedKey, "a new key's name is \(KeyIdentifier.newKeyRule)")
+        }
         switch algorithm {
-        case .hs256: try hs256(.generate(), kid: kid)
-        case .rs256, .es256: try SigningKey(try PEMKey.generate(algorithm), algorithm: algorithm, kid: kid)
+        case .hs256: return try hs256(.generate(), kid: kid)
+        case .rs256, .es256: return try SigningKey(try PEMKey.generate(algorithm), algorithm: algorithm, kid: kid)
         }
     }
 

@@ -24,9 +24,9 @@ public struct VerificationKey: Sendable {
         try VerificationKey(material: secret.bytes, signatureBytes: 32, algorithm: .hs256, kid: kid, jwk: nil)
     }
 
-    /// An RSA public key of 2,048 to 8,192 bits.
+    /// An RSA public key of 2,048 to 8,192 bits whose exponent is odd and 3 or more.
     ///
-    /// - Throws: `TokenError.malformedKey`; `.weakKey`.
+    /// - Throws: `TokenError.malformedKey`; `.weakKey` for fewer bits or another exponent.
     public static func rs256(publicPEM: String, kid: String? = nil) throws(TokenError) -> VerificationKey {
         try VerificationKey(try PEMKey.publicKey(pem: publicPEM, for: .rs256), algorithm: .rs256, kid: kid)
     }
@@ -54,8 +54,8 @@ public struct VerificationKey: Sendable {
     private init(
         material: [UInt8], signatureBytes: Int, algorithm: TokenAlgorithm, kid: String?, jwk: JSONValue?
     ) throws(TokenError) {
-        if let kid, !(1...64).contains(kid.utf8.count) || !kid.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
-            throw TokenError(.malformedKey, "a key's name is 1 to 64 visible ASCII characters")
+        if let kid, !KeyIdentifier.isReadable(kid) {
+            throw TokenError(.malformedKey, "a key's name is \(KeyIdentifier.readableRule)")
         }
         self.material = material
         self.signatureBytes = signatureBytes

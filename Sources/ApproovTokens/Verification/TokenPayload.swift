@@ -26,12 +26,23 @@ struct TokenPayload: Sendable {
         }
     }
 
-    /// Reads the claims of a payload that has passed `precheck(_:)`.
-    init(_ bytes: [UInt8]) throws(TokenError) {
+    /// Refuses what no parser here takes, once `precheck(_:)` has passed: libjwt reports such a payload as it reports a wrong signature.
+    static func requireJSON(_ bytes: [UInt8]) throws(TokenError) {
+        json_decref(try parsed(bytes))
+    }
+
+    /// One JSON array or object, which the caller gives back.
+    private static func parsed(_ bytes: [UInt8]) throws(TokenError) -> UnsafeMutablePointer<json_t> {
         let root = bytes.withUnsafeBytes { raw in
             json_loadb(raw.baseAddress?.assumingMemoryBound(to: CChar.self), raw.count, Int(JSON_REJECT_DUPLICATES), nil)
         }
         guard let root else { throw TokenError(.malformed, "the payload is not strict JSON") }
+        return root
+    }
+
+    /// Reads the claims of a payload that has passed `precheck(_:)`.
+    init(_ bytes: [UInt8]) throws(TokenError) {
+        let root = try TokenPayload.parsed(bytes)
         defer { json_decref(root) }
         guard root.pointee.type == JSON_OBJECT else { throw TokenError(.malformed, "the payload is not an object") }
         guard let exp = try TokenPayload.integer(root, "exp") else { throw TokenError(.malformed, "the claim exp is missing") }

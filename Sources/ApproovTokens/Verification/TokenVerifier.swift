@@ -15,7 +15,10 @@ public struct TokenVerifier: Sendable {
     public static let maximumKeys = 64
 
     private struct Entry: Sendable {
+        /// Says the name and the algorithm.
         let key: VerificationKey
+        /// The keys of that name: one, or the secrets of an account that is changing from one to another.
+        let keys: [VerificationKey]
         let usualHeaders: [[UInt8]]
     }
 
@@ -34,7 +37,8 @@ public struct TokenVerifier: Sendable {
     /// A verifier for a set of keys.
     ///
     /// - Parameters:
-    ///   - keys: The keys; a token's `kid` chooses one, and a token without `kid` the one without a name.
+    ///   - keys: The keys; a token's `kid` chooses one, and a token without `kid` the one without a name. Account secrets may share a
+    ///     name, or have none: while an account changes its secret, `[.hs256(new), .hs256(old)]` accepts tokens of both.
     ///   - audience: What `aud` must be; nil: not checked.
     ///   - issuer: What `iss` must be; nil: not checked.
     ///   - maximumLifetime: The longest lifetime in seconds, from `iat`, or from now for a token without.
@@ -42,7 +46,8 @@ public struct TokenVerifier: Sendable {
     ///   - cachedTokens: How many tokens are remembered by their signature, so that a token that comes with many requests is verified
     ///     once; about 2 kB each. Times and binding are judged every time. 0: none.
     ///   - time: Where the time comes from.
-    /// - Throws: `TokenError.unknownKey` without a key or with more than `maximumKeys`; `.duplicateKey` for two keys of one name.
+    /// - Throws: `TokenError.unknownKey` without a key or with more than `maximumKeys`; `.duplicateKey` for two keys of one name
+    ///   that are not different account secrets.
     public init(
         keys: [VerificationKey], audience: String? = nil, issuer: String? = nil, maximumLifetime: Int = 86_400, clockSkew: Int = 30,
         cachedTokens: Int = 4_096, time: any TimeSource = SystemTimeSource()
@@ -50,10 +55,16 @@ public struct TokenVerifier: Sendable {
         guard (1...Self.maximumKeys).contains(keys.count) else {
             throw TokenError(.unknownKey, "a verifier needs 1 to \(Self.maximumKeys) keys")
         }
-        guard Set(keys.map(\.kid)).count == keys.count else {
-            throw TokenError(.duplicateKey, "two keys have the same name: give every key its own kid")
+        var entries: [Entry] = []
+        for key in keys where !entries.contains(where: { $0.key.kid == key.kid }) {
+            let named = keys.filter { $0.kid == key.kid }
+            guard named.count == 1 || named.allSatisfy({ $0.algorithm == .hs256 }), Set(named.map(\.material)).count == named.count else {
+                throw TokenError(.duplicateKey, "two keys have the same name: give every key its own kid; account secrets must differ")
+            }
+            entries.append(
+                Entry(key: key, keys: named, usualHeaders: TokenHeader.usualSpellings(algorithm: key.algorithm, kid: key.kid)))
         }
-        entries = keys.map { Entry(key: $0, usualHeaders: TokenHeader.usualSpellings(algorithm: $0.algorithm, kid: $0.kid)) }
+        self.entries = entries
         usesDemoKeys = keys.contains { $0.algorithm == .hs256 && DemoKeys.isDemo(accountSecret: $0.material) }
         self.audience = audience
         self.issuer = issuer
@@ -96,7 +107,8 @@ public struct TokenVerifier: Sendable {
     }
 
     private func verifySignature(of token: UnsafeBufferPointer<UInt8>, _ segments: TokenSegments) throws(TokenError) -> SignedToken {
-        let key = try key(forHeader: UnsafeBufferPointer(rebasing: token[segments.header]))
+        let entry = try entry(forHeader: UnsafeBufferPointer(rebasing: token[segments.header]))
+        let key = entry.key
         // libjwt takes several spellings of one signature; we take the canonical one of the exact length.
         guard let signature = Base64URL.decode(utf8: UnsafeBufferPointer(rebasing: token[segments.signature])),
             signature.count == key.signatureBytes
@@ -104,14 +116,18 @@ public struct TokenVerifier: Sendable {
         // libjwt parses the payload before it verifies, so what could hurt its parser is refused first.
         guard let payload = Base64URL.decode(utf8: UnsafeBufferPointer(rebasing: token[segments.payload])) else { throw Self.malformed }
         try TokenPayload.precheck(payload)
-        guard LibJWT.verifies(token, key: key) else { throw TokenError(.badSignature, "the signature does not verify") }
+        guard entry.keys.contains(where: { LibJWT.verifies(token, key: $0) }) else {
+            // libjwt refuses a payload that it cannot parse before it looks at the signature. The error should name the payload then.
+            try TokenPayload.requireJSON(payload)
+            throw TokenError(.badSignature, "the signature does not verify")
+        }
         return SignedToken(payload: try TokenPayload(payload), kid: key.kid, algorithm: key.algorithm)
     }
 
-    /// The key that the header names, if the header names that key's algorithm as well.
-    private func key(forHeader segment: UnsafeBufferPointer<UInt8>) throws(TokenError) -> VerificationKey {
+    /// The keys that the header names, if the header names their algorithm as well.
+    private func entry(forHeader segment: UnsafeBufferPointer<UInt8>) throws(TokenError) -> Entry {
         for entry in entries {
-            for usual in entry.usualHeaders where usual.count == segment.count && usual.elementsEqual(segment) { return entry.key }
+            for usual in entry.usualHeaders where usual.count == segment.count && usual.elementsEqual(segment) { return entry }
         }
         let header = try TokenHeader(segment)
         guard let entry = entries.first(where: { $0.key.kid == header.kid }) else {
@@ -120,7 +136,7 @@ public struct TokenVerifier: Sendable {
         guard header.algorithm == entry.key.algorithm.rawValue else {
             throw TokenError(.wrongAlgorithm, "the key is for \(entry.key.algorithm.rawValue) and nothing else")
         }
-        return entry.key
+        return entry
     }
 
     private func checkTimes(_ payload: TokenPayload) throws(TokenError) {

@@ -67,6 +67,15 @@ package struct ConfigurationState: Sendable {
         }
     }
 
+    /// Whether the configuration in force is past its date; its pins hold nevertheless.
+    ///
+    /// The one in the initial configuration has no end: it serves until a newer one has come.
+    /// - Parameter now: The local clock's time; the latest `issuedAt` that was accepted counts when it is later.
+    /// - Returns: Whether it is.
+    public func isExpired(now: Date) -> Bool {
+        !chain.isEmpty && Double(accepted.expiresAt) <= max(now.timeIntervalSince1970, Double(highestIssuedAt))
+    }
+
     /// Whether what is stored may be replaced although it does not verify from the initial configuration on.
     ///
     /// An app with another initial configuration may have stored it, or it was altered. One authority hands all versions out: once a

@@ -65,8 +65,8 @@ public struct HostSettings: Sendable, Hashable {
 
     private func checkTexts() throws(AttestationError) {
         if let trustRoots { try PEMText.check(trustRoots, member: "trustRoots") }
-        if let kid, !(1...64).contains(kid.utf8.count) || !kid.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
-            throw AttestationError(.malformedMember, "must be 1 to 64 visible ASCII characters", member: "kid")
+        if let kid, !KeyIdentifier.isReadable(kid) {
+            throw AttestationError(.malformedMember, "must be \(KeyIdentifier.readableRule)", member: "kid")
         }
     }
 }

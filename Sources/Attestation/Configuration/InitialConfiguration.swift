@@ -6,8 +6,10 @@ public import Foundation
 /// It holds nothing secret. An app that is given another one believes another authority, so it belongs into the signed part of an
 /// app.
 public struct InitialConfiguration: Sendable {
-    /// The most bytes of the file.
-    public static let maximumBytes = 256 * 1024
+    /// The most bytes of the file, 1 MiB.
+    ///
+    /// The payload of the configuration inside keeps to `DynamicConfiguration.maximumBytes`; base64 makes it longer by a third.
+    public static let maximumBytes = 1024 * 1024
 
     /// The account.
     public let account: String
@@ -37,6 +39,11 @@ public struct InitialConfiguration: Sendable {
                 "authorityPins": .strings(authorityPins), "trustRoots": trustRoots.map(JSONValue.string),
                 "configKeys": .array(configKeys.map(\.json)), "configuration": configuration.json,
             ]))
+        guard serialized.count <= Self.maximumBytes else {
+            throw AttestationError(
+                .tooLarge,
+                "the initial configuration would have \(serialized.count) bytes, and may have \(Self.maximumBytes): give fewer roots")
+        }
     }
 
     /// Reads the text of `approov-initial.config`, a JSON object; unknown members are ignored.

@@ -6,19 +6,25 @@ extension PrivateFile {
     ///
     /// - Parameter age: How long nobody has written to them at least. Zero only where a lock keeps other writers away.
     public func removeLeftovers(unchangedFor age: TimeInterval) {
-        guard let slash = path.lastIndex(of: "/") else { return }
-        let folder = String(path[...slash])
-        let prefix = path[path.index(after: slash)...] + "."
-        guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return }
-        for name in names where name.hasPrefix(prefix) && name.hasSuffix(Self.temporarySuffix) {
-            // Just the names that are made here: approov-dynamic.json.backup.tmp is somebody else's.
-            let middle = name.dropFirst(prefix.count).dropLast(Self.temporarySuffix.count)
-            guard UInt64(middle, radix: 36) != nil else { continue }
+        for leftover in leftovers {
             var status = stat()
-            guard lstat(folder + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+            guard lstat(leftover, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
                 Date().timeIntervalSince1970 - TimeInterval(status.st_mtim.tv_sec) >= age
             else { continue }
-            unlink(folder + name)
+            unlink(leftover)
         }
+    }
+
+    /// The paths of temporary files of this file: left behind by a writer that was killed, or being written now.
+    package var leftovers: [String] {
+        guard let slash = path.lastIndex(of: "/") else { return [] }
+        let folder = String(path[...slash])
+        let prefix = path[path.index(after: slash)...] + "."
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return [] }
+        return names.filter { name in
+            guard name.hasPrefix(prefix), name.hasSuffix(Self.temporarySuffix) else { return false }
+            // Just the names that are made here: approov-dynamic.json.backup.tmp is somebody else's.
+            return UInt64(name.dropFirst(prefix.count).dropLast(Self.temporarySuffix.count), radix: 36) != nil
+        }.map { folder + $0 }
     }
 }

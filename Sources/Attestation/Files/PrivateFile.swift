@@ -28,11 +28,13 @@ public struct PrivateFile: Sendable {
 
     /// Reads the whole file, without waiting for anything.
     ///
-    /// - Parameter limit: The most bytes it may have.
+    /// - Parameters:
+    ///   - limit: The most bytes it may have.
+    ///   - isSigned: Whether the caller verifies the content by itself and none of it is secret: then it is read whatever its mode.
     /// - Returns: The content, or nil when there is no such file.
     /// - Throws: `AttestationError.fileUnsafe` when it is not a regular file, is someone else's, or group or others have any right to it;
     ///   `.tooLarge`; `.fileUnreadable`.
-    public func read(upTo limit: Int) throws(AttestationError) -> [UInt8]? {
+    public func read(upTo limit: Int, isSigned: Bool = false) throws(AttestationError) -> [UInt8]? {
         // O_NONBLOCK: a FIFO without a writer would otherwise hold us for ever.
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else {
@@ -44,7 +46,10 @@ public struct PrivateFile: Sendable {
             }
         }
         defer { close(descriptor) }
-        try checkStatus(of: descriptor)
+        let mode = try checkedMode(of: descriptor)
+        guard isSigned || mode & 0o077 == 0 else {
+            throw refusal(.fileUnsafe, "may be used by others (mode \(String(mode, radix: 8))): chmod 600 it, or remove it")
+        }
         var content: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
@@ -124,17 +129,55 @@ public struct PrivateFile: Sendable {
         }
     }
 
-    private func checkStatus(of descriptor: Int32) throws(AttestationError) {
+    /// The mode of a regular file of this process's user.
+    private func checkedMode(of descriptor: Int32) throws(AttestationError) -> mode_t {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw refusal(.fileUnreadable, "cannot be examined", errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(.fileUnsafe, "is not a regular file: remove it") }
         guard status.st_uid == geteuid() else {
             throw refusal(.fileUnsafe, "belongs to user \(status.st_uid), not to \(geteuid()): change its owner or remove it")
         }
-        guard status.st_mode & 0o077 == 0 else {
-            throw refusal(
-                .fileUnsafe, "may be used by others (mode \(String(status.st_mode & 0o777, radix: 8))): chmod 600 it, or remove it")
+        return status.st_mode & 0o777
+    }
+
+    /// Takes every right to the file from group and others.
+    ///
+    /// - Returns: The mode it had, when they had rights; nil when they had none, or there is no such file.
+    /// - Throws: `AttestationError` `fileUnsafe` when it is not a regular file or is someone else's, `fileUnreadable` when it cannot be
+    ///   opened or its mode cannot be changed.
+    package func makePrivate() throws(AttestationError) -> mode_t? {
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else {
+            guard errno != ENOENT else { return nil }
+            throw refusal(.fileUnreadable, "cannot be opened: check its rights", errno)
         }
+        defer { close(descriptor) }
+        let mode = try checkedMode(of: descriptor)
+        guard mode & 0o077 != 0 else { return nil }
+        guard fchmod(descriptor, 0o600) == 0 else {
+            throw refusal(
+                .fileUnreadable, "may be used by others (mode \(String(mode, radix: 8))), and its mode cannot be changed: chmod 600 it",
+                errno)
+        }
+        return mode
+    }
+
+    /// What lets other users replace or remove the files of a folder.
+    ///
+    /// That others may list it is no flaw: the files in it are private by themselves.
+    /// - Parameter path: The folder.
+    /// - Returns: The flaw and its remedy; nil when there is none, or no such folder.
+    package static func flaw(ofFolder path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            return "the folder \(path) belongs to user \(status.st_uid), who can replace and remove the files in it: name another one, or"
+                + " change its owner"
+        }
+        guard status.st_mode & 0o022 != 0 else { return nil }
+        let mode = String(status.st_mode & 0o7777, radix: 8)
+        return "others may write to the folder \(path) (mode \(mode)), and so replace or remove the files in it: chmod 700 it, or name"
+            + " another one"
     }
 
     private func writeTemporary(_ content: [UInt8]) throws(AttestationError) -> String {

@@ -24,6 +24,9 @@ public enum Binding {
         }
     }
 
+    /// Whether nothing of the value is left once outer spaces and tabs are taken off: then there is nothing to bind a token to.
+    public static func isEmpty(_ value: String) -> Bool { value.utf8.allSatisfy(isBlank) }
+
     private static func isBlank(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
     }

@@ -105,6 +105,9 @@ public final class Certificate: Sendable {
     /// Whether it is a root: its issuer is itself.
     var isSelfSigned: Bool { X509_get_extension_flags(x509) & UInt32(EXFLAG_SS) != 0 }
 
+    /// Whether its issuer has its own name, whatever key signed it.
+    var isSelfIssued: Bool { X509_get_extension_flags(x509) & UInt32(EXFLAG_SI) != 0 }
+
     /// The names for which the certificate holds, as OpenSSL prints them; nil when it has none (RFC 5280 §4.2.1.6).
     var alternativeNames: String? {
         let index = X509_get_ext_by_NID(x509, NID_subject_alt_name, -1)

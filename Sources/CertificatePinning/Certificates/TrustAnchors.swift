@@ -9,7 +9,7 @@ public final class TrustAnchors: Sendable {
     /// The number of certificates.
     public var count: Int { certificates.count }
 
-    private let certificates: [Certificate]
+    let certificates: [Certificate]
 
     /// Where distributions keep their bundle.
     ///
@@ -59,10 +59,7 @@ public final class TrustAnchors: Sendable {
     ///
     /// - Throws: ``PinningError`` `noAnchors` when none of them is a root.
     public init(certificates: [Certificate]) throws {
-        guard certificates.contains(where: \.isSelfSigned) else {
-            throw PinningError(
-                .noAnchors, "none of \(certificates.count) certificates is a self-signed root: add the root that their path ends in")
-        }
+        guard certificates.contains(where: \.isSelfSigned) else { throw Self.noRoot(among: certificates) }
         guard let store = X509_STORE_new() else { throw PinningError(.noAnchors, "OpenSSL made no store: out of memory") }
         for certificate in certificates where X509_STORE_add_cert(store, certificate.x509) != 1 {
             X509_STORE_free(store)
@@ -70,6 +67,18 @@ public final class TrustAnchors: Sendable {
         }
         self.store = store
         self.certificates = certificates
+    }
+
+    private static func noRoot(among certificates: [Certificate]) -> PinningError {
+        for certificate in certificates {
+            guard let flaw = certificate.rootFlaw else { continue }
+            return PinningError(
+                .noAnchors,
+                "\"\(certificate.subject)\" cannot be a root, for OpenSSL does not take it for self-signed: \(flaw); issue it again, and where"
+                    + " it has an authority key identifier, with that of its own key")
+        }
+        return PinningError(
+            .noAnchors, "none of \(certificates.count) certificates is a self-signed root: add the root that their path ends in")
     }
 
     /// Reads the certificates of a file, PEM or DER, or of all `.pem`, `.crt`, `.cer` and `.der` files of a folder.

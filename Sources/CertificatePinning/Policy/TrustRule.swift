@@ -50,7 +50,7 @@ public struct TrustRule: Sendable {
     ///
     /// - Parameter sslContext: The `SSL_CTX`, before its first handshake and before the verify callback is set.
     /// - Returns: False when OpenSSL refuses: the context must not be used.
-    public func prepare(sslContext: OpaquePointer) -> Bool {
+    package func prepare(sslContext: OpaquePointer) -> Bool {
         guard flaw == nil, ChainValidator.harden(sslContext: sslContext) else { return false }
         if requestsStatus { COpenSSL_request_status(sslContext) }
         return clientIdentity?.install(in: sslContext) ?? true

@@ -3,8 +3,9 @@ public import Foundation
 
 /// The one place where a certificate path is validated: OpenSSL first, the rule's evaluators second, over the validated path only.
 ///
-/// Where a server's certificates allow several paths, the one is taken that OpenSSL builds: at every step a trusted root before what
-/// the server sent. A pin holds when it is on that path; no other path is tried for its sake.
+/// Where a server's certificates allow several paths, the one is taken that OpenSSL builds first: at every step a trusted root before
+/// what the server sent. Where that one is not valid, the others are tried, 64 at most and for 100 ms at most. The first valid path is
+/// final. A pin holds when it is on that path; no other path is tried for its sake, nor for that of revocation or of an evaluator.
 public enum ChainValidator {
     /// Judges a chain without a network.
     ///
@@ -21,6 +22,16 @@ public enum ChainValidator {
         chain: [Certificate], host: CanonicalHost, rule: TrustRule, defaultAnchors: TrustAnchors, time: Date,
         stapledResponse: [UInt8]? = nil, lookupResults: [TrustLookup: TrustLookupResult] = [:]
     ) -> Result<ServerTrust, TrustRefusal> {
+        evaluate(
+            chain: chain, host: host, rule: rule, defaultAnchors: defaultAnchors, time: time, stapledResponse: stapledResponse,
+            lookupResults: lookupResults, searchLimit: PathSearchLimit())
+    }
+
+    /// Judges a chain without a network, with another limit for the search for paths.
+    package static func evaluate(
+        chain: [Certificate], host: CanonicalHost, rule: TrustRule, defaultAnchors: TrustAnchors, time: Date,
+        stapledResponse: [UInt8]? = nil, lookupResults: [TrustLookup: TrustLookupResult] = [:], searchLimit: PathSearchLimit
+    ) -> Result<ServerTrust, TrustRefusal> {
         let stack = COpenSSL_chain_new()
         defer { COpenSSL_chain_free(stack) }
         for certificate in chain where COpenSSL_chain_append(stack, certificate.x509) != 1 {
@@ -28,7 +39,8 @@ public enum ChainValidator {
         }
         return withExtendedLifetime(chain) {
             let presented = PresentedPath(leaf: chain.first?.x509, certificates: stack)
-            return validate(presented, host, rule, defaultAnchors, time, stapledResponse, lookupResults).flatMap { judge($0, rule: rule) }
+            return validate(presented, host, rule, defaultAnchors, time, stapledResponse, lookupResults, searchLimit)
+                .flatMap { judge($0, rule: rule) }
         }
     }
 
@@ -47,10 +59,12 @@ public enum ChainValidator {
     ///   - lookupResults: What look-ups brought.
     ///   - port: The port that is asked for, for the rule's observer.
     ///   - isLast: Whether the server is not judged again with what it needs looked up: the observer is told of needs as of refusals then.
+    ///   - searchLimit: What it may cost to look for another path than OpenSSL's first.
     /// - Returns: What is known of the server by now.
-    public static func evaluate(
+    package static func evaluate(
         handshake context: OpaquePointer, host: CanonicalHost, rule: TrustRule, defaultAnchors: TrustAnchors, time: Date?,
-        lookupResults: [TrustLookup: TrustLookupResult] = [:], port: Int? = nil, isLast: Bool = false
+        lookupResults: [TrustLookup: TrustLookupResult] = [:], port: Int? = nil, isLast: Bool = false,
+        searchLimit: PathSearchLimit = PathSearchLimit()
     ) -> HandshakeJudgement {
         let presented = PresentedPath(
             leaf: X509_STORE_CTX_get0_cert(context), certificates: X509_STORE_CTX_get0_untrusted(context))
@@ -58,17 +72,19 @@ public enum ChainValidator {
         // In TLS 1.2 the status comes in a message of its own after the certificates (RFC 6066 §8), in TLS 1.3 beside them.
         let isStatusToCome = rule.requestsStatus && SSL_version(ssl) <= TLS1_2_VERSION
         let validated = validate(
-            presented, host, rule, defaultAnchors, time ?? Date(), isStatusToCome ? nil : stapledResponse(of: ssl), lookupResults, port)
+            presented, host, rule, defaultAnchors, time ?? Date(), isStatusToCome ? nil : stapledResponse(of: ssl), lookupResults,
+            searchLimit, port)
         let judgement: HandshakeJudgement =
             switch validated {
             case .failure(let refusal): .refused(refusal)
             case .success(let trust) where isStatusToCome: .awaitsStatus(trust)
             case .success(let trust): HandshakeJudgement(judge(trust, rule: rule, port: port, isLast: isLast))
             }
-        if case .refused(let refusal) = judgement {
-            X509_STORE_CTX_set_error(context, refusal.openSSLError)
-        } else {
+        switch judgement {
+        case .refused(let refusal): X509_STORE_CTX_set_error(context, refusal.openSSLError)
+        case .trusted(let trust), .awaitsStatus(let trust):
             X509_STORE_CTX_set_error(context, X509_V_OK)
+            if trust.isPathValidated { keep(trust.chain, in: context) }
         }
         return judgement
     }
@@ -82,13 +98,23 @@ public enum ChainValidator {
     ///   - port: The port that is asked for, for the rule's observer.
     ///   - isLast: Whether the server is not judged again with what it needs looked up: the observer is told of needs as of refusals then.
     /// - Returns: The validated path, or why the server is refused.
-    public static func evaluate(
+    package static func evaluate(
         status ssl: OpaquePointer, of trust: ServerTrust, rule: TrustRule, port: Int? = nil, isLast: Bool = false
     ) -> Result<ServerTrust, TrustRefusal> {
         judge(
             ServerTrust(
                 chain: trust.chain, host: trust.host, time: trust.time, stapledResponse: stapledResponse(of: ssl),
                 lookupResults: trust.lookupResults, isPathValidated: trust.isPathValidated), rule: rule, port: port, isLast: isLast)
+    }
+
+    /// Leaves the accepted path to the handshake, as what SSL_get0_verified_chain answers.
+    private static func keep(_ path: [Certificate], in context: OpaquePointer) {
+        guard let chain = COpenSSL_chain_new() else { return }
+        for certificate in path where COpenSSL_chain_append(chain, certificate.x509) != 1 {
+            COpenSSL_chain_free(chain)
+            return
+        }
+        X509_STORE_CTX_set0_verified_chain(context, chain)
     }
 
     private static func stapledResponse(of ssl: OpaquePointer?) -> [UInt8]? {
@@ -100,12 +126,13 @@ public enum ChainValidator {
 
     private static func validate(
         _ presented: PresentedPath, _ host: CanonicalHost, _ rule: TrustRule, _ defaultAnchors: TrustAnchors, _ time: Date,
-        _ stapledResponse: [UInt8]?, _ lookupResults: [TrustLookup: TrustLookupResult], _ port: Int? = nil
+        _ stapledResponse: [UInt8]?, _ lookupResults: [TrustLookup: TrustLookupResult], _ searchLimit: PathSearchLimit,
+        _ port: Int? = nil
     ) -> Result<ServerTrust, TrustRefusal> {
         if let flaw = rule.flaw { return .failure(TrustRefusal(.evaluatorFailed, host: host.name, detail: flaw.description)) }
         let check = PathCheck(
             presented: presented, host: host, anchors: rule.anchors ?? defaultAnchors, time: time,
-            acceptsSelfSignedServer: rule.acceptsSelfSignedServer)
+            acceptsSelfSignedServer: rule.acceptsSelfSignedServer, searchLimit: searchLimit)
         do throws(TrustRefusal) {
             let chain = rule.validatesPath ? try check.validatedPath() : presented.all()
             return .success(

@@ -9,6 +9,8 @@ struct PathCheck {
     let time: Date
     /// Whether the server's certificate may be a certification authority's when it is an anchor itself.
     let acceptsSelfSignedServer: Bool
+    /// What it may cost to look for another path than OpenSSL's first.
+    let searchLimit: PathSearchLimit
 
     /// The most certificates between leaf and root.
     ///
@@ -17,7 +19,8 @@ struct PathCheck {
     /// The most certificates of a path.
     static let maximumLength = Int(maximumIntermediates) + 2
 
-    /// The path from the server's certificate to a trusted root.
+    /// The path from the server's certificate to a trusted root: the first one that OpenSSL builds, or else the first valid one of the
+    /// others.
     func validatedPath() throws(TrustRefusal) -> [Certificate] {
         guard let leaf = presented.leaf else {
             throw TrustRefusal(.noCertificate, host: host.name, detail: "the server sent no certificate")
@@ -25,44 +28,127 @@ struct PathCheck {
         // What OpenSSL notes in the thread's error queue while it searches is not for the handshake around us to find.
         ERR_set_mark()
         defer { ERR_pop_to_mark() }
-        guard let context = X509_STORE_CTX_new() else { throw internalError() }
-        defer { X509_STORE_CTX_free(context) }
-        guard X509_STORE_CTX_init(context, anchors.store, leaf, presented.certificates) == 1, configure(context) else {
-            throw internalError()
+        switch verify(leaf, through: presented.certificates) {
+        case .valid(let path): return path
+        case .refused(let refusal): throw refusal
+        case .invalid(let failure): return try otherPath(than: failure, leaf)
         }
-        guard X509_verify_cert(context) == 1 else {
-            throw PathFailure(context, host: host).refusal(presented: presented.all())
-        }
-        let path = PresentedPath.array(X509_STORE_CTX_get0_chain(context))
-        guard let server = path.first else { throw internalError() }
-        guard !server.isAuthority || (acceptsSelfSignedServer && path.count == 1) else {
-            throw TrustRefusal(
-                .leafIsCA, host: host.name, presented: path, expected: [],
-                detail: "the server's certificate is a certification authority's (CA:TRUE): issue it one with CA:FALSE",
-                openSSLError: X509_V_ERR_INVALID_NON_CA)
-        }
-        return path
     }
 
-    private func configure(_ context: OpaquePointer) -> Bool {
+    /// What one run of OpenSSL says of one path.
+    private enum Verdict {
+        case valid([Certificate])
+        /// Another path may be valid.
+        case invalid(PathFailure)
+        /// No other path can change it.
+        case refused(TrustRefusal)
+    }
+
+    /// Lets OpenSSL build and verify a path.
+    ///
+    /// - Parameters:
+    ///   - leaf: The server's certificate.
+    ///   - certificates: The certificates that it may lead through, a STACK_OF(X509).
+    ///   - anchor: The only certificate that is trusted, a STACK_OF(X509); nil: all anchors are.
+    /// - Returns: What OpenSSL says, and whether the host is within the name constraints of the path.
+    private func verify(_ leaf: OpaquePointer, through certificates: OpaquePointer?, to anchor: OpaquePointer? = nil) -> Verdict {
+        guard let context = X509_STORE_CTX_new() else { return .refused(internalError()) }
+        defer { X509_STORE_CTX_free(context) }
+        guard X509_STORE_CTX_init(context, anchors.store, leaf, certificates) == 1, configure(context, isFirst: anchor == nil) else {
+            return .refused(internalError())
+        }
+        if let anchor { X509_STORE_CTX_set0_trusted_stack(context, anchor) }
+        guard X509_verify_cert(context) == 1 else { return .invalid(PathFailure(context, host: host)) }
+        let path = PresentedPath.array(X509_STORE_CTX_get0_chain(context))
+        guard let server = path.first else { return .refused(internalError()) }
+        guard !server.isAuthority || (acceptsSelfSignedServer && path.count == 1) else {
+            return .refused(
+                TrustRefusal(
+                    .leafIsCA, host: host.name, presented: path, expected: [],
+                    detail: "the server's certificate is a certification authority's (CA:TRUE): issue it one with CA:FALSE",
+                    openSSLError: X509_V_ERR_INVALID_NON_CA))
+        }
+        return judgeConstraints(of: path, leaf)
+    }
+
+    /// Judges the requested host against the path's name constraints.
+    private func judgeConstraints(of path: [Certificate], _ leaf: OpaquePointer) -> Verdict {
+        guard path.dropFirst().contains(where: NameConstraints.exist) else { return .valid(path) }
+        do {
+            guard let named = try NameConstraints.copy(of: leaf, for: host) else { return .valid(path) }
+            for issuer in path.dropFirst() {
+                let code = NameConstraints.judge(named, below: issuer)
+                guard code == X509_V_OK else { return .invalid(PathFailure(code, host: host, isOutside: issuer)) }
+            }
+            return .valid(path)
+        } catch {
+            return .refused(internalError())
+        }
+    }
+
+    /// Tries the other paths that the sent certificates allow, each with its own certificates alone: OpenSSL by itself gives up with the
+    /// first issuers that it finds.
+    private func otherPath(than failure: PathFailure, _ leaf: OpaquePointer) throws(TrustRefusal) -> [Certificate] {
+        let sent = presented.all()
+        guard failure.isOfThePath, let server = sent.first else { throw failure.refusal(presented: sent, anchors: anchors) }
+        var budget = PathSearchBudget(searchLimit)
+        let named: Certificate?
+        do {
+            named = try NameConstraints.copy(of: leaf, for: host)
+        } catch {
+            throw internalError()
+        }
+        let rules = IssuerRules(time: checkTime, named: [server] + (named.map { [$0] } ?? []))
+        let graph = PathGraph(sent: sent, trusted: anchors.certificates, rules: rules, budget: &budget)
+        var search = PathSearch(graph, budget: budget)
+        let found = search.first { path -> [Certificate]? in
+            guard case .valid(let valid) = verify(leaf, path) else { return nil }
+            return valid
+        }
+        guard let found else { throw failure.refusal(presented: sent, anchors: anchors, after: search.budget) }
+        return found
+    }
+
+    /// Verifies one path, from the server's certificate to the root.
+    private func verify(_ leaf: OpaquePointer, _ path: [Certificate]) -> Verdict {
+        let intermediates = COpenSSL_chain_new()
+        let anchor = COpenSSL_chain_new()
+        defer {
+            COpenSSL_chain_free(intermediates)
+            COpenSSL_chain_free(anchor)
+        }
+        for certificate in path.dropFirst().dropLast() where COpenSSL_chain_append(intermediates, certificate.x509) != 1 {
+            return .refused(internalError())
+        }
+        guard let root = path.last, COpenSSL_chain_append(anchor, root.x509) == 1 else { return .refused(internalError()) }
+        return verify(leaf, through: intermediates, to: anchor)
+    }
+
+    private var checkTime: time_t { time_t(exactly: time.timeIntervalSince1970.rounded(.down)) ?? time_t.max }
+
+    private func configure(_ context: OpaquePointer, isFirst: Bool) -> Bool {
         // Purpose and trust setting of a TLS server's certificate.
         guard X509_STORE_CTX_set_default(context, "ssl_server") == 1, let parameters = X509_STORE_CTX_get0_param(context) else {
             return false
         }
         // A path ends in a root, whatever anybody made of the store's parameters.
         X509_VERIFY_PARAM_clear_flags(parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN))
-        X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_TRUSTED_FIRST))
+        if isFirst {
+            X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_TRUSTED_FIRST))
+        } else {
+            // The path is given. The root must not take the place of a certificate that has its name and another key.
+            X509_VERIFY_PARAM_clear_flags(parameters, UInt(X509_V_FLAG_TRUSTED_FIRST))
+        }
         X509_VERIFY_PARAM_set_depth(parameters, Self.maximumIntermediates)
         // 112 bits: RSA of 2048 bits and SHA-256 at least, whatever openssl.cnf says.
         X509_VERIFY_PARAM_set_auth_level(parameters, SecurityLevel.minimum)
-        X509_VERIFY_PARAM_set_time(parameters, time_t(exactly: time.timeIntervalSince1970.rounded(.down)) ?? time_t.max)
+        X509_VERIFY_PARAM_set_time(parameters, checkTime)
+        // Also for an address: without them, OpenSSL judges a common name that looks like a host by the name constraints.
+        X509_VERIFY_PARAM_set_hostflags(
+            parameters, UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
         switch host.kind {
-        case .name:
-            X509_VERIFY_PARAM_set_hostflags(
-                parameters, UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
-            return X509_VERIFY_PARAM_set1_host(parameters, host.name, host.name.utf8.count) == 1
-        case .ipv4, .ipv6:
-            return X509_VERIFY_PARAM_set1_ip_asc(parameters, host.name) == 1
+        case .name: return X509_VERIFY_PARAM_set1_host(parameters, host.name, host.name.utf8.count) == 1
+        case .ipv4, .ipv6: return X509_VERIFY_PARAM_set1_ip_asc(parameters, host.name) == 1
         }
     }
 

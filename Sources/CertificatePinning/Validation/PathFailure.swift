@@ -8,6 +8,8 @@ struct PathFailure {
     private let depth: Int32
     private let certificate: Certificate?
     private let host: CanonicalHost
+    /// Whether the requested host is outside the certificate's name constraints, though no name of the server's certificate is.
+    private let isHostOutside: Bool
 
     /// Reads what X509_verify_cert left behind.
     init(_ context: OpaquePointer, host: CanonicalHost) {
@@ -15,14 +17,74 @@ struct PathFailure {
         depth = X509_STORE_CTX_get_error_depth(context)
         certificate = X509_STORE_CTX_get_current_cert(context).flatMap { try? Certificate(retaining: $0) }
         self.host = host
+        isHostOutside = false
+    }
+
+    /// Takes OpenSSL's error for a requested host that is outside the name constraints of an issuer.
+    init(_ code: Int32, host: CanonicalHost, isOutside issuer: Certificate) {
+        self.code = code
+        depth = 0
+        certificate = issuer
+        self.host = host
+        isHostOutside = true
+    }
+
+    /// Whether another path may be without it; what is wrong with the server's certificate itself is wrong on every path.
+    var isOfThePath: Bool {
+        guard depth == 0 else { return true }
+        return switch code {
+        case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH,
+            X509_V_ERR_INVALID_PURPOSE, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_MD_TOO_WEAK,
+            X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD, X509_V_ERR_UNHANDLED_CRITICAL_EXTENSION:
+            false
+        default: true
+        }
     }
 
     /// The refusal that says so.
-    func refusal(presented: [Certificate]) -> TrustRefusal {
-        let (reason, detail) = explanation
+    ///
+    /// - Parameters:
+    ///   - presented: What the server sent.
+    ///   - anchors: What is trusted.
+    ///   - budget: What was left of the search for other paths; nil: there was none.
+    /// - Returns: The refusal, with the true cause and its remedy.
+    func refusal(presented: [Certificate], anchors: TrustAnchors, after budget: PathSearchBudget? = nil) -> TrustRefusal {
+        let (reason, detail) = issuerFlaw(among: presented + anchors.certificates) ?? explanation
+        let givenUp =
+            budget?.isExhausted == true
+            ? "; not all other paths of the certificates could be tried: let the server send those of one path alone" : ""
         return TrustRefusal(
-            reason, host: host.name, presented: presented, expected: [], detail: detail,
+            reason, host: host.name, presented: presented, expected: [], detail: detail + givenUp,
             openSSLError: code == X509_V_OK ? X509_V_ERR_UNSPECIFIED : code)
+    }
+
+    /// Why the issuer is not found although a certificate of its name is there; nil where that is not what failed.
+    private func issuerFlaw(among known: [Certificate]) -> (TrustRefusal.Reason, String)? {
+        guard let certificate,
+            [
+                X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+                X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE,
+            ].contains(code)
+        else { return nil }
+        if let part = certificate.malformedPart {
+            return (.malformedCertificate, "\(subject) is malformed, so that no issuer is looked for: \(part); issue it again")
+        }
+        if let flaw = certificate.rootFlaw {
+            return (
+                .incompletePath,
+                "\(subject) names itself as its issuer, but OpenSSL does not take it for self-signed: \(flaw); issue it again, and where it"
+                    + " has an authority key identifier, with that of its own key"
+            )
+        }
+        for issuer in known {
+            guard let flaw = certificate.mismatch(withIssuer: issuer) else { continue }
+            return (
+                .incompletePath,
+                "\"\(issuer.subject)\" is there, but is not the issuer of \(subject): \(flaw); let the server send the certificate of"
+                    + " the key that signed it, or make that a trusted root"
+            )
+        }
+        return nil
     }
 
     private var subject: String {
@@ -48,7 +110,7 @@ struct PathFailure {
             (.pathTooLong, "the path to a root is too long")
         case X509_V_ERR_PERMITTED_VIOLATION, X509_V_ERR_EXCLUDED_VIOLATION, X509_V_ERR_SUBTREE_MINMAX,
             X509_V_ERR_UNSUPPORTED_CONSTRAINT_TYPE, X509_V_ERR_UNSUPPORTED_CONSTRAINT_SYNTAX, X509_V_ERR_UNSUPPORTED_NAME_SYNTAX:
-            (.nameConstraint, "a name of \(subject) is outside the name constraints of an issuer")
+            (.nameConstraint, outsideConstraints)
         case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
             (
                 .selfSigned,
@@ -86,6 +148,14 @@ struct PathFailure {
         default:
             (.other, "OpenSSL refuses \(subject): \(openSSLText)")
         }
+    }
+
+    private var outsideConstraints: String {
+        isHostOutside
+            ? "\(host.name) is outside the name constraints of \"\(certificate?.subject ?? "")\", though a wildcard of the server's certificate"
+                + " covers it: get a certificate from an authority that may certify the name"
+            : "a name of \(subject) is outside the name constraints of an issuer: get a certificate from an authority that may certify the"
+                + " name"
     }
 
     private var hostMismatch: (TrustRefusal.Reason, String) {

@@ -20,6 +20,23 @@ extension CurlEasyHandle {
         try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try setTrustOptions()
         try setCallbacks()
+        try setTextCallback()
+    }
+
+    /// Listens to what libcurl says in words, because it says of GOAWAY nowhere else; the words go no further.
+    private func setTextCallback() throws(TransportError) {
+        let listen:
+            @convention(c) (UnsafeMutableRawPointer?, curl_infotype, UnsafeMutablePointer<CChar>?, Int, UnsafeMutableRawPointer?) -> Int32 =
+                {
+                    _, kind, text, count, handle in
+                    guard kind == CURLINFO_TEXT, let text, let transfer = CurlEasyHandle.transfer(of: handle) else { return 0 }
+                    text.withMemoryRebound(to: UInt8.self, capacity: count) { transfer.hear(UnsafeBufferPointer(start: $0, count: count)) }
+                    return 0
+                }
+        // POSIX lets a function's address be a `void *`.
+        try setPointer(CURLOPT_DEBUGFUNCTION, unsafeBitCast(listen, to: UnsafeMutableRawPointer.self))
+        try setPointer(CURLOPT_DEBUGDATA, Unmanaged.passUnretained(self).toOpaque())
+        try set(CURLOPT_VERBOSE, 1)
     }
 
     private func setTrustOptions() throws(TransportError) {

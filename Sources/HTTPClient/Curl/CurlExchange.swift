@@ -62,7 +62,9 @@ final class CurlExchange: Sendable {
                     return read
                 }
                 switch read {
-                case .part(let part, _): waiter.resume(returning: part)
+                case .part(let part, let mayGoOn):
+                    if mayGoOn { unpause() }
+                    waiter.resume(returning: part)
                 case .end(let result): waiter.resume(with: result.map { nil })
                 case .wait: break
                 }

@@ -37,6 +37,10 @@ enum CurlFailure {
             return TransportError(
                 .connectionLost,
                 "the connection ended while the request was sent; it may have been processed and is not sent a second time")
+        case CURLE_OUT_OF_MEMORY where transfer.wasSent && !transfer.isHeadComplete,
+            CURLE_RECV_ERROR where transfer.hasTooManyHeaderBytes:
+            return TransportError(
+                .headerTooLarge, "the response's header section is larger than libcurl takes: 102400 bytes a line, 307200 bytes in all")
         case CURLE_RECV_ERROR where transfer.proxyRefusal != nil:
             return TransportError(
                 .connectionFailed,
@@ -74,6 +78,12 @@ enum CurlFailure {
 }
 
 extension CurlTransfer {
+    /// Whether libcurl counted more bytes of header lines than it takes (MAX_HTTP_RESP_HEADER_SIZE); it has no code for that.
+    fileprivate var hasTooManyHeaderBytes: Bool {
+        var count = 0
+        return clibcurl_get_long(easy.pointer, CURLINFO_HEADER_SIZE, &count) == CURLE_OK && count > 307_200
+    }
+
     /// What a proxy answered to CONNECT when it was no success.
     fileprivate var proxyRefusal: Int? {
         var status = 0

@@ -16,6 +16,7 @@ struct CurlLibrary: Sendable {
     static let linked = CurlLibrary()
 
     private init() {
+        // CLibCurlStart did so before main; this one is counted and does nothing more.
         curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         guard let info = clibcurl_version_info() else {
             self.init(tlsBackend: "", cryptoVersion: "", contentEncodings: "identity")

@@ -220,6 +220,7 @@ final class CurlLoop {
         } else if code == CURLE_OK, !sparedOrigins.isEmpty, !transfer.easy.isHTTP1Only {
             sparedOrigins.noteResponse(from: transfer.url.origin)
         }
+        transfer.isDoubtful = code == CURLE_OK && transfer.connection?.hasServerGivenUp == true && transfer.isEmptyOverHTTP2
         guard transfer.mayStartAnew(after: code), let pool = pools[transfer.poolNumber] else {
             return remove(transfer).finish(code)
         }

@@ -15,6 +15,8 @@ extension CurlTransfer {
     private func setSmallContent(_ bytes: [UInt8]) throws(TransportError) {
         guard bytes.count <= CurlRequestShape.smallLimit, options.onUpload == nil else { return }
         try easy.setLarge(CURLOPT_POSTFIELDSIZE_LARGE, bytes.count)
+        // An empty array need not have an address, and without one libcurl would ask the upload callbacks.
+        guard !bytes.isEmpty else { return try easy.set(CURLOPT_COPYPOSTFIELDS, "") }
         let code = bytes.withUnsafeBytes {
             clibcurl_set_pointer(easy.pointer, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
         }

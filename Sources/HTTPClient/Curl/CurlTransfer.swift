@@ -15,6 +15,7 @@ final class CurlTransfer: @unchecked Sendable {
     let terms: TrustHook.Terms?
     let options: TransferOptions
     let isIdempotent: Bool
+    let isHead: Bool
     let url: TransportURL
     /// The header lines, which libcurl borrows for as long as the transfer lives.
     var headers: UnsafeMutablePointer<curl_slist>?
@@ -27,22 +28,29 @@ final class CurlTransfer: @unchecked Sendable {
     var lastActivity: UInt64 = 0
     /// The hook of the connection that this transfer caused to be made, for the refusal it may hold.
     var hook: TrustHook?
+    /// The hook of the connection that the request went out on.
+    private(set) var connection: TrustHook?
     /// Why we ended the transfer, where libcurl only knows that a callback said so.
     var failure: (any Error)?
     /// Whether the request has gone to a connection; a second time would be a resend.
     var wasSent = false
     /// The local port of that connection.
     private(set) var localPort: Int32 = 0
-    private var head = CurlExchange.RawHead()
+    private(set) var head = CurlExchange.RawHead()
     private var trailers: [UInt8] = []
     private var headerBytes = 0
     private(set) var isHeadComplete = false
     /// Whether libcurl was told that there is no waiting for content that the server does not want.
     var isUploadUnpaused = false
+    /// Whether the task that asked has been given the head.
+    private var isHeadDelivered = false
+    /// Whether the response, which libcurl takes for whole, may have lost its content with the connection.
+    var isDoubtful = false
+    private var hasEndedWell = false
     private var wasStartedAnew = false
     /// Whether the connection that libcurl chose had been ended by the server before anything of the request went out.
     private(set) var foundConnectionEnded = false
-    private var bodyBytes = 0
+    private(set) var bodyBytes = 0
     private var expectedBodyBytes: Int?
 
     private let handles: CurlEasyHandlePool
@@ -56,11 +64,13 @@ final class CurlTransfer: @unchecked Sendable {
         policy = request.policy
         options = request.options
         isIdempotent = request.isIdempotent
+        isHead = request.method == .head
         url = request.url
     }
 
     deinit {
-        handles.give(back: easy)
+        // What an attempt that failed leaves in a handle is libcurl's secret (7.88 counts the streams that wait to be read there).
+        if hasEndedWell { handles.give(back: easy) } else { easy.forgetRequest() }
         curl_slist_free_all(headers)
     }
 
@@ -100,6 +110,7 @@ final class CurlTransfer: @unchecked Sendable {
                         + " it comes back")
                 return false
             }
+            self.connection = connection
         }
         let maySendAgain = isIdempotent && upload.canRewind
         guard !wasSent || maySendAgain else {
@@ -180,29 +191,35 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: The driver
 
-    /// Whether to start anew: over HTTP/1.1, because HTTP/2 broke down before anything of the response was there, or over a new connection,
-    /// because the one that libcurl chose had ended.
+    /// Whether to start anew: over HTTP/1.1, because HTTP/2 broke down before anything of the response was there, or may have taken its content
+    /// with it before the head was handed over; or over a new connection, because the one that libcurl chose had ended.
     func mayStartAnew(after code: CURLcode) -> Bool {
         if foundConnectionEnded { return failure == nil && !wasStartedAnew }
-        return CurlFailure.http2Breakdown(code) != nil && !isHeadComplete && !wasStartedAnew && failure == nil && isIdempotent
-            && upload.rewind()
+        let isRecoverable = isDoubtful ? !isHeadDelivered : CurlFailure.http2Breakdown(code) != nil && !isHeadComplete
+        return isRecoverable && !wasStartedAnew && failure == nil && isIdempotent && upload.rewind()
     }
 
     /// Forgets the first attempt's head.
     func startAnew() {
         wasStartedAnew = true
+        isDoubtful = false
+        isHeadComplete = false
         head = CurlExchange.RawHead()
         headerBytes = 0
+        trailers = []
     }
 
     func deliverHead() {
         guard isHeadComplete else { return }
+        isHeadDelivered = true
         exchange.deliver(head)
     }
 
     /// Ends the exchange with what libcurl says became of the transfer.
     func finish(_ code: CURLcode) {
         guard code != CURLE_OK else {
+            if let flaw = missingEnd { return fail(flaw) }
+            hasEndedWell = !wasStartedAnew
             exchange.finish(.success(()), head: isHeadComplete ? head : nil, trailers: trailers)
             upload.end()
             return
@@ -212,6 +229,11 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Ends the exchange with an error.
     func fail(_ error: any Error) {
+        var error = error
+        if var failure = error as? TransportError {
+            failure.isSafeToRepeat = !wasSent || isIdempotent
+            error = failure
+        }
         exchange.finish(.failure(error))
         upload.end()
     }

@@ -103,7 +103,9 @@ public final class CurlTransport: HTTPTransport {
                 if let deadline {
                     request.options.totalTimeout = deadline - .now
                     guard deadline > .now else {
-                        throw TransportError(.totalTimeout, "the request did not end within its total timeout", cause: error)
+                        throw TransportError(
+                            .totalTimeout, "the request did not end within its total timeout; nothing was sent", cause: error,
+                            isSafeToRepeat: true)
                     }
                 }
             }

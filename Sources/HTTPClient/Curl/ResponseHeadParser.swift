@@ -29,6 +29,19 @@ enum ResponseHeadParser {
         }
     }
 
+    /// Whether the chunked coding delimits the content, as libcurl reads Transfer-Encoding: wherever in the list it stands.
+    static func isChunked(_ head: CurlExchange.RawHead) -> Bool {
+        head.bytes.withUnsafeBufferPointer { bytes in
+            var rest = bytes[...]
+            while let line = nextLine(&rest) {
+                guard let colon = line.firstIndex(of: UInt8(ascii: ":")), line[..<colon].lowercased == "transfer-encoding" else { continue }
+                let codings = line[(colon + 1)...].split(separator: UInt8(ascii: ","))
+                if codings.contains(where: { trimmed($0).lowercased == "chunked" }) { return true }
+            }
+            return false
+        }
+    }
+
     private static func read(_ bytes: UnsafeBufferPointer<UInt8>, isDecoded: Bool) -> Head? {
         var rest = bytes[...]
         guard let statusLine = nextLine(&rest), let (version, status) = statusLineParts(statusLine) else { return nil }
@@ -87,4 +100,8 @@ enum ResponseHeadParser {
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}
+
+extension Slice<UnsafeBufferPointer<UInt8>> {
+    fileprivate var lowercased: String { String(decoding: self, as: UTF8.self).lowercased() }
 }

@@ -30,10 +30,21 @@ final class TrustHook: Sendable {
 
     let terms: Terms
     private let state = Mutex(Outcome.notEvaluated)
+    private let closure = Atomic(false)
+    private let surrender = Atomic(false)
 
     init(_ terms: Terms) { self.terms = terms }
 
     var outcome: Outcome { state.withLock { $0 } }
+
+    /// Whether the server has ended the connection with TLS's close_notify, so that nothing was cut off.
+    var hasServerClosed: Bool { closure.load(ordering: .relaxed) }
+
+    /// Whether the server has given the connection up with what was under way on it (GOAWAY with an error, RFC 9113 section 6.8).
+    var hasServerGivenUp: Bool { surrender.load(ordering: .relaxed) }
+
+    /// Notes that the server has given the connection up.
+    func serverGaveUp() { surrender.store(true, ordering: .relaxed) }
 
     /// The slot of every SSL_CTX that holds its hook; negative when OpenSSL has no memory for one.
     private static let slot = copenssl_ssl_ctx_new_slot { _, pointer, _, _, _, _ in
@@ -66,6 +77,14 @@ final class TrustHook: Sendable {
                     guard let ssl, let argument else { return 0 }
                     return Unmanaged<TrustHook>.fromOpaque(argument).takeUnretainedValue().judgeStatus(ssl) ? 1 : 0
                 }, pointer)
+        }
+        // Libcurl 7.88 reads through a BIO of its own that reports the end of TCP and close_notify alike: OpenSSL's "unexpected EOF" never comes.
+        SSL_CTX_set_info_callback(context) { ssl, event, detail in
+            // The low byte is the alert's description (RFC 8446 section 6); close_notify is 0.
+            guard event == SSL_CB_READ_ALERT, detail & 0xFF == 0, let ssl, let context = SSL_get_SSL_CTX(ssl),
+                let pointer = SSL_CTX_get_ex_data(context, TrustHook.slot)
+            else { return }
+            Unmanaged<TrustHook>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.closure.store(true, ordering: .relaxed) }
         }
         return true
     }

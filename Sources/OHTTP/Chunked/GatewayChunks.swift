@@ -32,6 +32,9 @@ public struct ChunkedRequestOpener: ~Copyable, Sendable {
     private var pendingKey: (id: UInt8, encapsulatedKey: [UInt8])?
     private var isOpen = false
 
+    /// The identifier in the header, when the keyring has no key with it; nil for one that it has, and before the header is there.
+    package private(set) var unknownKeyID: UInt8?
+
     init(keyring: GatewayKeyring, maximumChunkSize: Int) {
         self.keyring = keyring
         reader = ChunkReader(maximumChunkSize: maximumChunkSize)
@@ -65,11 +68,15 @@ public struct ChunkedRequestOpener: ~Copyable, Sendable {
     /// The content of the next chunk.
     ///
     /// - Returns: a part of a Binary HTTP message, or nil when more bytes are needed.
-    /// - Throws: `decapsulationFailed`, the same for every cause, and again each time it is called after that.
+    /// - Throws: `limitExceeded` for a chunk that is larger than allowed, whose length anybody on the way can read; `decapsulationFailed`
+    ///   for every other cause, and each time it is called after a failure.
     public mutating func next() throws(OHTTPError) -> Data? {
         do {
             guard try readHeader(), let chunk = try reader.next() else { return nil }
             return try open(chunk, mark: [])
+        } catch let error as OHTTPError where error.code == .limitExceeded {
+            state = .ended
+            throw error
         } catch {
             state = .ended
             throw .decapsulationFailed
@@ -99,6 +106,7 @@ public struct ChunkedRequestOpener: ~Copyable, Sendable {
         if case .header = state {
             guard let bytes = reader.take(MessageHeader.size) else { return false }
             guard let header = MessageHeader(bytes) else { throw OHTTPError.decapsulationFailed }
+            if keyring.key(named: header) == nil { unknownKeyID = header.keyID }
             state = .encapsulatedKey(header)
         }
         if case .encapsulatedKey(let header) = state {

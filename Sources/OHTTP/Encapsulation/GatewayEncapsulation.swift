@@ -43,6 +43,22 @@ public struct GatewayKeyring: Sendable {
         }
     }
 
+    /// The identifier of the key that a request names, when this ring has no key with it.
+    ///
+    /// The identifier stands in clear at the request's beginning (RFC 9458 section 4.1), so it tells nothing that others on the way do not see.
+    ///
+    /// - Parameter message: the content of a `message/ohttp-req` request.
+    /// - Returns: the identifier; nil when the ring has that key, and for a message without a header.
+    package func unknownKeyID(in message: some DataProtocol) -> UInt8? {
+        guard let header = MessageHeader(message.prefix(MessageHeader.size)), key(named: header) == nil else { return nil }
+        return header.keyID
+    }
+
+    /// The key that a header names, by its identifier and mechanism.
+    func key(named header: MessageHeader) -> GatewayKey? {
+        keys.first { $0.configuration.id == header.keyID && $0.configuration.kem == header.kem }
+    }
+
     /// A context for the request, and whether the request names a key of this ring with a suite that the key accepts.
     ///
     /// A request that does not is tried with another key, and refused whatever comes of it: it takes the time of one that does.
@@ -50,7 +66,7 @@ public struct GatewayKeyring: Sendable {
         _ header: MessageHeader, _ encapsulatedKey: Data, _ variant: Variant
     ) throws -> (context: HPKE.Recipient, isAccepted: Bool) {
         if header.kem == .x25519, X25519Point.isLowOrder(encapsulatedKey) { throw OHTTPError.decapsulationFailed }
-        let named = keys.first { $0.configuration.id == header.keyID && $0.configuration.kem == header.kem }
+        let named = key(named: header)
         guard let key = named ?? keys.first(where: { $0.configuration.kem == header.kem }) else { throw OHTTPError.decapsulationFailed }
         let context = try key.privateKey.recipient(header.ciphersuite, info: header.info(variant), encapsulatedKey: encapsulatedKey)
         return (context, named?.configuration.suites.contains(header.suite) == true)

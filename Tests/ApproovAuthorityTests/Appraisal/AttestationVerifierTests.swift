@@ -335,6 +335,20 @@ import Testing
         #expect(try header.string("kid") == "k1")
     }
 
+    @Test("with the audience off neither tokens nor decoys have one, and a verifier that is given an audience refuses them")
+    func noAudience() async throws {
+        let account = try await TestAccount()
+        #expect(try account.verify(try await account.attest(account.evidence()).token).claims.aud == TestAccount.host)
+        try await account.store.setNamesAudience(false)
+        let token = try await account.attest(account.evidence()).token
+        let claims = try account.verify(token, audience: nil).claims
+        #expect(claims.aud == nil)
+        #expect(claims.did != nil && claims.iss != nil && claims.ipk != nil)
+        #expect(throws: TokenError(.wrongAudience, "")) { try account.verify(token) }
+        let decoy = try await account.attest(account.evidence { $0.measurements = [:] })
+        #expect(try unverifiedParts(of: decoy.token).claims.aud == nil)
+    }
+
     @Test("a result carries the configurations that are newer than the one the evidence names")
     func configurations() async throws {
         let account = try await TestAccount()
@@ -353,7 +367,8 @@ import Testing
         account.clock.advance(by: .seconds(3_600))
         try await account.store.redemptions.purge(expiredBefore: account.store.now - 60)
         account.clock.setDate(start)
-        #expect(await problem { _ = try await account.attest(evidence) } == .challengeExpired)
+        #expect(await problem { _ = try await account.attest(evidence) } == .challengeUnknown)
+        #expect(await problem { _ = try await account.attest(evidence) } == .challengeUnknown)
     }
 
     @Test("a clock that was an hour ahead for a while does not keep anybody out once it is right again")
@@ -365,5 +380,94 @@ import Testing
         try await account.store.redemptions.purge(expiredBefore: account.store.now - 60)
         account.clock.setDate(start.addingTimeInterval(1))
         #expect(try await account.verify(account.attest(account.evidence()).token).claims.aud == TestAccount.host)
+    }
+
+    @Test("a clock that was set back costs each challenge that was given out, and no client more than one round trip; the log says why")
+    func clockSetBack() async throws {
+        let account = try await TestAccount()
+        let other = try await TestAccount(directory: account.directory, clock: account.clock)
+        let start = account.clock.date
+        account.clock.advance(by: .seconds(7_200))
+        let replayed = try account.evidence()
+        _ = try await account.attest(replayed)
+        let kept = try #require(try await account.attest(account.evidence()).challenge)
+        account.clock.advance(by: .seconds(3_600))
+        try await account.store.redemptions.purge(expiredBefore: account.store.now - 60)
+        account.clock.setDate(start)
+        // The first client learns that its challenge is none, asks for a new one, and gets its token.
+        let record = LogRecord()
+        let refused = try account.evidence()
+        #expect(
+            await problem { _ = try await account.verifier.attest(refused, from: nil, logger: record.logger) } == .challengeUnknown)
+        let warnings = record.lines.filter { $0.hasPrefix("warning") }
+        #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains("clock was set back") && $0.contains("check the clock") })
+        _ = try account.verify(try await account.attest(account.evidence()).token)
+        // What was redeemed before is not to be had again, from this process or from another one that has not taken it up yet.
+        for verifier in [other, account] {
+            for evidence in try [replayed, account.evidence(challenge: kept.value), refused] {
+                #expect(await problem { _ = try await verifier.attest(evidence) } == .challengeUnknown)
+            }
+        }
+        _ = try account.verify(try await other.attest(account.evidence(challenge: other.verifier.challenge().value)).token)
+    }
+
+    @Test("a challenge from one installation's result is unknown from another, and stays unspent")
+    func boundChallenge() async throws {
+        let account = try await TestAccount()
+        let challenge = try #require(try await account.attest(account.evidence()).challenge).value
+        let thief = P256.Signing.PrivateKey()
+        for seconds in [0, 200, 159] {
+            account.clock.advance(by: .seconds(seconds))
+            #expect(await problem { _ = try await account.attest(account.evidence(challenge: challenge, key: thief)) } == .challengeUnknown)
+        }
+        _ = try account.verify(try await account.attest(account.evidence(challenge: challenge)).token)
+    }
+
+    @Test("a challenge of an older release, which covers no key, is taken in its last 60 seconds and unknown before")
+    func olderChallenge() async throws {
+        let account = try await TestAccount()
+        let mint = ChallengeMint(key: account.store.snapshot.challengeKey, account: account.store.account)
+        let challenge = mint.make(now: account.store.now, lifetime: 360).value
+        account.clock.advance(by: .seconds(299))
+        #expect(await problem { _ = try await account.attest(account.evidence(challenge: challenge)) } == .challengeUnknown)
+        account.clock.advance(by: .seconds(1))
+        _ = try await account.attest(account.evidence(challenge: challenge))
+    }
+
+    @Test("an app with a newer configuration than the store is warned of, at once and then once an hour, and gets what shows it that")
+    func newerApp() async throws {
+        let account = try await TestAccount()
+        let newest = account.store.configurationVersion
+        let record = LogRecord()
+        func attest(_ version: Int64) async throws -> AttestationResult {
+            try await account.verifier.attest(account.evidence { $0.configVersion = version }, from: nil, logger: record.logger)
+        }
+        #expect(try await attest(newest).configurations.isEmpty)
+        #expect(!record.lines.contains { $0.hasPrefix("warning") })
+        for _ in 0..<5 {
+            #expect(try await attest(newest + 7).configurations == [account.store.currentConfiguration()])
+        }
+        func warnings() -> [String] { record.lines.filter { $0.hasPrefix("warning") } }
+        #expect(warnings().count == 1)
+        #expect(warnings().first?.contains("sdk -newEpoch") == true && warnings().first?.contains("older backup") == true)
+        account.clock.advance(by: .seconds(3_600))
+        _ = try await attest(newest + 7)
+        #expect(warnings().count == 2)
+        #expect(warnings().last?.contains("\"attestations\": 5") == true, "\(warnings())")
+        #expect(account.store.configurationVersion == newest, "what an app says changes nothing")
+    }
+
+    @Test("a version that another process has just issued is taken up, and not warned of")
+    func newerByAnother() async throws {
+        let account = try await TestAccount()
+        let other = try await TestAccount(directory: account.directory, clock: account.clock)
+        try await other.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        let record = LogRecord()
+        let version = other.store.configurationVersion
+        #expect(account.store.configurationVersion < version)
+        let result = try await account.verifier.attest(
+            account.evidence { $0.configVersion = version }, from: nil, logger: record.logger)
+        #expect(result.configurations.isEmpty)
+        #expect(!record.lines.contains { $0.hasPrefix("warning") })
     }
 }

@@ -11,7 +11,7 @@ import Testing
 
 /// What the authority keeps to itself.
 @Suite struct AuthorityPrivacyTests {
-    @Test("no log line has a token, an address, a device, a challenge or a code, at any level")
+    @Test("no log line has a token, an address, a device or a challenge, at any level; a rejection's has the code to look up, by default")
     func logs() async throws {
         let account = try await TestAccount()
         let record = LogRecord()
@@ -23,10 +23,28 @@ import Testing
         #expect(record.lines.count == 2)
         #expect(text.contains("debugger"))
         #expect(text.contains(rejected.traceID))
-        for secret in [trusted.token, rejected.token, trusted.arc, rejected.arc, "192.0.2.77", challenge, account.key.publicKeyText] {
+        let notice = try #require(record.lines.first { $0.hasPrefix("notice") })
+        #expect(notice.contains(rejected.arc) && notice.contains("debugger"))
+        for secret in [trusted.token, rejected.token, trusted.arc, "192.0.2.77", challenge, account.key.publicKeyText] {
             #expect(!text.contains(secret))
         }
         #expect(!text.contains(DeviceID(installationKey: account.key.publicKey).base64))
+    }
+
+    @Test("a flood of rejections is thirty lines a minute, and the next minute's first line says how many were left out")
+    func flood() async throws {
+        let account = try await TestAccount()
+        let record = LogRecord()
+        for _ in 0..<40 {
+            _ = try await account.verifier.attest(
+                account.evidence { $0.environment = ["debugger"] }, from: "192.0.2.77", logger: record.logger)
+        }
+        func notices() -> [String] { record.lines.filter { $0.hasPrefix("notice") } }
+        #expect(notices().count == 30)
+        account.clock.advance(by: .seconds(60))
+        _ = try await account.verifier.attest(account.evidence { $0.environment = ["debugger"] }, from: "192.0.2.77", logger: record.logger)
+        #expect(notices().count == 31)
+        #expect(notices().last?.contains(#""leftOut": 10"#) == true, "\(notices().last ?? "")")
     }
 
     @Test("a store that fails is answered 500 without its words, and the challenge is not spent")
@@ -42,13 +60,13 @@ import Testing
                         + "Content-Length: \(body.count)\r\n\r\n" + String(decoding: body, as: UTF8.self))
                 return await client.readToEnd().text
             }
-            try await account.store.pool.write { try $0.execute(sql: "ALTER TABLE redeemedChallenge RENAME TO gone") }
+            try await account.store.database.connections.write { try $0.execute(sql: "ALTER TABLE redeemedChallenge RENAME TO gone") }
             let failed = try await post()
             #expect(failed.hasPrefix("HTTP/1.1 500"))
             #expect(failed.contains("urn:approov:problem:internal"))
             #expect(!failed.contains("redeemed"))
             #expect(!failed.contains("SQL"))
-            try await account.store.pool.write { try $0.execute(sql: "ALTER TABLE gone RENAME TO redeemedChallenge") }
+            try await account.store.database.connections.write { try $0.execute(sql: "ALTER TABLE gone RENAME TO redeemedChallenge") }
             #expect(try await post().hasPrefix("HTTP/1.1 200"))
         }
     }

@@ -1,4 +1,5 @@
 import ApproovTesting
+import Attestation
 import CertificatePinning
 import Foundation
 import Testing
@@ -83,5 +84,57 @@ import Testing
                 backupKeyPEM: good.backupKeyPEM, hosts: [], now: now)
         }
         await refuses(.identityFailed) { _ = try ServerIdentity.make(hosts: ["über.example"], now: now) }
+    }
+
+    @Test("certificates that were made with a clock that was ahead are made again, with the same keys", arguments: [2, 24 * 40])
+    func clockWasAhead(hours: Int) throws {
+        let ahead = now.addingTimeInterval(TimeInterval(hours) * 3_600)
+        let identity = try ServerIdentity.make(hosts: ["a.example.com"], now: ahead)
+        // Two hours are within what certificates are backdated by: they hold as they are.
+        let isOff = try !validates(identity, host: "a.example.com", at: now, pins: identity.pins)
+        #expect(isOff == (hours > 24))
+        #expect(identity.needsRenewal(hosts: ["a.example.com"], now: now) == isOff)
+        let renewed = try identity.renewed(hosts: [], now: now)
+        #expect(renewed.pins == identity.pins)
+        #expect(renewed.rootKeyPEM == identity.rootKeyPEM)
+        #expect((renewed.rootPEM != identity.rootPEM) == isOff)
+        #expect(try validates(renewed, host: "a.example.com", at: now, pins: identity.pins))
+        #expect(!renewed.needsRenewal(hosts: ["a.example.com"], now: now))
+    }
+
+    @Test("of a clock that was some days ahead the root holds, and stays: apps have it")
+    func rootStays() throws {
+        let identity = try ServerIdentity.make(hosts: ["a.example.com"], now: now.addingTimeInterval(5 * 86_400))
+        #expect(identity.needsRenewal(hosts: ["a.example.com"], now: now))
+        let renewed = try identity.renewed(hosts: [], now: now)
+        #expect(renewed.rootPEM == identity.rootPEM)
+        #expect(try validates(renewed, host: "a.example.com", at: now, pins: identity.pins))
+    }
+
+    @Test("a certificate whose root was made with a clock behind by decades is made again with its root")
+    func clockWasBehind() throws {
+        let identity = try ServerIdentity.make(hosts: ["a.example.com"], now: Date(timeIntervalSince1970: 40 * 86_400))
+        let renewed = try identity.renewed(hosts: [], now: now)
+        #expect(identity.needsRenewal(hosts: [], now: now))
+        #expect(try validates(renewed, host: "a.example.com", at: now, pins: identity.pins))
+    }
+
+    @Test(
+        "a running authority renews what was made ahead of time once its clock is right, and new initial configurations name the new root")
+    func renewedWhileRunning() async throws {
+        let account = try await TestAccount()
+        let start = account.clock.date
+        account.clock.setDate(start.addingTimeInterval(40 * 86_400))
+        let identity = try await account.store.serverIdentity(hosts: ["a.example.com"])
+        try await account.store.remember(
+            Endpoint(url: try #require(URL(string: TestAccount.url)), pins: identity.pins, trustRoots: identity.rootPEM))
+        let renewal = RenewedCertificate(store: account.store, hosts: ["a.example.com"], identity: identity)
+        #expect(try await renewal.renewIfDue() == nil)
+        account.clock.setDate(start)
+        #expect(try await renewal.renewIfDue() == .certificateAndRoot)
+        #expect(try await renewal.renewIfDue() == nil)
+        let saved = try #require(try await account.store.savedIdentity())
+        #expect(saved.rootPEM != identity.rootPEM && saved.pins == identity.pins)
+        #expect(try await account.store.initialConfiguration().trustRoots == saved.rootPEM)
     }
 }

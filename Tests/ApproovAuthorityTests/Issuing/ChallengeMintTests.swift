@@ -7,15 +7,17 @@ import Testing
 
 @Suite struct ChallengeMintTests {
     private let mint = ChallengeMint(key: SymmetricKey(size: .bits256), account: "one")
+    private let one = [UInt8](repeating: 1, count: 32)
+    private let other = [UInt8](repeating: 2, count: 32)
 
     @Test("a challenge says when it ends, and no two are equal")
     func genuine() throws {
         let first = mint.make(now: 1_000, lifetime: 60)
         #expect(first.expiresIn == 60)
-        let opened = try #require(mint.open(first.value))
+        let opened = try #require(mint.open(first.value, from: one))
         #expect(opened.expiresAt == 1_060)
         #expect(opened.nonce.count == 16)
-        #expect(mint.open(mint.make(now: 1_000, lifetime: 60).value)?.nonce != opened.nonce)
+        #expect(mint.open(mint.make(now: 1_000, lifetime: 60).value, from: one)?.nonce != opened.nonce)
     }
 
     @Test("a challenge with any bit changed is none")
@@ -24,20 +26,33 @@ import Testing
         for index in bytes.indices {
             var changed = bytes
             changed[index] ^= 1
-            #expect(mint.open(Base64URL.encode(changed)) == nil)
+            #expect(mint.open(Base64URL.encode(changed), from: one) == nil)
         }
     }
 
     @Test("a challenge under another key or for another account is none")
     func foreign() {
         let value = mint.make(now: 1_000, lifetime: 60).value
-        #expect(ChallengeMint(key: SymmetricKey(size: .bits256), account: "one").open(value) == nil)
-        #expect(ChallengeMint(key: mint.key, account: "two").open(value) == nil)
+        #expect(ChallengeMint(key: SymmetricKey(size: .bits256), account: "one").open(value, from: one) == nil)
+        #expect(ChallengeMint(key: mint.key, account: "two").open(value, from: one) == nil)
     }
 
     @Test("an expiry beyond all bounds is no crash")
     func overflow() {
-        #expect(mint.open(mint.make(now: .max - 60, lifetime: 60).value)?.expiresAt == .max)
-        #expect(mint.open(mint.make(now: -1_000, lifetime: 60).value)?.expiresAt == 0)
+        #expect(mint.open(mint.make(now: .max - 60, lifetime: 60).value, from: one)?.expiresAt == .max)
+        #expect(mint.open(mint.make(now: -1_000, lifetime: 60).value, from: one)?.expiresAt == 0)
+    }
+
+    @Test("a challenge for one installation is none from another, nor in a mint that binds none")
+    func bound() throws {
+        let value = mint.make(now: 1_000, lifetime: 360, for: one).value
+        let opened = try #require(mint.open(value, from: one))
+        #expect(opened.isBound && opened.expiresAt == 1_360)
+        #expect(mint.open(value, from: other) == nil)
+        #expect(mint.open(value, from: []) == nil)
+        // Neither the account's name nor the key takes the place of the other.
+        let joined = ChallengeMint(key: mint.key, account: String(decoding: one, as: UTF8.self) + "one")
+        #expect(joined.open(value, from: []) == nil)
+        #expect(mint.open(mint.make(now: 1_000, lifetime: 60).value, from: one)?.isBound == false)
     }
 }

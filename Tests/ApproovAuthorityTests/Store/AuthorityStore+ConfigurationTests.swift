@@ -3,6 +3,7 @@ import ApproovTesting
 import Attestation
 import Crypto
 import Foundation
+import GRDB
 import Testing
 
 @testable import ApproovAuthority
@@ -123,7 +124,8 @@ import Testing
         let account = try await TestAccount()
         let version = account.store.configurationVersion
         #expect(account.store.snapshot.configurations(since: version).isEmpty)
-        #expect(account.store.snapshot.configurations(since: version + 100).isEmpty)
+        // A later one than there is: it is handed the newest, and sees that the authority is behind.
+        #expect(account.store.snapshot.configurations(since: version + 100) == [try account.store.currentConfiguration()])
         #expect(account.store.snapshot.configurations(since: 0).count == 1)
     }
 
@@ -163,5 +165,50 @@ import Testing
         #expect(account.store.configurationEpoch == 1 && account.store.configurationVersion == version)
         try await account.store.startEpoch(41)
         #expect(account.store.configurationEpoch == 41)
+    }
+
+    /// Adds hosts without signing a version for each.
+    private func fill(_ account: TestAccount, upTo count: Int) async throws {
+        try await account.store.database.connections.write { database in
+            for number in 0..<count {
+                try AccountHost(name: "host-\(number).example.com", settings: HostSettings(pins: TestAccount.pins)).save(in: database, at: 0)
+            }
+        }
+    }
+
+    @Test("the initial configuration of an account with a thousand hosts is what the client reads, beyond 256 KiB")
+    func manyHosts() async throws {
+        let account = try await TestAccount()
+        try await fill(account, upTo: 1_000)
+        try await account.store.addHost("last.example.com", settings: HostSettings(pins: TestAccount.pins))
+        let identity = try await account.store.serverIdentity(hosts: [])
+        let written = try await account.store.initialConfiguration(
+            authority: URL(string: TestAccount.url), authorityPins: identity.pins, trustRoots: identity.rootPEM
+        ).serialized
+        #expect(written.count > 256 * 1024 && written.count < InitialConfiguration.maximumBytes)
+        let state = try ConfigurationState(initial: InitialConfiguration(written))
+        #expect(state.accepted.hosts.count == 1_002)
+    }
+
+    @Test("the host that would make the configuration too large is refused with the remedy, and nothing changed")
+    func tooManyHosts() async throws {
+        let account = try await TestAccount()
+        try await fill(account, upTo: 1_190)
+        try await account.store.removeHost(TestAccount.host)
+        let version = account.store.configurationVersion
+        var failure: AuthorityError?
+        for number in 0..<400 where failure == nil {
+            do {
+                try await account.store.addHost("more-\(number).example.com", settings: HostSettings(pins: TestAccount.pins))
+            } catch {
+                failure = error as? AuthorityError
+            }
+        }
+        #expect(failure?.code == .configurationRefused)
+        #expect(failure?.message.contains("256 KiB") == true && failure?.message.contains("Remove hosts") == true)
+        let (added, issued) = (account.store.hosts.count - 1_190, account.store.configurationVersion - version)
+        #expect(Int64(added) == issued)
+        let size = try account.store.currentConfiguration().payloadBytes.count
+        #expect(size <= DynamicConfiguration.maximumBytes && size > DynamicConfiguration.maximumBytes - 1_024)
     }
 }

@@ -24,6 +24,39 @@ import Testing
         #expect(try second.currentConfiguration() == first.store.currentConfiguration())
     }
 
+    @Test("a store that was made before the audience was a policy opens with the audience on, and everything else as it was")
+    func storeWithoutAudience() async throws {
+        let first = try await TestAccount()
+        try await first.store.setRejectionReasons(true)
+        try await first.store.database.connections.write { database in
+            try database.execute(
+                sql: "ALTER TABLE account DROP COLUMN audience; DELETE FROM grdb_migrations WHERE identifier = 'token audience'")
+        }
+        let second = try AuthorityStore(directory: first.directory.url, time: first.clock)
+        #expect(second.namesAudience)
+        #expect(second.rejectionReasons)
+        #expect(second.accountSecret.bytes == first.store.accountSecret.bytes)
+        #expect(second.hosts.map(\.name) == [TestAccount.host])
+        try await second.setNamesAudience(false)
+        #expect(try AuthorityStore(directory: first.directory.url, time: first.clock).namesAudience == false)
+    }
+
+    @Test("a keyset whose name a new key would not get is read and signs; no other name is given")
+    func keysetNames() async throws {
+        let account = try await TestAccount()
+        for kid in ["", "a+b", "a b", "ä", String(repeating: "k", count: 65)] {
+            await refuses(.malformedKeyset) { try await account.store.addKeyset(.es256, kid: kid) }
+        }
+        try await account.store.addKeyset(.es256, kid: "k1")
+        try await account.store.database.connections.write { database in
+            try database.execute(sql: "UPDATE keyset SET kid = 'a+b'; UPDATE account SET generation = generation + 1")
+        }
+        try await account.store.refresh()
+        try await account.store.addHost(TestAccount.host, settings: HostSettings(pins: TestAccount.pins, kid: "a+b"))
+        #expect(try account.verify(try account.store.exampleToken(forHost: TestAccount.host)).kid == "a+b")
+        #expect(try AuthorityStore(directory: account.directory.url, time: account.clock).keysets.map(\.kid) == ["a+b"])
+    }
+
     @Test("a challenge that was redeemed stays so when the store is opened again")
     func restart() async throws {
         let first = try await TestAccount()
@@ -113,7 +146,7 @@ import Testing
     @Test("a row that cannot be understood is an error, and what was in force stays in force")
     func damagedRow() async throws {
         let account = try await TestAccount()
-        try await account.store.pool.write { database in
+        try await account.store.database.connections.write { database in
             try database.execute(sql: "UPDATE host SET settings = '{'; UPDATE account SET generation = generation + 1")
         }
         await refuses(.storeDamaged) { try await account.store.refresh() }
@@ -124,7 +157,7 @@ import Testing
     @Test("no error tells a secret")
     func errorsAreClean() async throws {
         let account = try await TestAccount()
-        try await account.store.pool.write { database in
+        try await account.store.database.connections.write { database in
             try database.execute(sql: "UPDATE account SET configurationKey = secret, generation = generation + 1")
         }
         do {

@@ -10,7 +10,7 @@ import Testing
 @Suite("A store without room", .timeLimit(.minutes(1)))
 struct FullStoreTests {
     private func limit(_ store: AuthorityStore, toPages pages: Int?) async throws {
-        try await store.pool.write { database in
+        try await store.database.connections.write { database in
             let count = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
             try database.execute(sql: "PRAGMA max_page_count = \(pages ?? count)")
         }

@@ -1,5 +1,6 @@
 import ApproovTesting
 import Foundation
+import GRDB
 import Testing
 
 @testable import ApproovAuthority
@@ -86,4 +87,81 @@ import Testing
     func notAFile() async throws {
         await refusesStore(.storeUnusable, try #require(URL(string: "https://example.com/data")))
     }
+
+    @Test("an empty database is refused with the remedy, stays as it is, and is no new account", arguments: StoreAccess.all)
+    func emptyFile(access: StoreAccess) async throws {
+        let directory = try TemporaryFolder()
+        let path = directory.path(StoreDirectory.databaseName)
+        #expect(FileManager.default.createFile(atPath: path, contents: Data(), attributes: [.posixPermissions: 0o600]))
+        let error = #expect(throws: AuthorityError.self) { try AuthorityStore(directory: directory.url, access: access) }
+        #expect(error?.code == .storeDamaged)
+        #expect(error?.message.contains("is empty") == true && error?.message.contains("restore it from a backup") == true)
+        #expect(FileManager.default.contents(atPath: path) == Data())
+    }
+
+    @Test("a database without tables, or with other tables, is refused, and is no new account", arguments: ["", "CREATE TABLE other (x)"])
+    func foreignDatabase(sql: String) async throws {
+        let directory = try TemporaryFolder()
+        let path = directory.path(StoreDirectory.databaseName)
+        let queue = try DatabaseQueue(path: path)
+        try await queue.write { try $0.execute(sql: "PRAGMA user_version = 0; CREATE TABLE made (x); DROP TABLE made;" + sql) }
+        try queue.close()
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        let before = FileManager.default.contents(atPath: path)
+        for access in StoreAccess.all {
+            let error = #expect(throws: AuthorityError.self) { try AuthorityStore(directory: directory.url, access: access) }
+            #expect(error?.code == .storeDamaged)
+        }
+        #expect(FileManager.default.contents(atPath: path) == before)
+    }
+
+    @Test("a write-ahead log without its database is refused: it would be played into a new store")
+    func orphanedLog() async throws {
+        let directory = try TemporaryFolder()
+        let path = directory.path("authority.sqlite-wal")
+        #expect(FileManager.default.createFile(atPath: path, contents: Data(count: 32), attributes: [.posixPermissions: 0o600]))
+        let error = #expect(throws: AuthorityError.self) { try AuthorityStore(directory: directory.url) }
+        #expect(error?.code == .storeDamaged && error?.message.contains("its write-ahead log is there") == true)
+        #expect(try directory.names.contains("authority.sqlite-wal"))
+    }
+
+    @Test("what is not made for reading or changing leaves no trace", arguments: [StoreAccess.reading, .changing])
+    func missing(access: StoreAccess) async throws {
+        let directory = try TemporaryFolder()
+        let error = #expect(throws: AuthorityError.self) { try AuthorityStore(directory: directory.file("data"), access: access) }
+        #expect(error?.code == .storeMissing)
+        #expect(error?.message.contains(directory.path("data")) == true && error?.message.contains("--data") == true)
+        #expect(throws: AuthorityError.self) { try AuthorityStore(directory: directory.url, access: access) }
+        #expect(try directory.names.isEmpty)
+    }
+
+    @Test("a store that could not be made whole is not there, and what a killed process left does not matter")
+    func unfinished() async throws {
+        let directory = try TemporaryFolder()
+        await refuses(.malformedAccount) { _ = try AuthorityStore(directory: directory.url, seed: AccountSeed(account: "")) }
+        #expect(try directory.names == ["authority.lock"])
+        try directory.write("half", to: "authority.sqlite.new")
+        try directory.write("half", to: "authority.sqlite.new-journal")
+        let store = try AuthorityStore(directory: directory.url)
+        #expect(store.isNew)
+        #expect(try directory.names.filter { $0.contains("new") }.isEmpty)
+        #expect(try !AuthorityStore(directory: directory.url).isNew)
+    }
+
+    @Test("of twenty that make the same store at once one does, and all have its account")
+    func race() async throws {
+        let directory = try TemporaryFolder()
+        let stores = try await withThrowingTaskGroup(of: AuthorityStore.self) { group in
+            for _ in 0..<20 { group.addTask { try AuthorityStore(directory: directory.url) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(stores.count == 20)
+        #expect(stores.filter(\.isNew).count == 1)
+        #expect(Set(stores.map(\.account)).count == 1)
+    }
+}
+
+extension StoreAccess {
+    /// Every reason to open a store.
+    static let all = [StoreAccess.reading, .changing, .making]
 }

@@ -1,5 +1,7 @@
 import ApproovTesting
+import Attestation
 import CertificatePinning
+import Crypto
 import Foundation
 import HTTPTypes
 import Testing
@@ -114,6 +116,73 @@ struct CallCommandTests {
             #expect(run.errors.contains("Authorization"))
             #expect(!run.errors.contains("secret"))
         }
+    }
+
+    @Test("neither -v nor an error prints user and password of a URL")
+    func userInformation() async throws {
+        for url in ["https://bob:secret@api.localhost:1/", "ftp://bob:secret@api.localhost/", "https://bob:secret@/"] {
+            for arguments in [["-v"], []] {
+                let run = try await Approov.run(["call", url, "--no-attest"] + arguments, in: folder.url)
+                #expect(run.exitCode != 0)
+                #expect(!run.errors.contains("secret") && !run.errors.contains("bob"), "\(run.errors)")
+            }
+        }
+        let run = try await Approov.run("call", "https://bob:secret@api.localhost:1/", "--no-attest", "-v", in: folder.url)
+        #expect(run.errors.contains("* api.localhost: not protected; no token\n"), "\(run.errors)")
+    }
+
+    @Test("-v says what holds for each host of a redirect, and no query")
+    func verboseRedirect() async throws {
+        let handler: @Sendable (TestRequest) async throws -> TestResponse = { request in
+            guard request.path == "/away" else { return TestResponse() }
+            let port = request.authority?.split(separator: ":").last.map(String.init) ?? ""
+            return TestResponse(.found, headerFields: [.location: "https://other.localhost:\(port)/?secret"])
+        }
+        try await withServer(handler) { (server: TestHTTPServer) async throws -> Void in
+            let run = try await call(server, "/away?secret", "-v")
+            #expect(run.errors.contains("* api.localhost: not protected; no token\n> GET https://api.localhost:\(server.port)/away\n"))
+            #expect(run.errors.contains("* other.localhost: not protected; no token\n> GET https://other.localhost:\(server.port)/\n"))
+            #expect(!run.errors.contains("secret"), "\(run.errors)")
+        }
+    }
+
+    @Test("a header that a request has once, or the token is bound to, is wrong usage when it is given twice, and nothing is sent")
+    func repeatedHeaders() async throws {
+        try await withServer({ _ in TestResponse() }) { server in
+            let twice = ["-H", "Authorization: Bearer one", "-H", "authorization: Bearer two"]
+            let run = try await Approov.run(["call", "https://api.localhost:\(server.port)/", "--no-attest"] + twice, in: folder.url)
+            #expect(run.exitCode == 2 && run.errors.contains("twice") && !run.errors.contains("Bearer"), "\(run.errors)")
+            let bound = try await Approov.run(
+                "call", "https://api.localhost:\(server.port)/", "--bind", "X-Session", "-H", "X-Session: one", "-H", "x-session: two",
+                in: folder.url)
+            #expect(bound.exitCode == 2 && bound.errors.contains("bindingAmbiguous"), "\(bound.errors)")
+            #expect(server.counters.requests == 0)
+            #expect(try await call(server, "/", "-H", "X-List: a", "-H", "X-List: b").exitCode == 0)
+        }
+    }
+
+    @Test("-v says that the configuration has expired; the initial one never has")
+    func expiredConfiguration() async throws {
+        let key = P256.Signing.PrivateKey()
+        let pins = [try TestKey().pin.description, try TestKey().pin.description]
+        func version(_ number: Int64) throws -> SignedConfiguration {
+            let configuration = DynamicConfiguration(
+                account: "late", version: number, issuedAt: 1_000, expiresAt: 1_700_000_000,
+                hosts: ["api.localhost": HostSettings(pins: pins)])
+            return try SignedConfiguration(signing: configuration, by: [key])
+        }
+        let initial = try InitialConfiguration(
+            account: "late", epoch: 1, authority: #require(URL(string: "https://authority.localhost:1")), authorityPins: pins,
+            trustRoots: nil, configKeys: [PublicJWK(key.publicKey)], configuration: version(1))
+        let config = try folder.write(initial.serialized, to: "late.config")
+        let call = ["call", "https://api.localhost:1/", "--config", config, "--state", folder.path("late"), "-v"]
+        let fresh = try await Approov.run(call)
+        #expect(fresh.errors.contains("* api.localhost: protected; a token, pins\n"))
+        #expect(!fresh.errors.contains("expired"), "\(fresh.errors)")
+        try PrivateFile(path: folder.path("late/approov-dynamic.json")).write(version(2).serialized)
+        let late = try await Approov.run(call)
+        #expect(late.errors.contains("* configuration version 2 expired on 2023-11-14T22:13:20Z: its pins stay in force"), "\(late.errors)")
+        #expect(late.errors.contains("the configuration has expired"), "\(late.errors)")
     }
 
     @Test("a server whose root is not trusted exits 60 and sees no request")

@@ -99,12 +99,10 @@ struct GatewayCommandTests {
             #expect(try await !isAccepted(nil))
             // No gateway accepts a date before its start.
             let old = Date()
-            try await Task.sleep(for: .seconds(2))
+            while Date() < old + 2 { try await Task.sleep(for: .milliseconds(100)) }
             #expect(try await !isAccepted(old))
-            // One of whole seconds is soon a second old.
-            var isNewAccepted = false
-            for _ in 0..<20 where !isNewAccepted { isNewAccepted = try await isAccepted(Date()) }
-            #expect(isNewAccepted)
+            // A date may be five seconds ahead and one old, and on a slow machine the request may need more than that.
+            while try await !isAccepted(Date() + 4) {}
         }
         #expect(target.counters.requests == 1)
         await target.stop()
@@ -112,14 +110,17 @@ struct GatewayCommandTests {
 
     @Test("--request-timeout ends a request that takes longer, in chunks or whole, with an encapsulated 504")
     func requestTimeout() async throws {
-        let target = try await TestHTTPServer.start(certificate: nil) { _ in
-            try await Task.sleep(for: .seconds(5))
-            return TestResponse(text: "ok")
-        }
-        try await system(allow: [target.url], with: ["--request-timeout", "1"]) { (client, _, _) async throws in
-            let request = try ObliviousClient.request(target.url)
+        let target = try await RawServer.start { await $0.waitForClose() }
+        let url = "http://127.0.0.1:\(target.port)"
+        try await system(allow: [url], with: ["--request-timeout", "1"]) { (client, _, _) async throws in
+            let request = try ObliviousClient.request(url)
             #expect(try await client.askInChunks(request).head.status == .gatewayTimeout)
-            #expect(try await client.ask(request).head.status == .gatewayTimeout)
+            do {
+                #expect(try await client.ask(request).head.status == .gatewayTimeout)
+            } catch let refusal as ObliviousClient.Refusal {
+                // On a machine so slow that the message itself was not there in time.
+                #expect(refusal.status == 408)
+            }
         }
         await target.stop()
     }
@@ -210,15 +211,13 @@ struct GatewayCommandTests {
             #expect(run.lines.count == 2)
             #expect(run.lines.first?.hasSuffix("in use") == true)
             #expect(run.lines.last?.contains("accepted until") == true)
-            try await Task.sleep(for: .seconds(1))
-            let new = try await ObliviousClient.key(of: gateway.url, over: transport)
-            #expect(new != client.key)
+            var new = client.key
+            while new == client.key { new = try await ObliviousClient.key(of: gateway.url, over: transport) }
             let request = try ObliviousClient.request(target.url)
             #expect(try await client.ask(request).head.status == .ok)
             #expect(try await ObliviousClient(relay: client.relay, key: new, transport: transport).ask(request).head.status == .ok)
             #expect(try await Approov.run("gateway", "--keys", keys, "--rotate", "--overlap", "0").lines.count == 1)
-            try await Task.sleep(for: .seconds(1))
-            await #expect(throws: ObliviousClient.Refusal.self) { try await client.ask(request) }
+            await #expect(throws: ObliviousClient.Refusal.self) { while true { _ = try await client.ask(request) } }
         }
         await target.stop()
     }
@@ -233,7 +232,7 @@ struct GatewayCommandTests {
         let passed = try Date(end, strategy: .iso8601).timeIntervalSince(before)
         let expected = 86_400 * (Double(days ?? "30") ?? 0)
         // Dates are printed in whole seconds.
-        #expect((expected - 1...expected + 60).contains(passed), "\(end)")
+        #expect((expected - 1...expected + Date().timeIntervalSince(before)).contains(passed), "\(end)")
     }
 
     @Test("a plain --rotate keeps X-Wing first, and --only ends the other mechanisms")
@@ -257,6 +256,7 @@ struct GatewayCommandTests {
     @Test("--rotate --json prints the same keys for a program")
     func rotateJSON() async throws {
         try await makeKeys()
+        let before = Date()
         let run = try await Approov.run("gateway", "--keys", keys, "--rotate", "--kem", "x-wing", "--only", "--overlap", "2", "--json")
         #expect(run.exitCode == 0)
         let object = try #require(try run.json() as? [String: [[String: Any]]])
@@ -265,7 +265,8 @@ struct GatewayCommandTests {
         #expect(Set(list.compactMap { $0["id"] as? Int }).count == 2)
         #expect(list.first?["acceptedUntil"] == nil)
         let end = try Date(try #require(list.last?["acceptedUntil"] as? String), strategy: .iso8601)
-        #expect((2 * 86_400 - 60...2 * 86_400).contains(end.timeIntervalSinceNow))
+        // Dates are printed in whole seconds.
+        #expect((before - 1...Date()).contains(end - 2 * 86_400))
     }
 
     @Test("--rotate makes no file: a path that is mistyped would leave the gateway with its old key")

@@ -27,11 +27,11 @@ struct OperatorFlowTests {
     private func approov(_ arguments: String...) async throws -> ChildProcess.Run { try await Approov.run(arguments + ["--data", data]) }
 
     private func call(
-        _ server: TestHTTPServer, state: String, environment: [String: String] = [:], _ arguments: String...
+        _ server: TestHTTPServer, host: String = "api.localhost", state: String, environment: [String: String] = [:], _ arguments: String...
     ) async throws -> ChildProcess.Run {
         try await Approov.run(
             [
-                "call", "https://api.localhost:\(server.port)/", "--bind", "Authorization", "--config", folder.path("config"),
+                "call", "https://\(host):\(server.port)/", "--bind", "Authorization", "--config", folder.path("config"),
                 "--state", folder.path(state),
             ] + arguments, environment: environment)
     }
@@ -88,6 +88,12 @@ struct OperatorFlowTests {
         #expect(good.output == "protected")
         #expect(good.errors.contains("* api.localhost: protected; a token, pins\n> GET https://api.localhost:\(server.port)/\n"))
         #expect(!good.errors.contains("alice"))
+        let code = try #require(good.errors.firstMatch(of: /attestation response code ([A-Z2-7]+): approov token -arc ([A-Z2-7]+)/))
+        #expect(code.1 == code.2)
+        #expect(try await approov("token", "-arc", String(code.1)).output.contains("passed"))
+        // Foundation spells it in ASCII, and so does the plan.
+        let wide = try await call(server, host: "\u{FF41}pi.localhost", state: "state", "-v", "-H", "Authorization: Bearer alice")
+        #expect(wide.exitCode == 0 && wide.errors.contains("* api.localhost: protected; a token, pins\n"), "\(wide.errors)")
         #expect(try await approov("token", "-check", tokens.last, "-setDataHashInToken", "Bearer alice").exitCode == 0)
         #expect(try await approov("token", "-check", tokens.last, "-setDataHashInToken", "Bearer bob").exitCode == 1)
         #expect(try await explanation(of: tokens.last) == "passed")
@@ -104,14 +110,14 @@ struct OperatorFlowTests {
         let unbound = try await call(server, state: "state")
         #expect(unbound.exitCode == 1)
         #expect(unbound.errors.contains("Authorization"))
-        #expect(tokens.count == 3)
+        #expect(tokens.count == 4)
 
         #expect(try await approov("registration", "-remove", executable).exitCode == 0)
         try await Task.sleep(for: .milliseconds(1200))
         let decoy = try await call(server, state: "other-state", "-H", "Authorization: Bearer alice")
         // The app cannot tell, whoever checks the token can.
         #expect(decoy.exitCode == 0, "\(decoy.errors)")
-        #expect(tokens.count == 4)
+        #expect(tokens.count == 5)
         #expect(try await approov("token", "-check", tokens.last).exitCode == 1)
         #expect(try await explanation(of: tokens.last) == "rejected: app-not-registered")
 
@@ -119,7 +125,7 @@ struct OperatorFlowTests {
         try await Task.sleep(for: .milliseconds(1200))
         let rotated = try await call(server, state: "state", "-H", "Authorization: Bearer carol")
         #expect(rotated.exitCode == 60, "the rotated pins are taken up with the attestation: \(rotated.errors)")
-        #expect(tokens.count == 4)
+        #expect(tokens.count == 5)
         await server.stop()
         authority.signal(SIGTERM)
     }

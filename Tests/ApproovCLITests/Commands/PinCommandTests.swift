@@ -74,6 +74,21 @@ struct PinCommandTests {
         #expect((report["refusal"] as? String)?.hasPrefix("expired: ") == true)
     }
 
+    @Test("roots of which none can be a root are a refusal with 60, which says why")
+    func noRoot() async throws {
+        let chain = try folder.write(leaf.chainPEM, to: "chain.pem")
+        let none = try folder.write(leaf.issuers[0].pem, to: "intermediate.pem")
+        let arguments = ["pin", "-check", "api.test", "--chain", chain, "--roots", none]
+        let run = try await Approov.run(arguments)
+        #expect(run.exitCode == 60)
+        #expect(run.errors.contains("self-signed root"))
+        let report = try await Approov.run(arguments + ["--json"])
+        #expect(report.exitCode == 60)
+        let fields = try #require(try report.json() as? [String: Any])
+        #expect(fields["trusted"] as? Bool == false)
+        #expect((fields["refusal"] as? String)?.hasPrefix("noAnchors: ") == true)
+    }
+
     @Test("a chain that is no PEM, or missing, is an error and no refusal")
     func unreadable() async throws {
         let garbage = try folder.write("garbage", to: "garbage.pem")

@@ -106,6 +106,15 @@ struct ServeCommandTests {
         #expect(run.exitCode == 1)
         #expect(run.errors.contains("cannot listen on 127.0.0.1 port \(server.port): ") && run.errors.contains("(Address already in use)"))
         #expect(!run.errors.contains("bind("))
+        #expect(try folder.names.isEmpty, "no store is made in vain")
+        let foreign = try await Approov.run("serve", "--data", folder.path("data"), "--listen", "192.0.2.1:0")
+        #expect(foreign.exitCode == 1 && foreign.errors.contains("cannot listen on 192.0.2.1 port 0: "), "\(foreign.errors)")
+        #expect(try folder.names.isEmpty)
+        // Where there is a store it stays, and the server's own error says the same.
+        #expect(try await Approov.run("policy", "-setRejectionReasons", "on", "--data", folder.path("data")).exitCode == 0)
+        let again = try await Approov.run("serve", "--data", folder.path("data"), "--listen", "127.0.0.1:\(server.port)")
+        #expect(again.exitCode == 1 && again.errors.contains("cannot listen on 127.0.0.1 port \(server.port): "))
+        #expect(try await Approov.run("policy", "--data", folder.path("data")).output.contains("rejectionReasons  on"))
         await server.stop()
     }
 

@@ -1,6 +1,9 @@
 import ApproovTesting
+import ArgumentParser
 import Foundation
 import Testing
+
+@testable import ApproovCLI
 
 @Suite("Usage of the command line", .timeLimit(.minutes(1)))
 struct UsageTests {
@@ -18,7 +21,11 @@ struct UsageTests {
             ["pin", "-check", "a.test", "--chain", "c", "--roots", "r", "--time", "yesterday"],
             ["serve", "--tls-cert", "f"], ["serve", "--listen", "nowhere"], ["serve", "--token-lifetime", "0"],
             ["serve", "--public-url", "http://a.test"], ["serve", "--demo", "--listen", "0.0.0.0:0"], ["secret"],
-            ["secret", "-get", "hex"], ["token"], ["token", "-check", "a", "-type", "valid"], ["keyset", "-add", "ES256"],
+            ["secret", "-get", "hex"], ["secret", "-change", "-get", "base64", "--yes"], ["secret", "-change", "-previous", "--yes"],
+            ["secret", "-change", "--yes", "-overlap", "soon"], ["secret", "-change", "--yes", "-overlap", "31d"],
+            ["secret", "-get", "base64", "-overlap", "1h"], ["api", "-import", "f", "-list"], ["api", "-import"],
+            ["registration", "-add"], ["registration", "-import", "f", "-label", "x"], ["registration", "-add", "f", "-label", "a\nb"],
+            ["token"], ["token", "-check", "a", "-type", "valid"], ["keyset", "-add", "ES256"],
             ["keyset", "-add", "none", "-kid", "k"], ["policy", "-setRejectionReasons", "maybe"],
             ["policy", "-setEnvironment"], ["policy", "-setEnvironment", "root"], ["policy", "-setEnvironment", "root", "forgive"],
             ["policy", "-setEnvironment", "app-not-registered", "ignore"], ["policy", "-setEnvironment", "root", "reject", "ignore"],
@@ -43,12 +50,46 @@ struct UsageTests {
 
     @Test(
         "a misspelt option is named, whatever else is missing",
-        arguments: [["api", "-lst"], ["keyset", "--lst"], ["registration", "-ad", "f"], ["sdk", "--getconfig", "f"]])
-    func misspelt(arguments: [String]) async throws {
+        arguments: [
+            (["api", "-lst"], "; did you mean '-list'?"), (["keyset", "--lst"], "; did you mean '-list'?"),
+            (["registration", "-ad", "f"], "; did you mean '-add'?"), (["sdk", "--getconfig", "f"], "; did you mean '-getConfig'?"),
+            (["api", "-list", "--jsno"], "; did you mean '--json'?"), (["api", "-chek"], "; did you mean '-check'?"),
+            (["policy", "-frobnicate"], ""),
+        ])
+    func misspelt(arguments: [String], meant: String) async throws {
         let run = try await Approov.run(arguments)
         #expect(run.exitCode == 2)
-        let name = arguments[1].prefix { $0 != "=" }
-        #expect(run.errors.hasPrefix("Error: there is no option '\(name)'\nUsage: approov \(arguments[0])"), "\(run.errors)")
+        let name = try #require(arguments.last { $0.hasPrefix("-") })
+        #expect(run.errors.hasPrefix("Error: there is no option '\(name)'\(meant)\nUsage: approov \(arguments[0])"), "\(run.errors)")
+    }
+
+    @Test(
+        "a misspelt verb is named, with the one that may be meant, whatever follows it",
+        arguments: [
+            (["registraton", "-list"], "; did you mean 'registration'?"), (["servr"], "; did you mean 'serve'?"),
+            (["API", "-list"], "; did you mean 'api'?"), (["tokne", "-check", "x"], "; did you mean 'token'?"),
+            (["tokne", "--help"], "; did you mean 'token'?"),
+            (["frobnicate", "--json"], ""),
+        ])
+    func misspeltVerb(arguments: [String], meant: String) async throws {
+        let run = try await Approov.run(arguments)
+        #expect(run.exitCode == 2 && run.output.isEmpty)
+        #expect(run.errors.hasPrefix("Error: unknown verb '\(arguments[0])'\(meant)\nUsage: approov"), "\(run.errors)")
+    }
+
+    @Test("a negative number is a value, not a misspelt option")
+    func negative() async throws {
+        let run = try await Approov.run("api", "-check", "a.test", "--days", "-1")
+        #expect(run.exitCode == 2 && !run.errors.contains("there is no option"), "\(run.errors)")
+    }
+
+    @Test("--version says the version of the changelog's newest entry")
+    func version() async throws {
+        let run = try await Approov.run("--version")
+        #expect(run.exitCode == 0 && run.errors.isEmpty)
+        let changelog = try String(contentsOf: Repository.root.appending(path: "CHANGELOG.md"), encoding: .utf8)
+        let newest = try #require(changelog.split(separator: "\n").first { $0.hasPrefix("## [") })
+        #expect(run.output == "approov \(newest.dropFirst(4).prefix { $0 != "]" })\n")
     }
 
     @Test("options with one dash are understood with two")
@@ -56,7 +97,7 @@ struct UsageTests {
         let folder = try TemporaryFolder()
         let data = ["--data", folder.path("data")]
         #expect(try await Approov.run(["keyset", "--add", "ES256", "--kid", "k1"] + data).exitCode == 0)
-        #expect(try await Approov.run(["keyset", "--list"] + data).output == "k1  ES256\n")
+        #expect(try await Approov.run(["keyset", "--list"] + data).output.hasPrefix("k1  ES256  "))
         #expect(try await Approov.run(["api", "--list"] + data).exitCode == 0)
     }
 
@@ -83,6 +124,23 @@ struct UsageTests {
         #expect(run.output.hasPrefix("OVERVIEW: "))
         #expect(run.output.contains("USAGE: approov \(command)"))
         #expect(run.errors.isEmpty)
+    }
+
+    @Test(
+        "the help of a verb has examples, and each of them is a command line that is accepted",
+        arguments: ["demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin"])
+    func examples(command: String) async throws {
+        let help = try await Approov.run(command, "--help").output
+        let examples = try #require(help.components(separatedBy: "Examples:\n").dropFirst().first?.components(separatedBy: "\n\n").first)
+        let lines = examples.replacing(#/ \\\n +/#, with: " ").split(separator: "\n").filter { $0.contains("approov \(command)") }
+        #expect(!lines.isEmpty)
+        for line in lines {
+            // What the shell takes for itself stands before the command and behind it.
+            let start = try #require(line.range(of: "approov \(command)")).lowerBound
+            let words = line[start...].components(separatedBy: " > ")[0].matches(of: #/(?:"[^"]*"|[^ "])+/#)
+            let arguments = words.dropFirst().map { String($0.output.replacing("\"", with: "")) }
+            #expect(throws: Never.self, "\(line)") { try ApproovCommand.parseAsRoot(arguments) }
+        }
     }
 
     @Test("without a command it shows what there is")

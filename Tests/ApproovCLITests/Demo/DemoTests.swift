@@ -1,6 +1,9 @@
 import ApproovTesting
+import ArgumentParser
 import Foundation
 import Testing
+
+@testable import ApproovCLI
 
 @Suite("approov demo", .timeLimit(.minutes(2)), .serialized)
 struct DemoTests {
@@ -28,7 +31,42 @@ struct DemoTests {
             #expect(!line.detail.isEmpty)
             #expect(line.milliseconds > 0)
         }
+        for text in run.lines {
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+            #expect(object.keys.sorted() == ["detail", "milliseconds", "ok", "step"])
+        }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).isEmpty)
+    }
+
+    @Test("for people it prints a heading, what each step proves, how many held, and what to try next")
+    func text() async throws {
+        let run = try await Approov.run("demo")
+        #expect(run.exitCode == 0 && run.errors.isEmpty, "\(run.errors)")
+        #expect(run.lines.first == "approov demo: the whole system on this machine")
+        let steps = run.lines.filter { $0.hasPrefix("ok   ") }
+        #expect(steps.count == DemoStep.allCases.count && !run.output.contains("FAIL"))
+        for (line, step) in zip(steps, DemoStep.allCases) {
+            #expect(line.hasPrefix("ok   \(step.claim): ") && line.contains(#/ \([0-9.]+ ms\)$/#), "\(line)")
+        }
+        #expect(run.lines.contains("8 of 8 held."))
+        let next = try #require(run.output.components(separatedBy: "Try next").last)
+        let commands = next.split(separator: "\n").filter { $0.hasPrefix("  approov ") }
+        #expect(commands.count >= 4)
+        for command in commands {
+            let words = command.trimmingPrefix("  approov ").components(separatedBy: "  ")[0].split(separator: " ").map(String.init)
+            #expect(throws: Never.self, "\(command)") { try ApproovCommand.parseAsRoot(words) }
+        }
+    }
+
+    @Test("a step that does not hold is called so, the summary counts it, and the exit code is 1")
+    func failure() async throws {
+        // The authority rejects the evidence of a demo that runs with foreign code.
+        let run = try await Approov.run(["demo"], environment: ["LD_PRELOAD": "libc.so.6"])
+        #expect(run.exitCode == 1)
+        #expect(run.lines.contains { $0.hasPrefix("FAIL \(DemoStep.attestedCall.claim): the API answered 401") }, "\(run.output)")
+        let summary = try #require(run.lines.first { $0.contains(" of 8 held. Failed: ") })
+        #expect(summary.contains("attested-call") && !summary.hasPrefix("8"))
+        #expect(!run.output.contains("Try next"))
     }
 
     @Test("a temporary folder that cannot be written is an error that says so and how to name another")

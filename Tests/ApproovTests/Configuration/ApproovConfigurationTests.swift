@@ -1,3 +1,4 @@
+import ApproovBase
 import Approov
 import ApproovTesting
 import Attestation

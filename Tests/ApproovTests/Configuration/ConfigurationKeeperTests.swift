@@ -28,7 +28,7 @@ import Testing
         return await events.next()
     }
 
-    @Test("a newer version is stored, then in force, and announced")
+    @Test("a newer version is in force, stored, and announced")
     func accepts() async throws {
         let store = MemoryStore()
         let keeper = try keeper(store)
@@ -90,6 +90,28 @@ import Testing
         }
     }
 
+    @Test("an authority whose configuration is older than the app's is reported once, with the remedy, and changes nothing")
+    func olderAuthority() async throws {
+        let keeper = try keeper(MemoryStore())
+        _ = await keeper.offer([try version(7)])
+        var events = keeper.events.stream().makeAsyncIterator()
+        _ = await events.next()
+        let (five, six) = (try version(5), try version(6))
+        for offered in [five, five, six] { #expect(await keeper.offer([offered]) == false) }
+        for _ in 0..<2 {
+            guard case .refused(let error) = await events.next() else {
+                Issue.record("no event")
+                return
+            }
+            #expect(error.description.contains("older than this app's") && error.description.contains("sdk -newEpoch"))
+        }
+        _ = await keeper.offer([try version(8)])
+        guard case .accepted(version: 8) = await events.next() else {
+            Issue.record("reported more than once")
+            return
+        }
+    }
+
     @Test("a signed entry whose name became a public suffix since does not keep the app from starting, nor from taking it up")
     func becameSuffix() async throws {
         let settings = HostSettings.pinned.with { $0.includeSubdomains = true }
@@ -107,33 +129,201 @@ import Testing
         #expect(keeper.current.configuration.version == 1)
     }
 
-    @Test("a store that fails keeps the old one in force, is reported, and the next offer is taken")
+    /// The next event that matters to the test.
+    private func next(_ events: inout AsyncStream<ConfigurationEvent>.Iterator) async -> String {
+        switch await events.next() {
+        case .accepted(let version): "accepted \(version)"
+        case .refused: "refused"
+        case .notStored: "not stored"
+        case .setAside: "set aside"
+        case .exposed: "exposed"
+        case .pinsPastTheirDate: "pins past their date"
+        case .expired(let version): "expired \(version)"
+        case nil: "ended"
+        }
+    }
+
+    @Test("with a store that fails a new version is in force at once, is reported once, and is stored when the store works again")
     func storeFails() async throws {
         let store = MemoryStore()
         let keeper = try keeper(store)
+        var events = keeper.events.stream().makeAsyncIterator()
         store.failure.value = CocoaError(.fileWriteOutOfSpace)
-        #expect(await keeper.offer([try version(7)]) == false)
-        #expect(keeper.current.configuration.version == 1)
-        guard case .notStored(let error) = await firstEvent(of: keeper) else {
+        #expect(await keeper.offer([try version(7)]))
+        #expect(keeper.current.configuration.version == 7)
+        #expect(await next(&events) == "accepted 7")
+        guard case .notStored(let error) = await events.next() else {
             Issue.record("no event")
             return
         }
-        #expect(error.code == .configurationError)
+        #expect(error.code == .configurationError && error.message.contains("version 7 is in force"))
+        #expect(try self.keeper(store).current.configuration.version == 1)
+        // The first attempt after the failure fails as well, and the one after that does not.
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(1))
+        #expect(await eventually { store.attempts.value == 2 })
+        await clock.sleepers(atLeast: 1)
         store.failure.value = nil
-        #expect(await keeper.offer([try version(7)]))
-        #expect(keeper.current.configuration.version == 7)
+        clock.advance(by: .seconds(2))
+        #expect(await eventually { store.storeCount == 1 })
+        #expect(try self.keeper(store).current.configuration.version == 7)
+        #expect(await keeper.offer([try version(8)]))
+        #expect(await next(&events) == "accepted 8")
     }
 
-    @Test("a folder that cannot be used is reported as not stored, not as a refusal")
+    @Test("what could not be stored is stored with the next offer, too, and the file found in its place is no replacement")
+    func storedWithNextOffer() async throws {
+        let store = MemoryStore()
+        let keeper = try keeper(store)
+        _ = await keeper.offer([try version(6)])
+        store.failure.value = CocoaError(.fileWriteOutOfSpace)
+        #expect(await keeper.offer([try version(7)]))
+        store.failure.value = nil
+        #expect(await keeper.offer([]) == false)
+        #expect(try self.keeper(store).current.configuration.version == 7)
+        var events = keeper.events.stream().makeAsyncIterator()
+        for expected in ["accepted 6", "accepted 7", "not stored"] { #expect(await next(&events) == expected) }
+        #expect(await keeper.offer([try version(8)]))
+        #expect(await next(&events) == "accepted 8")
+    }
+
+    @Test("with a folder that cannot be used a new version is in force at once and reported as not stored, not as refused")
     func noFolder() async throws {
         // /proc takes no folders, whoever asks.
         let keeper = try keeper(FileConfigurationStore(directory: URL(filePath: "/proc/approov-test")))
-        #expect(await keeper.offer([try version(7)]) == false)
-        #expect(keeper.current.configuration.version == 1)
-        guard case .notStored = await firstEvent(of: keeper) else {
-            Issue.record("no event")
-            return
+        #expect(await keeper.offer([try version(7)]))
+        #expect(keeper.current.configuration.version == 7)
+        var events = keeper.events.stream().makeAsyncIterator()
+        #expect(await next(&events) == "accepted 7")
+        #expect(await next(&events) == "not stored")
+    }
+
+    @Test(
+        "while another process holds the lock a new version is in force without waiting, is reported after five seconds, and stored later")
+    func locked() async throws {
+        let folder = try TemporaryFolder()
+        let store = FileConfigurationStore(directory: folder.url)
+        let keeper = try keeper(store)
+        var events = keeper.events.stream().makeAsyncIterator()
+        let held = try HeldLock(folder.path(FileConfigurationStore.lockFileName))
+        #expect(await keeper.offer([try version(7)]))
+        #expect(keeper.current.configuration.version == 7)
+        #expect(await next(&events) == "accepted 7")
+        #expect(try store.read() == nil)
+        // Six attempts, a little later each.
+        for _ in 0..<6 {
+            await clock.sleepers(atLeast: 1)
+            clock.advance(by: .seconds(2))
         }
+        #expect(await next(&events) == "not stored")
+        // Before the lock is free: the attempt that finds it so needs no other one.
+        await clock.sleepers(atLeast: 1)
+        held.release()
+        clock.advance(by: .seconds(60))
+        #expect(await eventually { (try? store.read()) != nil })
+        #expect(try self.keeper(store).current.configuration.version == 7)
+    }
+
+    @Test("a program that ends waits until its configuration is stored, and not for a store that fails")
+    func finishStoring() async throws {
+        let folder = try TemporaryFolder()
+        let store = FileConfigurationStore(directory: folder.url)
+        let keeper = try keeper(store)
+        let held = try HeldLock(folder.path(FileConfigurationStore.lockFileName))
+        #expect(await keeper.offer([try version(7)]))
+        let outcome = Shared<Bool?>(nil)
+        // Longer than the clock is moved below, however often.
+        let waiting = Task { outcome.value = await keeper.finishStoring(within: .seconds(1_000_000)) }
+        // The retry and the wait.
+        await clock.sleepers(atLeast: 2)
+        #expect(outcome.value == nil)
+        held.release()
+        while outcome.value == nil {
+            clock.advance(by: .milliseconds(20))
+            await Task.yield()
+        }
+        await waiting.value
+        #expect(outcome.value == true)
+        #expect(try store.read() != nil)
+
+        let failing = MemoryStore()
+        failing.failure.value = CocoaError(.fileWriteOutOfSpace)
+        let unstored = try self.keeper(failing)
+        #expect(await unstored.offer([try version(7)]))
+        #expect(await unstored.finishStoring(within: .seconds(5)) == false)
+    }
+
+    @Test("a higher version that another process stored is taken up although the lock is held")
+    func newerWhileLocked() async throws {
+        let folder = try TemporaryFolder()
+        let store = FileConfigurationStore(directory: folder.url)
+        let keeper = try keeper(store)
+        let other = try self.keeper(store)
+        #expect(await other.offer([try version(9)]))
+        let held = try HeldLock(folder.path(FileConfigurationStore.lockFileName))
+        #expect(await keeper.offer([try version(8)]))
+        #expect(keeper.current.configuration.version == 9)
+        held.release()
+    }
+
+    @Test("a list whose last version is the one in force is refused and reported when it begins with a foreign one")
+    func foreignBeforeCurrent() async throws {
+        let foreign = try TestAccount()
+        let keeper = try keeper(MemoryStore())
+        let seven = try version(7)
+        _ = await keeper.offer([seven])
+        var events = keeper.events.stream().makeAsyncIterator()
+        #expect(await next(&events) == "accepted 7")
+        #expect(await keeper.offer([try foreign.signed(foreign.configuration(version: 8)), seven]) == false)
+        #expect(await keeper.offer([try version(8)]))
+        #expect(await next(&events) == "refused")
+        #expect(await next(&events) == "accepted 8")
+    }
+
+    @Test("a change of keys and the version in force, offered again together, are no news")
+    func chainAgain() async throws {
+        let key = P256.Signing.PrivateKey()
+        let change = try SignedConfiguration(
+            signing: account.configuration(version: 5, configKeys: [PublicJWK(key.publicKey)]), by: [account.key, key])
+        let six = try SignedConfiguration(signing: account.configuration(version: 6), by: [key])
+        let keeper = try keeper(MemoryStore())
+        #expect(await keeper.offer([change, six]))
+        #expect(await keeper.offer([change, six]) == false)
+        #expect(await keeper.offer([try SignedConfiguration(signing: account.configuration(version: 7), by: [key])]))
+        var events = keeper.events.stream().makeAsyncIterator()
+        #expect(await next(&events) == "accepted 6")
+        #expect(await next(&events) == "accepted 7")
+    }
+
+    @Test("a configuration past its date is reported once, its pins stay in force, and the same content in a newer version is taken")
+    func expiredWhileRunning() async throws {
+        let keeper = try keeper(MemoryStore())
+        var events = keeper.events.stream().makeAsyncIterator()
+        _ = await keeper.offer([try version(7)])
+        #expect(await next(&events) == "accepted 7")
+        #expect(!keeper.isExpired)
+        clock.setDate(Date(timeIntervalSince1970: 1_760_000_001))
+        keeper.checkDates()
+        keeper.checkDates()
+        #expect(keeper.isExpired)
+        #expect(keeper.current.protectedHost(for: try CanonicalHost("new.test"))?.settings.pins == HostSettings.pinned.pins)
+        let again = account.configuration(
+            version: 8, hosts: ["new.test": .pinned], issuedAt: 1_760_000_000, expiresAt: 1_770_000_000)
+        #expect(await keeper.offer([try account.signed(again)]))
+        #expect(!keeper.isExpired)
+        #expect(await next(&events) == "expired 7")
+        #expect(await next(&events) == "accepted 8")
+    }
+
+    @Test("a stored configuration that is past its date is reported at a start; the initial one has no end")
+    func expiredAtStart() async throws {
+        let store = MemoryStore()
+        _ = await (try keeper(store)).offer([try version(7)])
+        clock.setDate(Date(timeIntervalSince1970: 1_900_000_000))
+        var events = try keeper(store).events.stream().makeAsyncIterator()
+        #expect(await next(&events) == "expired 7")
+        let initial = try keeper(MemoryStore())
+        #expect(!initial.isExpired)
     }
 
     @Test("a stored configuration with any byte flipped does not serve, and is set aside or replaced by the authority's next answer")
@@ -195,8 +385,9 @@ import Testing
         let running = try keeper(store)
         _ = await running.offer([try version(7)])
         store.readFailure.value = AttestationError(.fileUnreadable, "too many open files")
-        #expect(await running.offer([try version(8)]) == false)
-        #expect(running.current.configuration.version == 7)
+        #expect(await running.offer([try version(8)]))
+        #expect(running.current.configuration.version == 8)
+        #expect(store.storeCount == 1)
         let started = try keeper(store)
         #expect(started.current.configuration.version == 1)
         guard case .refused = await firstEvent(of: started) else {
@@ -206,7 +397,8 @@ import Testing
         #expect(store.setAsideCount == 0)
         store.readFailure.value = nil
         #expect(try keeper(store).current.configuration.version == 7)
-        #expect(await running.offer([try version(8)]))
+        #expect(await running.offer([]) == false)
+        #expect(try keeper(store).current.configuration.version == 8)
     }
 
     @Test("a stored configuration cut at any length is set aside and the initial one serves")

@@ -63,6 +63,39 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: "/etc/passwd"))
     }
 
+    @Test(
+        "a stored configuration that verifies but may be used by others serves, is not set aside, and gets its mode back, which is reported",
+        arguments: [0o644, 0o666, 0o604, 0o660])
+    func wrongMode(mode: Int) async throws {
+        let name = "approov-dynamic.json"
+        try store.store(account.signed(account.configuration(version: 7)).serialized)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.path(name))
+        var service: ApproovService? = try service()
+        #expect(service?.configuration.version == 7)
+        #expect(try self.mode(name) == 0o600)
+        #expect(try !folder.names.contains(name + ".refused"))
+        let events = try #require(service).configurationEvents()
+        service = nil
+        var messages: [String] = []
+        for await event in events { if case .exposed(let error) = event { messages.append(error.message) } }
+        #expect(messages.count == 1)
+        #expect(messages.first?.contains("mode \(String(mode, radix: 8))); its mode is 600 now") == true, "\(messages)")
+    }
+
+    @Test(
+        "a folder that others may write to is reported with the remedy, and one that they may read is not",
+        arguments: [0o777, 0o770, 0o755])
+    func openFolder(mode: Int) async throws {
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.path)
+        var service: ApproovService? = try service()
+        let events = try #require(service).configurationEvents()
+        service = nil
+        var messages: [String] = []
+        for await event in events { if case .exposed(let error) = event { messages.append(error.message) } }
+        #expect(messages.count == (mode == 0o755 ? 0 : 1), "\(messages)")
+        #expect(messages.allSatisfy { $0.contains(folder.path) && $0.contains("chmod 700") })
+    }
+
     @Test("a folder that cannot be written is an error to whoever stores")
     func unwritable() throws {
         // /proc takes no files, whoever asks.
@@ -70,14 +103,29 @@ import Testing
         #expect(throws: (any Error).self) { try store.store([1]) }
     }
 
-    @Test("what a killed writer left behind is gone after the next update")
+    @Test("what a killed writer left behind is gone after the next start, and after the next update")
     func leftovers() async throws {
-        let leftover = folder.path("approov-dynamic.json.abc123.tmp")
-        #expect(FileManager.default.createFile(atPath: leftover, contents: Data("half a configurat".utf8)))
+        func leave(_ name: String) -> Bool {
+            FileManager.default.createFile(atPath: folder.path(name), contents: Data("half a configurat".utf8))
+        }
+        let leftover = "approov-dynamic.json.abc123.tmp"
+        let anothers = "approov-dynamic.json.backup of mine.tmp"
+        #expect(leave(leftover) && leave(anothers))
         #expect(try service().configuration.version == 1)
+        #expect(try folder.names == [anothers, "approov-dynamic.lock"])
+        #expect(leave(leftover))
         try store.withExclusiveAccess { try store.store([1]) }
-        #expect(!FileManager.default.fileExists(atPath: leftover))
+        #expect(try !folder.names.contains(leftover))
         #expect(try store.read() == [1])
+    }
+
+    @Test("what another process is writing now is not removed at a start")
+    func writtenNow() async throws {
+        let held = try HeldLock(folder.path(FileConfigurationStore.lockFileName))
+        #expect(FileManager.default.createFile(atPath: folder.path("approov-dynamic.json.abc123.tmp"), contents: Data()))
+        #expect(try service().configuration.version == 1)
+        #expect(try folder.names.contains("approov-dynamic.json.abc123.tmp"))
+        held.release()
     }
 
     @Test("one process at a time has the lock")

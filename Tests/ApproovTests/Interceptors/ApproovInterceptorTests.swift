@@ -76,6 +76,20 @@ import Testing
         #expect(header(try await lax.adapt(other)) != nil)
     }
 
+    @Test("an empty binding header is as good as none, and the error says that it is empty", arguments: ["", " ", "\t  "])
+    func emptyBinding(value: String) async throws {
+        let world = try World()
+        let request = URLRequest("https://api.test/", ["Authorization": value])
+        let strict = try ApproovInterceptor(service: world.service, bindHeader: "Authorization")
+        let error = await #expect(throws: ApproovError.self) { try await strict.adapt(request) }
+        #expect(error?.code == .bindingMissing && error?.message.contains("is empty") == true)
+        #expect(world.transport.requests.isEmpty)
+        let lax = try ApproovInterceptor(service: world.service, bindHeader: "Authorization", unboundRequests: .allowed)
+        #expect(try pay(ofToken: try #require(header(try await lax.adapt(request)))) == nil)
+        let result = await world.service.fetchToken(for: try #require(request.url), binding: value)
+        #expect(result.status == .badPayload && result.error?.code == .bindingMissing)
+    }
+
     @Test("two lines of the binding header are an error that shows neither value")
     func ambiguous() async throws {
         let world = try World()

@@ -109,12 +109,37 @@ import Testing
     func deadline() async {
         let source = Source()
         let cache = source.cache()
-        source.gate.value = { try? await Task.sleep(for: .seconds(3_600)) }
+        let (open, opener) = AsyncStream.makeStream(of: Void.self)
+        defer { opener.finish() }
+        source.gate.value = { for await _ in open { return } }
         let waiter = Task { await cache.token(for: key) }
         _ = await eventually { cache.waiterCount == 1 }
         await source.clock.sleepers(atLeast: 1)
         source.clock.advance(by: .seconds(31))
         #expect(await waiter.value.status == .poorNetwork)
+    }
+
+    @Test("a fetch is cancelled by its deadline only after the failure has landed, so that its own outcome comes too late")
+    func deadlineBeforeCancellation() async {
+        let source = Source()
+        let cache = source.cache()
+        let (open, opener) = AsyncStream.makeStream(of: Void.self)
+        let hasLanded = Shared<Bool?>(nil)
+        source.gate.value = {
+            await withTaskCancellationHandler {
+                for await _ in open { return }
+            } onCancel: {
+                hasLanded.value = cache.isIdle
+                opener.finish()
+            }
+        }
+        let waiter = Task { await cache.token(for: key) }
+        _ = await eventually { cache.waiterCount == 1 }
+        await source.clock.sleepers(atLeast: 1)
+        source.clock.advance(by: .seconds(31))
+        #expect(await waiter.value.status == .poorNetwork)
+        #expect(await eventually { hasLanded.value != nil })
+        #expect(hasLanded.value == true)
     }
 
     @Test("a token in use is fetched anew at half its life, and nobody waits")

@@ -36,10 +36,13 @@ import Testing
     func noTokenElsewhere() async throws {
         let world = try world()
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpAdditionalHeaders = ["X-Session": "secret", "Authorization": "Bearer secret", "Accept": "text/plain"]
+        configuration.httpAdditionalHeaders = [
+            "X-Session": "secret", "Authorization": "Bearer secret", "Accept": "text/plain", "X-Auth-Token": "secret",
+        ]
         let session = try world.session(configuration: configuration, bindHeader: "X-Session")
         let (_, response) = try await session.data(
-            for: URLRequest("https://api.test/to/307?https://b.test/x", ["Cookie": "secret=1", "Proxy-Authorization": "secret"]))
+            for: URLRequest(
+                "https://api.test/to/307?https://b.test/x", ["Cookie": "secret=1", "Proxy-Authorization": "secret", "X-Api-Key": "secret"]))
         #expect(response.statusCode == 200)
         let last = try #require(world.apiRequests.last)
         #expect(last.url.host.name == "b.test")
@@ -81,10 +84,51 @@ import Testing
     func bindingMissing() async throws {
         let world = try world(["api.test": .pinned, "b.test": .pinned])
         let session = try world.session(bindHeader: "Authorization")
-        await #expect(throws: ApproovError(.bindingMissing, "")) {
+        let error = await #expect(throws: ApproovError.self) {
             try await session.data(for: URLRequest("https://api.test/to/302?https://b.test/x", ["Authorization": "Bearer secret"]))
         }
+        #expect(error?.code == .bindingMissing)
+        #expect(error?.message.contains("a redirect to another origin removed Authorization") == true, "\(String(describing: error))")
         #expect(world.apiRequests.count == 1)
+    }
+
+    @Test("an error about a missing binding names the redirect only where one removed it, from the request or from the session")
+    func bindingNeverThere() async throws {
+        let world = try world(["api.test": .pinned])
+        let without = try world.session(bindHeader: "Authorization")
+        let never = await #expect(throws: ApproovError.self) {
+            try await without.data(for: URLRequest("https://else.test/to/302?https://api.test/x"))
+        }
+        #expect(never?.code == .bindingMissing && never?.message.contains("the request lacks Authorization") == true)
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpAdditionalHeaders = ["Authorization": "Bearer secret"]
+        let with = try world.session(configuration: configuration, bindHeader: "Authorization")
+        let removed = await #expect(throws: ApproovError.self) {
+            try await with.data(for: URLRequest("https://else.test/to/302?https://api.test:8443/x"))
+        }
+        #expect(removed?.code == .bindingMissing && removed?.message.contains("redirect") == true)
+    }
+
+    @Test("the response's URL is as the caller or the redirect spelt it, never as an interceptor changed it")
+    func responseURL() async throws {
+        struct Substituting: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                var request = request
+                request.url?.append(queryItems: [URLQueryItem(name: "key", value: "secret")])
+                return request
+            }
+        }
+        let world = try World()
+        world.api.value = { request in
+            guard request.url.target.hasPrefix("/to") else { return TransportResponse(status: 200, url: request.url) }
+            return TransportResponse(status: 302, headerFields: [.location: "there?x=1"], url: request.url)
+        }
+        let session = try world.session(interceptors: [Substituting()])
+        let (_, first) = try await session.data(for: URLRequest("https://API.test/shapes?a=1"))
+        #expect(first.url?.absoluteString == "https://API.test/shapes?a=1")
+        let (_, second) = try await session.data(for: URLRequest("https://api.test/to"))
+        #expect(second.url?.absoluteString == "https://api.test/there?x=1")
+        #expect(world.apiRequests.allSatisfy { $0.url.target.hasSuffix("key=secret") })
     }
 
     @Test(

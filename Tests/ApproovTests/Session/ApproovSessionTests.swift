@@ -393,8 +393,9 @@ import Testing
     @Test(
         "errors of the transport keep their kind",
         arguments: [
-            (TransportError.Code.connectionFailed, ApproovError.Code.networkingError, true), (.totalTimeout, .networkingError, true),
-            (.trustRefused, .pinningError, false), (.bodyTooLarge, .responseTooLarge, false), (.invalidHeader, .badRequest, false),
+            (TransportError.Code.connectionFailed, ApproovError.Code.networkingError, true), (.totalTimeout, .timedOut, true),
+            (.connectionLost, .networkingError, true), (.trustRefused, .pinningError, false), (.bodyTooLarge, .responseTooLarge, false),
+            (.invalidHeader, .badRequest, false),
             (.requestBodyFailed, .bodyFailed, false), (.shutDown, .permanentError, false),
         ])
     func errors(_ code: TransportError.Code, _ expected: ApproovError.Code, _ isRetryable: Bool) async throws {
@@ -409,6 +410,32 @@ import Testing
         }
     }
 
+    @Test(
+        "a POST that may have been executed is not worth another try, nor one whose redirect failed",
+        arguments: [
+            (TransportError.Code.totalTimeout, ApproovError.Code.timedOut, false), (.connectionLost, .networkingError, false),
+            (.connectionFailed, .networkingError, true),
+        ])
+    func notRepeatable(_ code: TransportError.Code, _ expected: ApproovError.Code, _ isRetryable: Bool) async throws {
+        let world = try World()
+        let session = try world.session()
+        func failure() async throws -> ApproovError? {
+            var request = URLRequest("https://else.test/")
+            request.httpMethod = "POST"
+            let post = request
+            return await #expect(throws: ApproovError.self) { try await session.data(for: post) }
+        }
+        world.api.value = { _ in throw TransportError(code, "for the test") }
+        var error = try await failure()
+        #expect(error?.code == expected && error?.isRetryable == isRetryable)
+        world.api.value = { request in
+            guard request.method == .post else { throw TransportError(code, "for the test") }
+            return TransportResponse(status: 303, headerFields: [.location: "https://else.test/after"], url: request.url)
+        }
+        error = try await failure()
+        #expect(error?.code == expected && error?.isRetryable == false)
+    }
+
     @Test("cancellation reaches the transport and stays a CancellationError")
     func cancellation() async throws {
         let world = try World()
@@ -417,7 +444,7 @@ import Testing
         world.api.value = { request in
             started.value = true
             defer { ended.value = true }
-            try await Task.sleep(for: .seconds(60))
+            try await Task.sleep(for: .seconds(3_600))
             return TransportResponse(status: 200, url: request.url)
         }
         let session = try world.session()

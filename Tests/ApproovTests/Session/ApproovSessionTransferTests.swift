@@ -142,7 +142,7 @@ import Testing
     func cancelledTasks() async throws {
         let world = try World()
         world.api.value = { request in
-            try await Task.sleep(for: .seconds(60))
+            try await Task.sleep(for: .seconds(3_600))
             return TransportResponse(status: 200, url: request.url)
         }
         let session = try world.session()

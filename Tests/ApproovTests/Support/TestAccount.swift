@@ -60,6 +60,8 @@ final class MemoryStore: ConfigurationStore {
     private let state: Shared<(bytes: [UInt8]?, stored: Int, setAside: Int)>
     let failure = Shared<(any Error)?>(nil)
     let readFailure = Shared<(any Error)?>(nil)
+    /// How often it was to store.
+    let attempts = Shared(0)
 
     init(_ bytes: [UInt8]? = nil) { state = Shared((bytes, 0, 0)) }
 
@@ -76,6 +78,7 @@ final class MemoryStore: ConfigurationStore {
     }
 
     func store(_ bytes: [UInt8]) throws {
+        attempts.change { $0 += 1 }
         if let failure = failure.value { throw failure }
         state.change { ($0.bytes, $0.stored) = (bytes, $0.stored + 1) }
     }

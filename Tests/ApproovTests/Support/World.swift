@@ -104,9 +104,9 @@ extension URLRequest {
     }
 }
 
-/// Waits until a condition holds, at most five seconds.
+/// Waits until a condition holds: a minute at least, so that a machine that is busy does not decide.
 func eventually(_ condition: @Sendable () async -> Bool) async -> Bool {
-    for _ in 0..<5_000 {
+    for _ in 0..<60_000 {
         if await condition() { return true }
         try? await Task.sleep(for: .milliseconds(1))
     }

@@ -130,7 +130,7 @@ struct ApproovURLProtocolTests {
             gateway.script.change { script in
                 script.fault = { _ in
                     do {
-                        try await Task.sleep(for: .seconds(60))
+                        try await Task.sleep(for: .seconds(3_600))
                     } catch {
                         ended.change { $0.append("\(type(of: error))") }
                         throw error

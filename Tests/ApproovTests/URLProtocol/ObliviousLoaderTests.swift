@@ -230,13 +230,23 @@ struct ObliviousLoaderTests {
         #expect(fetches.value == 2)
     }
 
-    @Test("a request before the configuration ends a debug build with a message that says what to do")
-    func unconfigured() async throws {
-        let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            try await ObliviousLoader().fetchKeyConfiguration()
+    // An assertion ends a debug build and does nothing in a release build.
+    #if DEBUG
+        @Test("a request before the configuration ends a debug build with a message that says what to do")
+        func unconfigured() async throws {
+            let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                try await ObliviousLoader().fetchKeyConfiguration()
+            }
+            #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("call ApproovURLProtocol.configure first"))
         }
-        #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("call ApproovURLProtocol.configure first"))
-    }
+    #else
+        @Test("a request before the configuration is an error in a release build, which says what to do")
+        func unconfigured() async {
+            let error = await #expect(throws: ApproovError.self) { try await ObliviousLoader().fetchKeyConfiguration() }
+            #expect(error?.code == .configurationError)
+            #expect(error?.message.contains("call ApproovURLProtocol.configure first") == true)
+        }
+    #endif
 
     @Test(
         "a malformed list of keys, and keys of unknown kinds alone, are errors before anything is sent",

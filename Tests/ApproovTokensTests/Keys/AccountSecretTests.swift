@@ -23,6 +23,22 @@ import Testing
         #expect(code { try AccountSecret(base64: "AAAA") } == .weakKey)
     }
 
+    @Test("a secret is read from a file with one line end, and with no other white space")
+    func file() throws {
+        let secret = AccountSecret.generate()
+        let text = secret.base64
+        #expect(try AccountSecret(base64: text + "\n").bytes == secret.bytes)
+        #expect(try AccountSecret(base64: text + "\r\n").bytes == secret.bytes)
+        for other in [
+            text + "\n\n", text + "\r\n\r\n", text + "\n\r\n", text + "\r", text + "\n\r", text + " ", text + " \n", " " + text,
+            "\n" + text,
+            text + "\u{2028}", text + "\u{0b}", text.prefix(40) + "\n" + text.dropFirst(40),
+        ] {
+            #expect(code { try AccountSecret(base64: other) } == .malformedKey, "\(other.debugDescription.suffix(20))")
+        }
+        #expect(code { try AccountSecret(base64: "\n") } == .weakKey)
+    }
+
     @Test("31 bytes are too few, also none at all; 32 are enough")
     func weak() throws {
         #expect(code { try AccountSecret(bytes: []) } == .weakKey)

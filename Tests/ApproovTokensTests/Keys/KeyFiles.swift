@@ -68,4 +68,92 @@ enum KeyFiles {
         IyTpjx4ZwzfGJyBhlQIDAQAB
         -----END PUBLIC KEY-----
         """
+    /// RSA of 2,048 bits with the public exponent 1.
+    static let rsaExponent1 = """
+        -----BEGIN PRIVATE KEY-----
+        MIICugIBADANBgkqhkiG9w0BAQEFAASCAqQwggKgAgEAAoIBAQC/VlOJid4TR201
+        3VJLPIQ8N9HCPO+NCietQPPMaR6dLReQ7So54zUyEl4t4E0d7PJp7Sub4YnrNKaQ
+        fDbHlZBUn1n5vhcjDHfb9hDY0rThAvZBq5IvaobADPx1FZznPkyPlHK48dQpguo1
+        220eje04DPTnLrpTLnpLgnrz5trZDzhDbSK7V/gRyIKGW5Mus9bNlFgcmIlG8rPX
+        +wDiTYJHX76mGLNTc75XR/9iC2rjsAnIsq8HKeRbxijWXWSovU8vVfZgEUljoF2g
+        ltk/jcxiTgYzHJFWFMhlnqBv+MblkcxLBUgEatL2qj7upMFHfvoxSGOnBjp/8/TJ
+        jFlWKD+TAgEBAgEBAoGBAOgFmLJZpSderKMf8O3KfLoknaYqUwL40byxhjn6Y8tp
+        Cy4LktOwtAPYyck/u9sF9tB1PAS7/XZp0MOUYp41ny2k4/6TeIlMn6njeutHTWvH
+        EeJxr2CP3IKEIJ7/ToI7S2gcTyx1i/Zt/N14Jdr8BCdvPMBCzH5ERdvN575iv5K5
+        AoGBANMcXvbo1ePC6yh4RLt1U1J3Su9IMNZ4oPHNyXx3xWKHepdE/hPvByspftxz
+        NWTMLJHw96pJwELNQ4Zb0Frx/5ebMcRrUBo1rnU/pqSCJYfR5rfPiqOhMpJ3giXE
+        O6hmeuRzKQxBjhLkWgiG5wKNAMNrjNWB19QiTVf+28g4dC6rAgEBAgEBAoGBAIK6
+        z9lTED5ghU33w9sSqQO8uUFoBWQpa4wn6Gtb7LqWcTMGCi7Vb4qtGF7JeD7putbN
+        n13VnakzoZg6DWV6in1UR6CMkRQLonQJaCRXUIDn42irXHx1isdus5q3J2VfrmLE
+        /IlQtLSCg/qTzZqcjh0ZucXJn/hKkwduYufCT2lf
+        -----END PRIVATE KEY-----
+        """
+    /// The public half of `rsaExponent1`.
+    static let publicRSAExponent1 = """
+        -----BEGIN PUBLIC KEY-----
+        MIIBIDANBgkqhkiG9w0BAQEFAAOCAQ0AMIIBCAKCAQEAv1ZTiYneE0dtNd1SSzyE
+        PDfRwjzvjQonrUDzzGkenS0XkO0qOeM1MhJeLeBNHezyae0rm+GJ6zSmkHw2x5WQ
+        VJ9Z+b4XIwx32/YQ2NK04QL2QauSL2qGwAz8dRWc5z5Mj5RyuPHUKYLqNdttHo3t
+        OAz05y66Uy56S4J68+ba2Q84Q20iu1f4EciChluTLrPWzZRYHJiJRvKz1/sA4k2C
+        R1++phizU3O+V0f/Ygtq47AJyLKvBynkW8Yo1l1kqL1PL1X2YBFJY6BdoJbZP43M
+        Yk4GMxyRVhTIZZ6gb/jG5ZHMSwVIBGrS9qo+7qTBR376MUhjpwY6f/P0yYxZVig/
+        kwIBAQ==
+        -----END PUBLIC KEY-----
+        """
+    /// The same modulus with the public exponent 65,536.
+    static let rsaExponent65536 = """
+        -----BEGIN PRIVATE KEY-----
+        MIICvAIBADANBgkqhkiG9w0BAQEFAASCAqYwggKiAgEAAoIBAQC/VlOJid4TR201
+        3VJLPIQ8N9HCPO+NCietQPPMaR6dLReQ7So54zUyEl4t4E0d7PJp7Sub4YnrNKaQ
+        fDbHlZBUn1n5vhcjDHfb9hDY0rThAvZBq5IvaobADPx1FZznPkyPlHK48dQpguo1
+        220eje04DPTnLrpTLnpLgnrz5trZDzhDbSK7V/gRyIKGW5Mus9bNlFgcmIlG8rPX
+        +wDiTYJHX76mGLNTc75XR/9iC2rjsAnIsq8HKeRbxijWXWSovU8vVfZgEUljoF2g
+        ltk/jcxiTgYzHJFWFMhlnqBv+MblkcxLBUgEatL2qj7upMFHfvoxSGOnBjp/8/TJ
+        jFlWKD+TAgMBAAACAQMCgYEA6AWYslmlJ16sox/w7cp8uiSdpipTAvjRvLGGOfpj
+        y2kLLguS07C0A9jJyT+72wX20HU8BLv9dmnQw5RinjWfLaTj/pN4iUyfqeN660dN
+        a8cR4nGvYI/cgoQgnv9OgjtLaBxPLHWL9m383Xgl2vwEJ288wELMfkRF283nvmK/
+        krkCgYEA0xxe9ujV48LrKHhEu3VTUndK70gw1nig8c3JfHfFYod6l0T+E+8HKyl+
+        3HM1ZMwskfD3qknAQs1DhlvQWvH/l5sxxGtQGjWudT+mpIIlh9Hmt8+Ko6EykneC
+        JcQ7qGZ65HMpDEGOEuRaCIbnAo0Aw2uM1YHX1CJNV/7byDh0LqsCAQMCAQMCgYEA
+        grrP2VMQPmCFTffD2xKpA7y5QWgFZClrjCfoa1vsupZxMwYKLtVviq0YXsl4Pum6
+        1s2fXdWdqTOhmDoNZXqKfVRHoIyRFAuidAloJFdQgOfjaKtcfHWKx26zmrcnZV+u
+        YsT8iVC0tIKD+pPNmpyOHRm5xcmf+EqTB25i58JPaV8=
+        -----END PRIVATE KEY-----
+        """
+    /// The public half of `rsaExponent65536`.
+    static let publicRSAExponent65536 = """
+        -----BEGIN PUBLIC KEY-----
+        MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAv1ZTiYneE0dtNd1SSzyE
+        PDfRwjzvjQonrUDzzGkenS0XkO0qOeM1MhJeLeBNHezyae0rm+GJ6zSmkHw2x5WQ
+        VJ9Z+b4XIwx32/YQ2NK04QL2QauSL2qGwAz8dRWc5z5Mj5RyuPHUKYLqNdttHo3t
+        OAz05y66Uy56S4J68+ba2Q84Q20iu1f4EciChluTLrPWzZRYHJiJRvKz1/sA4k2C
+        R1++phizU3O+V0f/Ygtq47AJyLKvBynkW8Yo1l1kqL1PL1X2YBFJY6BdoJbZP43M
+        Yk4GMxyRVhTIZZ6gb/jG5ZHMSwVIBGrS9qo+7qTBR376MUhjpwY6f/P0yYxZVig/
+        kwIDAQAA
+        -----END PUBLIC KEY-----
+        """
+    /// The same modulus with the exponent 2.
+    static let publicRSAExponent2 = """
+        -----BEGIN PUBLIC KEY-----
+        MIIBIDANBgkqhkiG9w0BAQEFAAOCAQ0AMIIBCAKCAQEAv1ZTiYneE0dtNd1SSzyE
+        PDfRwjzvjQonrUDzzGkenS0XkO0qOeM1MhJeLeBNHezyae0rm+GJ6zSmkHw2x5WQ
+        VJ9Z+b4XIwx32/YQ2NK04QL2QauSL2qGwAz8dRWc5z5Mj5RyuPHUKYLqNdttHo3t
+        OAz05y66Uy56S4J68+ba2Q84Q20iu1f4EciChluTLrPWzZRYHJiJRvKz1/sA4k2C
+        R1++phizU3O+V0f/Ygtq47AJyLKvBynkW8Yo1l1kqL1PL1X2YBFJY6BdoJbZP43M
+        Yk4GMxyRVhTIZZ6gb/jG5ZHMSwVIBGrS9qo+7qTBR376MUhjpwY6f/P0yYxZVig/
+        kwIBAg==
+        -----END PUBLIC KEY-----
+        """
+    /// The same modulus with the exponent 3, the smallest that is allowed.
+    static let publicRSAExponent3 = """
+        -----BEGIN PUBLIC KEY-----
+        MIIBIDANBgkqhkiG9w0BAQEFAAOCAQ0AMIIBCAKCAQEAv1ZTiYneE0dtNd1SSzyE
+        PDfRwjzvjQonrUDzzGkenS0XkO0qOeM1MhJeLeBNHezyae0rm+GJ6zSmkHw2x5WQ
+        VJ9Z+b4XIwx32/YQ2NK04QL2QauSL2qGwAz8dRWc5z5Mj5RyuPHUKYLqNdttHo3t
+        OAz05y66Uy56S4J68+ba2Q84Q20iu1f4EciChluTLrPWzZRYHJiJRvKz1/sA4k2C
+        R1++phizU3O+V0f/Ygtq47AJyLKvBynkW8Yo1l1kqL1PL1X2YBFJY6BdoJbZP43M
+        Yk4GMxyRVhTIZZ6gb/jG5ZHMSwVIBGrS9qo+7qTBR376MUhjpwY6f/P0yYxZVig/
+        kwIBAw==
+        -----END PUBLIC KEY-----
+        """
 }

@@ -69,9 +69,30 @@ import Testing
         _ = try SigningKey.rs256(pem: rsa, kid: "k")
     }
 
+    @Test(
+        "an RSA key with an even exponent, or the exponent 1, is refused with the reason",
+        arguments: [
+            KeyFiles.rsaExponent1, KeyFiles.rsaExponent65536,
+        ])
+    func exponents(pem: String) {
+        let error = #expect(throws: TokenError.self) { try SigningKey.rs256(pem: pem, kid: "k") }
+        #expect(error?.code == .weakKey)
+        #expect(error?.message.contains("exponent") == true)
+    }
+
     @Test("a name is 1 to 64 visible ASCII characters", arguments: ["", " ", "a b", "a\nb", "é", String(repeating: "k", count: 65)])
     func names(kid: String) {
         #expect(code { try SigningKey.hs256(.generate(), kid: kid) } == .malformedKey)
         #expect(code { try SigningKey.generate(.es256, kid: kid) } == .malformedKey)
+    }
+
+    @Test("a key that exists keeps a name that no new key gets")
+    func olderNames() throws {
+        let pem = P256.Signing.PrivateKey().pemRepresentation
+        #expect(try SigningKey.es256(pem: pem, kid: "a+b").kid == "a+b")
+        #expect(try SigningKey.hs256(.generate(), kid: "a/b").kid == "a/b")
+        for algorithm in TokenAlgorithm.allCases {
+            #expect(code { try SigningKey.generate(algorithm, kid: "a+b") } == .malformedKey)
+        }
     }
 }

@@ -19,4 +19,14 @@ import Testing
         #expect(try VerificationKey.es256(publicPEM: p256.publicKey.pemRepresentation, kid: "k").algorithm == .es256)
         #expect(try VerificationKey.rs256(publicPEM: rsa, kid: "k").algorithm == .rs256)
     }
+
+    @Test("an RSA key with an even exponent, or the exponent 1, is refused with the reason; 3 is enough")
+    func exponents() throws {
+        for pem in [KeyFiles.publicRSAExponent1, KeyFiles.publicRSAExponent2, KeyFiles.publicRSAExponent65536] {
+            let error = #expect(throws: TokenError.self) { try VerificationKey.rs256(publicPEM: pem, kid: "k") }
+            #expect(error?.code == .weakKey)
+            #expect(error?.message.contains("exponent") == true)
+        }
+        #expect(try VerificationKey.rs256(publicPEM: KeyFiles.publicRSAExponent3, kid: "k").algorithm == .rs256)
+    }
 }

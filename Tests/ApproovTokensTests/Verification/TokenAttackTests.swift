@@ -104,7 +104,7 @@ import Testing
             "0x7fffffff", "01700000300",
         ])
     func exp(value: String) throws {
-        #expect(try bench.refusal(payload: #"{"exp":\#(value)}"#).map { [.malformed, .badSignature].contains($0) } == true)
+        #expect(try bench.refusal(payload: #"{"exp":\#(value)}"#) == .malformed)
     }
 
     @Test("a missing exp is refused")
@@ -142,10 +142,11 @@ import Testing
             "[]", "[{\"exp\":\(bench.exp)}]", "1", "null", "\"x\"", " ", "{", "{\"exp\":\(bench.exp)}x", "{\"exp\":\(bench.exp)}{}",
             "{\"exp\":\(bench.exp)}\0",
             "\u{feff}{\"exp\":\(bench.exp)}", "{\"exp\":\(bench.exp),}", "{\"exp\":\(bench.exp),\"arc\":\"a\0b\"}",
-            "{\"exp\":\(bench.exp),\"arc\":\"\\u0000\"}",
+            "{\"exp\":\(bench.exp),\"arc\":\"\\u0000\"}", "{\"exp\":\(bench.exp),\"arc\":\"\\ud800\"}",
+            "{\"exp\":\(bench.exp),\"arc\":\"\\udc00x\"}",
             "{\"exp\":\(bench.exp)/**/}",
         ] {
-            #expect(try bench.refusal(payload: payload).map { [.malformed, .badSignature].contains($0) } == true, "\(payload)")
+            #expect(try bench.refusal(payload: payload) == .malformed, "\(payload)")
         }
     }
 

@@ -96,19 +96,33 @@ import Testing
         #expect(refusal(of: try named("curve"), by: verifier) == .wrongAlgorithm)
     }
 
+    @Test("account secrets may share a name: tokens of each verify, cached or not, and tokens of another do not", arguments: [nil, "k"])
+    func severalSecrets(kid: String?) throws {
+        let secrets = (0..<3).map { _ in AccountSecret.generate() }
+        let verifier = try TokenVerifier(keys: secrets.prefix(2).map { try .hs256($0, kid: kid) }, time: ManualClock.at())
+        let tokens = try secrets.map { try TokenSigner(key: .hs256($0, kid: kid)).sign(TokenClaims(exp: bench.exp)) }
+        for _ in 0..<2 {
+            #expect(try verifier.verify(tokens[0]).kid == kid)
+            #expect(try verifier.verify(tokens[1]).kid == kid)
+            #expect(refusal(of: tokens[2], by: verifier) == .badSignature)
+        }
+    }
+
     @Test("two keys of one name, no key and too many keys are refused when the verifier is made")
     func keys() throws {
         let one = try SigningKey.generate(.hs256, kid: "k").verificationKey
         let other = try SigningKey.generate(.es256, kid: "k").verificationKey
         #expect(code { try TokenVerifier(keys: [one, other]) } == .duplicateKey)
-        #expect(code { try TokenVerifier(keys: [.hs256(.generate()), .hs256(.generate())]) } == .duplicateKey)
+        #expect(code { try TokenVerifier(keys: [other, other]) } == .duplicateKey)
+        let secret = AccountSecret.generate()
+        #expect(code { try TokenVerifier(keys: [.hs256(secret), .hs256(secret)]) } == .duplicateKey)
         #expect(code { try TokenVerifier(keys: []) } == .unknownKey)
         #expect(code { try TokenVerifier(keys: (0..<65).map { try .hs256(.generate(), kid: "\($0)") }) } == .unknownKey)
     }
 
     @Test("a name with quotes is matched by its value")
     func oddNames() throws {
-        let key = try SigningKey.generate(.hs256, kid: #"a"\b/"#)
+        let key = try SigningKey.hs256(.generate(), kid: #"a"\b/"#)
         let verifier = try TokenVerifier(keys: [key.verificationKey], time: ManualClock.at())
         #expect(try verifier.verify(TokenSigner(key: key).sign(TokenClaims(exp: bench.exp))).kid == #"a"\b/"#)
     }

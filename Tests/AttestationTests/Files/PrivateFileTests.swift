@@ -33,6 +33,35 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
+    @Test("a file that others may use is read where its content is signed, and made private again")
+    func othersFile() throws {
+        #expect(try file.makePrivate() == nil)
+        try file.write([1])
+        #expect(try file.makePrivate() == nil)
+        for mode in [0o644, 0o666, 0o604] as [mode_t] {
+            #expect(chmod(file.path, mode) == 0)
+            let error = try #require(throws: AttestationError.self) { try file.read(upTo: 10) }
+            #expect(error.code == .fileUnsafe && error.message.contains("chmod 600"))
+            #expect(try file.read(upTo: 10, isSigned: true) == [1])
+            #expect(try file.makePrivate() == mode)
+            #expect(try file.read(upTo: 10) == [1])
+        }
+        #expect(symlink("/etc/passwd", folder.path("link")) == 0)
+        #expect(throws: AttestationError.self) { try PrivateFile(path: folder.path("link")).makePrivate() }
+    }
+
+    @Test("a folder that others may write to is flawed, one that they may list is not")
+    func folders() throws {
+        for (mode, isFlawed) in [(0o700, false), (0o755, false), (0o770, true), (0o777, true), (0o1777, true), (0o702, true)]
+            as [(mode_t, Bool)]
+        {
+            #expect(chmod(folder.path, mode) == 0)
+            #expect((PrivateFile.flaw(ofFolder: folder.path) != nil) == isFlawed)
+        }
+        #expect(chmod(folder.path, 0o700) == 0)
+        #expect(PrivateFile.flaw(ofFolder: folder.path("missing")) == nil)
+    }
+
     @Test("a file of one byte more than the limit is refused")
     func limit() throws {
         try file.write([1, 2, 3])

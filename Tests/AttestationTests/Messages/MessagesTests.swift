@@ -1,3 +1,4 @@
+import ApproovBase
 import Attestation
 import Crypto
 import Foundation

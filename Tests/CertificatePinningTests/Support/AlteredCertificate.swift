@@ -44,7 +44,8 @@ enum AlteredCertificate {
         try #require(X509_add_ext(x509, made, -1) == 1)
     }
 
-    private static func removeExtension(_ x509: OpaquePointer, _ identifier: Int32) {
+    /// Removes an extension, where it is there.
+    static func removeExtension(_ x509: OpaquePointer, _ identifier: Int32) {
         let index = X509_get_ext_by_NID(x509, identifier, -1)
         if index >= 0 { X509_EXTENSION_free(X509_delete_ext(x509, index)) }
     }

@@ -56,7 +56,8 @@ final class HandshakePair {
                 guard let context, let argument else { return 0 }
                 let hook = Unmanaged<Hook>.fromOpaque(argument).takeUnretainedValue()
                 let result = ChainValidator.evaluate(
-                    handshake: context, host: hook.host, rule: hook.rule, defaultAnchors: hook.anchors, time: nil)
+                    handshake: context, host: hook.host, rule: hook.rule, defaultAnchors: hook.anchors, time: nil,
+                    searchLimit: .untimed)
                 hook.results.append(result)
                 hook.errors.append(X509_STORE_CTX_get_error(context))
                 return result.refusal == nil ? 1 : 0
@@ -138,6 +139,8 @@ final class HandshakePair {
         var isResumed: Bool
         var version: Int32
         var verifyResult: Int
+        /// What OpenSSL holds for the path that was verified, in DER.
+        var verifiedChain: [[UInt8]]
     }
 
     /// Shakes hands and lets one byte of the server arrive, so that tickets would too.
@@ -171,7 +174,7 @@ final class HandshakePair {
         ERR_clear_error()
         return Outcome(
             isConnected: isConnected, isResumed: SSL_session_reused(clientEnd) == 1, version: SSL_version(clientEnd),
-            verifyResult: SSL_get_verify_result(clientEnd))
+            verifyResult: SSL_get_verify_result(clientEnd), verifiedChain: COpenSSLTest.encoded(SSL_get0_verified_chain(clientEnd)))
     }
 }
 
@@ -180,6 +183,16 @@ enum COpenSSLTest {
     /// SSL_CTX_add1_chain_cert.
     static func addChain(_ context: OpaquePointer, _ certificate: OpaquePointer) -> Int {
         SSL_CTX_ctrl(context, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(certificate))
+    }
+
+    /// The certificates of a STACK_OF(X509) in DER.
+    static func encoded(_ chain: OpaquePointer?) -> [[UInt8]] {
+        (0..<max(0, COpenSSL_chain_count(chain))).map { index in
+            var bytes: UnsafeMutablePointer<UInt8>?
+            let count = i2d_X509(COpenSSL_chain_certificate(chain, index), &bytes)
+            defer { COpenSSL_free(bytes) }
+            return [UInt8](UnsafeBufferPointer(start: bytes, count: Int(count)))
+        }
     }
 
     /// SSL_CTX_set_max_proto_version.

@@ -113,6 +113,15 @@ struct HandshakeTests {
         #expect(pair.offers == [[], [], []], "no ticket, asked for or shown, and no pre_shared_key")
     }
 
+    @Test("a server of TLS 1.2 gets no second handshake, in which it could show another certificate")
+    func noRenegotiation() throws {
+        // SSL_OP_NO_RENEGOTIATION, a macro that Swift does not import.
+        let refusal = UInt64(1) << 30
+        let pair = try HandshakePair(
+            server: leaf.chain(), hook: hook(), beforeHardening: { #expect(SSL_CTX_get_options($0) & refusal == 0) })
+        #expect(SSL_CTX_get_options(pair.client) & refusal != 0)
+    }
+
     @Test("no key log is written, whoever asked for one before (C12)")
     func keyLog() throws {
         let hook = try hook()

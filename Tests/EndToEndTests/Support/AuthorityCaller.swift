@@ -1,3 +1,4 @@
+import ApproovBase
 import ApproovAuthority
 import ApproovTesting
 import Attestation

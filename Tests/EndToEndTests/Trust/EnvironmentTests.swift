@@ -41,7 +41,17 @@ struct EnvironmentTests {
         try await World.with { world in
             let run = try await call(world, environment: ["SSLKEYLOGFILE": world.folder.path("keys.log")])
             #expect(run.exitCode == 0, "\(run.errors)")
-            #expect((try? Data(contentsOf: world.folder.file("keys.log")))?.isEmpty ?? true)
+            #expect(!FileManager.default.fileExists(atPath: world.folder.path("keys.log")), "it is not even opened")
+        }
+    }
+
+    @Test("SSLKEYLOGFILE that names a FIFO keeps no call waiting for a reader")
+    func keyLogFIFO() async throws {
+        try await World.with { world in
+            let path = world.folder.path("keys.fifo")
+            try #require(mkfifo(path, 0o600) == 0)
+            let run = try await call(world, environment: ["SSLKEYLOGFILE": path])
+            #expect(run.exitCode == 0, "\(run.errors)")
         }
     }
 

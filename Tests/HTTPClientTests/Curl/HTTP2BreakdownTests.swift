@@ -16,11 +16,15 @@ import Testing
         case goAway
         /// The connection ends without a word.
         case close
+        /// The end of an empty response, and GOAWAY as above, in one piece; with the response's head or after it.
+        case emptyAndGoAway(isHeadEarly: Bool)
     }
 
     /// What came over HTTP/2.
     private final class Ledger: Sendable {
         private let state = Mutex(0)
+        /// A head that the client has been given.
+        let (heads, head) = AsyncStream.makeStream(of: Void.self)
         var requests: Int { state.withLock { $0 } }
         func count() -> Int {
             state.withLock {
@@ -58,6 +62,15 @@ import Testing
                     case .reset: try await connection.send(Self.frame(.resetStream, stream: stream, [0, 0, 0, 2]))
                     case .goAway: try await connection.send(Self.frame(.goAway, [0, 0, 0, 0, 0, 0, 0, 11]))
                     case .close: return
+                    case .emptyAndGoAway(let isHeadEarly):
+                        let goAway = Self.frame(.goAway, [0, 0, 0, 0, 0, 0, 0, 11])
+                        guard isHeadEarly else {
+                            try await connection.send(Self.frame(.headers, flags: 5, stream: stream, [0x88]) + goAway)
+                            continue
+                        }
+                        try await connection.send(Self.frame(.headers, flags: 4, stream: stream, [0x88]))
+                        for await _ in ledger.heads { break }
+                        try await connection.send(Self.frame(.data, flags: 1, stream: stream) + goAway)
                     }
                 }
                 guard let more = await connection.receive() else { return }
@@ -71,6 +84,7 @@ import Testing
             do {
                 let response = try await transport.send(TransportRequest(url: url, method: method, policy: policy))
                 #expect(response.status == 200)
+                ledger.head.yield()
                 _ = try await response.body.collect(upTo: 100)
                 return response.version
             } catch is TransportError {
@@ -120,6 +134,21 @@ import Testing
         }
     }
 
+    @Test("an empty response without a length is not believed when its connection is given up under it", arguments: [false, true])
+    func doubtfulResponse(isHeadEarly: Bool) async throws {
+        try await withServer(answering: { $0 == 1 ? .emptyAndGoAway(isHeadEarly: isHeadEarly) : .response }) { ledger, get, _ in
+            let version = try await get()
+            // Once the caller has the head of one response, that of another is of no use.
+            #expect(version == (isHeadEarly ? nil : "HTTP/1.1"))
+            #expect(ledger.requests == 1)
+        }
+        try await withServer(answering: { $0 == 1 ? .emptyAndGoAway(isHeadEarly: isHeadEarly) : .response }) { ledger, _, post in
+            let version = try await post()
+            #expect(version == nil)
+            #expect(ledger.requests == 1)
+        }
+    }
+
     @Test("a connection that merely breaks says nothing about HTTP/2")
     func brokenConnection() async throws {
         try await withServer(answering: { $0 <= 3 ? .close : .response }) { ledger, get, _ in
@@ -132,6 +161,7 @@ import Testing
     // MARK: The protocols
 
     private enum FrameKind: UInt8 {
+        case data = 0
         case headers = 1
         case resetStream = 3
         case settings = 4

@@ -6,7 +6,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite struct TrustHookTests {
+@Suite(.timeLimit(.minutes(4))) struct TrustHookTests {
     @Test("a pinned leaf, or a pinned root that the server did not send, passes")
     func pinned() async throws {
         let site = try await Site.start()
@@ -169,12 +169,12 @@ import Testing
         let rule = TrustRule(evaluators: [evaluator])
         let policy = TrustPolicy(rules: try HostMap([(try HostPattern("localhost"), rule)]), defaultAnchors: try site.anchors())
         let task = Task { try await site.get(policy: policy) }
-        for _ in 0..<2_000 where evaluator.begun.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        while evaluator.begun.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
         task.cancel()
         evaluator.isAwaited.value = false
         await #expect(throws: CancellationError.self) { try await task.value }
         // Only a connection that has ended carries no more requests.
-        for _ in 0..<2_000 where evaluator.ended.value == 0 || site.server.counters.open > 0 {
+        while evaluator.ended.value == 0 || site.server.counters.open > 0 {
             try await Task.sleep(for: .milliseconds(5))
         }
         #expect(evaluator.ended.value == 1)

@@ -115,9 +115,13 @@ struct BadEncapsulationTests {
         expectUniform(try sealer.seal([1, 2, 3]))
         var opener = keyring.chunkedRequestOpener()
         opener.append(try seal())
-        #expect(throws: Self.failed) {
+        do {
             while try opener.next() != nil {}
             _ = try opener.finish()
+            Issue.record("it was opened")
+        } catch {
+            // The first bytes of ciphertext are read as a chunk's length, which may be too large.
+            #expect(error == Self.failed || error.code == .limitExceeded)
         }
     }
 

@@ -1,0 +1,114 @@
+import ApproovBase
+import Attestation
+import Logging
+
+/// Tells log and listeners what happens to the configuration.
+struct ConfigurationReporter: Sendable {
+    let events: EventStreams<ConfigurationEvent>
+    let logger: Logger
+
+    /// A version is in force.
+    func inForce(_ version: Int64) {
+        logger.info("configuration in force", metadata: ["version": "\(version)"])
+        events.send(.accepted(version: version))
+    }
+
+    /// What was offered breaks a rule.
+    func refused(_ error: any Error, besides version: Int64) {
+        let reported = ApproovError(
+            .configurationError, "a configuration was refused; version \(version) stays in force", cause: error)
+        logger.error("configuration refused", metadata: ["error": "\(reported)"])
+        events.send(.refused(reported))
+    }
+
+    /// The authority is behind this app.
+    func olderAuthority(_ error: any Error, besides version: Int64) {
+        let reported = ApproovError(
+            .configurationError,
+            "the authority's configuration is older than this app's; version \(version) stays in force, and no change reaches this app. "
+                + "If the authority came back from an older backup, its operator begins a new epoch (approov sdk -newEpoch) and ships a new "
+                + "initial configuration", cause: error)
+        logger.error("the authority's configuration is older", metadata: ["error": "\(reported)"])
+        events.send(.refused(reported))
+    }
+
+    /// What is in force cannot be stored.
+    func notStored(_ version: Int64, _ error: any Error) {
+        let reported = ApproovError(
+            .configurationError,
+            "configuration version \(version) is in force but could not be stored, which is tried again; until it succeeds, a restart returns"
+                + " to what is stored: see that the state directory's disk has room, and that this user may write there", cause: error)
+        logger.error("configuration not stored", metadata: ["error": "\(reported)"])
+        events.send(.notStored(reported))
+    }
+
+    /// What could not be stored before is stored now.
+    func stored(_ version: Int64) {
+        logger.notice("configuration stored after all", metadata: ["version": "\(version)"])
+    }
+
+    /// What is stored does not serve at a start.
+    func flaw(_ flaw: StoredConfiguration.Flaw) {
+        if let settingAside = flaw.settingAside { return setAside(flaw.error, settingAside) }
+        if let anothers = flaw.error as? StoredConfiguration.Anothers { return self.anothers(anothers) }
+        let reported = ApproovError(
+            .configurationError, "the stored configuration cannot be read now; it stays where it is, and the initial one serves",
+            cause: flaw.error)
+        logger.error("stored configuration not read", metadata: ["error": "\(reported)"])
+        events.send(.refused(reported))
+    }
+
+    /// What is stored is left to another app.
+    func anothers(_ anothers: StoredConfiguration.Anothers) {
+        let reported = ApproovError(
+            .configurationError,
+            anothers.isProven
+                ? "the stored configuration is of an app with a newer initial configuration and stays where it is; this one keeps its own in"
+                    + " memory: update the app, or give it a state directory of its own"
+                : "the stored configuration names keys that this app does not know: another app with a newer initial configuration stored it, or"
+                    + " it was altered; it stays where it is until the authority gives this app a newer version", cause: anothers.cause)
+        logger.warning("stored configuration left to another app", metadata: ["error": "\(reported)"])
+        events.send(.refused(reported))
+    }
+
+    /// Something older was put in the place of what is in force.
+    func outdated(_ stored: Int64, besides inForce: Int64) {
+        let what = stored == inForce ? "another content for version \(stored)" : "version \(stored)"
+        let reported = ApproovError(
+            .configurationError, "\(what) was put in the place of version \(inForce), which is in force and stored again: find out who did")
+        logger.error("stored configuration replaced by an older one", metadata: ["error": "\(reported)"])
+        events.send(.refused(reported))
+    }
+
+    /// What is stored does not verify.
+    func setAside(_ error: any Error, _ settingAside: Result<Void, any Error>) {
+        let outcome: String
+        switch settingAside {
+        case .success: outcome = "was set aside"
+        case .failure(let obstacle): outcome = "could not be set aside (\(obstacle))"
+        }
+        let reported = ApproovError(.configurationError, "the stored configuration does not verify and \(outcome)", cause: error)
+        logger.error("stored configuration refused", metadata: ["error": "\(reported)"])
+        if case .success = settingAside { events.send(.setAside(reported)) } else { events.send(.refused(reported)) }
+    }
+
+    /// Others had or have rights that they must not have.
+    func exposed(_ finding: String) {
+        logger.warning("state open to other users", metadata: ["finding": "\(finding)"])
+        events.send(.exposed(ApproovError(.configurationError, finding)))
+    }
+
+    /// The pins of these hosts are past their date.
+    func pinsPastTheirDate(_ hosts: [String]) {
+        logger.warning("pins past their date stay in force", metadata: ["hosts": "\(hosts.map(LoggableText.name))"])
+        events.send(.pinsPastTheirDate(hosts: hosts))
+    }
+
+    /// The configuration in force is past its date.
+    func expired(_ version: Int64) {
+        logger.warning(
+            "the configuration has expired; its pins stay in force, and the authority is asked for a newer one: check that it can be reached",
+            metadata: ["version": "\(version)"])
+        events.send(.expired(version: version))
+    }
+}

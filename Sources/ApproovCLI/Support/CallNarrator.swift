@@ -1,0 +1,103 @@
+import Approov
+import Attestation
+import CertificatePinning
+import Foundation
+import HTTPClient
+import HTTPTypes
+import Synchronization
+
+/// What `approov call -v` says about each request as it leaves: under which configuration, and with which token.
+///
+/// It is the session's transport, since only there the configuration is known that the request was made under: a token may bring one.
+final class CallNarrator: HTTPTransport {
+    private let base: any HTTPTransport
+    private let plan: CallPlan
+    private let hasSpoken = Mutex(false)
+
+    /// - Parameters:
+    ///   - base: What sends.
+    ///   - plan: What is known of the call.
+    init(_ base: any HTTPTransport, plan: CallPlan) {
+        self.base = base
+        self.plan = plan
+    }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        let isFirst = hasSpoken.withLock { hasSpoken in
+            defer { hasSpoken = true }
+            return !hasSpoken
+        }
+        for line in try await plan.lines(for: request, isFirst: isFirst) { Console.note(line) }
+        return try await base.send(request)
+    }
+
+    /// Says how the call would have been treated, when it failed before anything was sent.
+    func nothingLeft() throws {
+        guard !hasSpoken.withLock({ $0 }) else { return }
+        for line in try plan.treatmentLines() { Console.note(line) }
+    }
+}
+
+/// What `approov call -v` knows of a call.
+struct CallPlan: Sendable {
+    let url: URL
+    let method: String
+    let headers: [(name: String, value: String)]
+    let bind: String?
+    let isEvaluated: Bool
+    let relay: String?
+    let service: ApproovService?
+
+    /// How the configuration in force now treats the call's host, or that of a redirect.
+    func treatmentLines(of other: URL? = nil) throws -> [String] {
+        let treatment = try HostTreatment(of: other ?? url, by: service?.configuration, evaluated: isEvaluated, relay: relay)
+        var lines = ["* \(treatment)"]
+        if let service, service.isConfigurationExpired {
+            let end = Date(timeIntervalSince1970: TimeInterval(service.configuration.expiresAt)).formatted(.iso8601)
+            lines.append(
+                "* configuration version \(service.configuration.version) expired on \(end): its pins stay in force; see that the authority "
+                    + "can be reached")
+        }
+        return lines
+    }
+
+    /// What is said of a request that leaves now.
+    func lines(for request: TransportRequest, isFirst: Bool) async throws -> [String] {
+        // What goes to a relay is sealed: the call inside is the one that was asked for.
+        let isRelayed = request.url.host == relayHost
+        let target = isRelayed ? nil : URL(string: request.url.text)
+        // Without the query, which may hold what its author put there.
+        let place = isRelayed ? Self.shown(url) : String(request.url.text.prefix { $0 != "?" })
+        var lines = try treatmentLines(of: target)
+        lines.append("> \(isFirst ? method : request.method.rawValue) \(place)")
+        if isFirst {
+            lines += headers.map { "> \($0.name)" }
+        } else if !isRelayed {
+            lines += request.headerFields.map { "> \($0.name)" }
+        }
+        if let arc = await arc(at: target ?? url, of: request, isRelayed: isRelayed) {
+            lines.append("* attestation response code \(arc): approov token -arc \(arc) explains it")
+        }
+        return lines
+    }
+
+    private var relayHost: CanonicalHost? {
+        (relay ?? service?.configuration.oblivious?.relay).flatMap { try? TransportURL($0).host }
+    }
+
+    /// The code of the token that the request carries: it is in the cache, under the same binding.
+    private func arc(at url: URL, of request: TransportRequest, isRelayed: Bool) async -> String? {
+        guard let service else { return nil }
+        let name = bind.flatMap { HTTPField.Name($0) }
+        let binding = isRelayed ? headers.last { HTTPField.Name($0.name) == name }?.value : name.flatMap { request.headerFields[$0] }
+        let token = HTTPField.Name(TokenHeader().name)
+        guard isRelayed || token.map({ request.headerFields.contains($0) }) == true else { return nil }
+        let arc = await service.fetchToken(for: url, binding: name == nil ? nil : binding).arc
+        return arc.isEmpty ? nil : arc
+    }
+
+    private static func shown(_ url: URL) -> String {
+        let port = url.port.map { ":\($0)" } ?? ""
+        return "\(url.scheme ?? "")://\(url.host() ?? "")\(port)\(url.path())"
+    }
+}

@@ -1,0 +1,55 @@
+import ApproovBase
+import ApproovAuthority
+import Attestation
+import CertificatePinning
+import Foundation
+
+/// The hosts in a file of `approov api -import`: what `api -list --json` prints.
+struct HostImport {
+    /// Far above what fits into a configuration, of which 256 KiB are all.
+    private static let maximumBytes = 4 << 20
+    /// A name that is not one of these is refused: a misspelt setting must not look as if it held.
+    private static let members: Set<String> = [
+        "host", "pins", "enforce", "attested", "oblivious", "includeSubdomains", "pinsExpireAt", "kid", "trustRoots", "addedAt",
+    ]
+
+    let entries: [(name: String, settings: HostSettings)]
+
+    /// Reads a file, or standard input for `-`.
+    /// - Throws: `CommandFailure` that names the file and the entry
+    init(file: String) throws {
+        do {
+            try self.init(json: Files.input(file, limit: Self.maximumBytes, what: "the hosts"))
+        } catch let error as AttestationError {
+            throw CommandFailure(
+                "\(Files.inputName(file)) is not what `approov api -list --json` prints: \(error)")
+        }
+    }
+
+    private init(json bytes: [UInt8]) throws {
+        entries = try JSONValue(parsing: bytes, limit: Self.maximumBytes).array().enumerated().map { index, entry in
+            do {
+                return try Self.host(entry)
+            } catch let error as CommandFailure {
+                throw CommandFailure("entry \(index + 1): \(error.message ?? "")")
+            } catch {
+                throw CommandFailure("entry \(index + 1): \(error)")
+            }
+        }
+    }
+
+    private static func host(_ entry: JSONValue) throws -> (name: String, settings: HostSettings) {
+        var members = try entry.object()
+        for name in members.keys.sorted() where !Self.members.contains(name) {
+            let meant = Spelling.nearest(to: name, in: Self.members).map { "; did you mean \($0)?" } ?? ""
+            throw CommandFailure("there is no member \"\(name)\"\(meant)")
+        }
+        if let text = try entry.optionalString("pinsExpireAt") {
+            guard let date = RFC3339.date(text), date.timeIntervalSince1970 >= 1 else {
+                throw CommandFailure("pinsExpireAt is not RFC 3339, for example 2027-01-31T12:00:00Z")
+            }
+            members["pinsExpireAt"] = .integer(Int64(date.timeIntervalSince1970))
+        }
+        return (try entry.string("host"), try HostSettings(json: .object(members)))
+    }
+}

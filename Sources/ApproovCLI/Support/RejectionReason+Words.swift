@@ -1,0 +1,26 @@
+import ApproovAuthority
+
+extension RejectionReason {
+    /// What the reason says about the app, as a sentence without its full stop.
+    var meaning: String {
+        switch self {
+        case .appNotRegistered: "The executable that ran is not one that the account knows"
+        case .debugger: "A debugger was attached to the app"
+        case .debuggerUnknown: "The app could not look whether a debugger was attached"
+        case .preload: "LD_PRELOAD had put other code into the app"
+        case .preloadUnknown: "The app could not look whether LD_PRELOAD was set"
+        case .root: "The app ran as root"
+        }
+    }
+
+    /// What the operator can do, as a sentence without its full stop.
+    var remedy: String {
+        switch self {
+        case .appNotRegistered: "If it is a build of yours, register it: approov registration -add EXECUTABLE"
+        case .debugger, .preload, .root:
+            "If that is no attack, let the API judge it: approov policy -setEnvironment \(rawValue) annotate"
+        case .debuggerUnknown, .preloadUnknown:
+            "Give the app access to its own /proc, or let the API judge it: approov policy -setEnvironment \(rawValue) annotate"
+        }
+    }
+}

@@ -1,0 +1,106 @@
+internal import COpenSSL
+
+/// The sent certificates and the trusted ones, and which of them issued which: every path from the server to a root is in it.
+///
+/// An issuer or a signature that OpenSSL refuses on every path is left out.
+struct PathGraph {
+    /// The server's certificate first.
+    let certificates: [Certificate]
+    private let isAnchor: [Bool]
+    /// The issuers of each certificate; empty for a root and for a certificate that no path leads to.
+    private var issuers: [[Int]]
+    /// By the number of certificates that may follow above, how many may stand between each certificate and the server's.
+    ///
+    /// This tells, without trying, where the path length constraints (RFC 5280 §4.2.1.9) or the limit of the length let no path through.
+    private var capacities: [[Int]] = []
+
+    /// The most certificates above the server's.
+    private static let maximumHeight = PathCheck.maximumLength - 1
+    /// The capacity where no path length constraint limits it.
+    private static let unlimited = Int(Int32.max)
+    /// The capacity of a certificate from which no path leads to a root.
+    private static let none = -1
+
+    /// Finds the issuers.
+    ///
+    /// - Parameters:
+    ///   - sent: What the server sent, its own first.
+    ///   - trusted: The roots, and the intermediates that were configured beside them.
+    ///   - rules: What an issuer must be.
+    ///   - budget: What it may cost. Where that is exhausted, issuers are missing.
+    init(sent: [Certificate], trusted: [Certificate], rules: IssuerRules, budget: inout PathSearchBudget) {
+        // The trusted ones before the sent ones: of two copies the first counts.
+        certificates = Array(sent.prefix(1)) + trusted + sent.dropFirst()
+        isAnchor =
+            sent.prefix(1).map { _ in false } + trusted.map(\.isSelfSigned) + sent.dropFirst().map { _ in false }
+        issuers = Array(repeating: [], count: certificates.count)
+        findIssuers(rules, &budget)
+        measure()
+        sortIssuers()
+    }
+
+    /// Whether a path ends in the certificate.
+    func isAnchor(_ index: Int) -> Bool { isAnchor[index] }
+
+    /// The issuers through which a path can go on, those with the shortest way to a root first.
+    ///
+    /// - Parameters:
+    ///   - index: The last certificate of the path so far.
+    ///   - below: How many certificates of the path so far count for path length constraints.
+    ///   - height: How many more certificates the path may have.
+    /// - Returns: Their indices among ``certificates``.
+    func issuers(of index: Int, below: Int, height: Int) -> [Int] {
+        guard height > 0 else { return [] }
+        return issuers[index].filter { capacities[height - 1][$0] >= below }
+    }
+
+    /// How much a certificate counts for the path length constraints above it: one that a key change made (its issuer is its own name)
+    /// does not, and neither does the server's.
+    func length(of index: Int) -> Int { index == 0 || certificates[index].isSelfIssued ? 0 : 1 }
+
+    private mutating func findIssuers(_ rules: IssuerRules, _ budget: inout PathSearchBudget) {
+        var isReached = certificates.indices.map { $0 == 0 }
+        var isAdmitted = [Bool?](repeating: nil, count: certificates.count)
+        var queue = certificates.isEmpty ? [] : [0]
+        while let subject = queue.popLast() {
+            guard budget.hasTime() else { return }
+            for issuer in certificates.indices.dropFirst() where issuer != subject {
+                guard X509_check_issued(certificates[issuer].x509, certificates[subject].x509) == X509_V_OK,
+                    // A self-signed certificate has no issuer but itself: either it is a root, or no path leads on.
+                    isAnchor[issuer] || !certificates[issuer].isSelfSigned,
+                    !issuers[subject].contains(where: { X509_cmp(certificates[$0].x509, certificates[issuer].x509) == 0 })
+                else { continue }
+                guard budget.hasTime() else { return }
+                let isGood = isAdmitted[issuer] ?? rules.admit(certificates[issuer], isAnchor: isAnchor[issuer])
+                isAdmitted[issuer] = isGood
+                guard isGood, X509_verify(certificates[subject].x509, X509_get0_pubkey(certificates[issuer].x509)) == 1 else { continue }
+                issuers[subject].append(issuer)
+                if !isReached[issuer], !isAnchor[issuer] { queue.append(issuer) }
+                isReached[issuer] = true
+            }
+        }
+    }
+
+    private mutating func measure() {
+        let limits = certificates.map { certificate in
+            let limit = X509_get_pathlen(certificate.x509)
+            return limit < 0 ? Self.unlimited : limit
+        }
+        capacities = [certificates.indices.map { isAnchor[$0] ? limits[$0] : Self.none }]
+        for height in 1...Self.maximumHeight {
+            let above = capacities[height - 1]
+            capacities.append(
+                certificates.indices.map { index in
+                    guard !isAnchor[index], let best = issuers[index].map({ above[$0] }).max() else { return above[index] }
+                    return max(Self.none, min(limits[index], best - length(of: index)))
+                })
+        }
+    }
+
+    private mutating func sortIssuers() {
+        let heights = certificates.indices.map { index in
+            capacities.firstIndex { $0[index] > Self.none } ?? Self.maximumHeight
+        }
+        for index in issuers.indices { issuers[index].sort { (heights[$0], $0) < (heights[$1], $1) } }
+    }
+}

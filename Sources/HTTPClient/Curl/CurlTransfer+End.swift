@@ -1,0 +1,69 @@
+import CLibCurl
+
+// What can be known of the end of a response over HTTP/2, with libcurl 7.88:
+//
+// - With Content-Length the bytes are counted, by libcurl and below.
+// - Without it only END_STREAM says that the response is whole, and libcurl shows it nowhere: no option, callback, CURLINFO or line of its
+//   verbose text depends on it (lib/http2.c). A connection that ends, GOAWAY that leaves the stream out, and RST_STREAM with an error are
+//   errors. RST_STREAM with NO_ERROR before END_STREAM, which RFC 9113 section 8.1 allows only after a complete response, looks like
+//   END_STREAM: nghttp2 reports both as a stream that was closed without an error. OpenSSL's callbacks see records and no content.
+// - When the server gives up a connection (GOAWAY with an error, of which libcurl's verbose text tells), libcurl may take a stream for ended whose content it has not handed over
+//   (cf_h2_recv: "already marked for closure, return OK"). So an empty response is not believed that ends when its connection breaks down.
+extension CurlTransfer {
+    /// Whether libcurl takes a response over HTTP/2 for whole that neither brought content nor says that there is none.
+    var isEmptyOverHTTP2: Bool {
+        var (version, declared) = (0, Int64(-1))
+        guard isHeadComplete, bodyBytes == 0, mayHaveContent,
+            clibcurl_get_long(easy.pointer, CURLINFO_HTTP_VERSION, &version) == CURLE_OK, version == Int(CURL_HTTP_VERSION_2_0)
+        else { return false }
+        clibcurl_get_large(easy.pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &declared)
+        return declared < 0
+    }
+
+    /// Takes a line of libcurl's verbose text, which may say that the server has given up the connection that carries this transfer.
+    ///
+    /// "recveived GOAWAY, error=11, last_stream=0" in 7.88, spelled better in others.
+    func hear(_ line: UnsafeBufferPointer<UInt8>) {
+        // Most lines are others.
+        guard line.count > 20, line[0] == UInt8(ascii: "r"), line[1] == UInt8(ascii: "e"), line[2] == UInt8(ascii: "c") else { return }
+        let text = String(decoding: line, as: UTF8.self)
+        guard let error = text.firstRange(of: "GOAWAY, error=")?.upperBound, !text[error...].hasPrefix("0,") else { return }
+        TrustHook.ofConnection(carrying: easy.pointer)?.serverGaveUp()
+    }
+
+    /// What a response lacks that libcurl takes for whole; nil when nothing is missing.
+    var missingEnd: TransportError? {
+        guard isHeadComplete, mayHaveContent else { return nil }
+        if isDoubtful { return Self.lost("the server gave the connection up, and the response has neither Content-Length nor content") }
+        var declared: Int64 = -1
+        clibcurl_get_large(easy.pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &declared)
+        if declared >= 0 {
+            var received: Int64 = 0
+            clibcurl_get_large(easy.pointer, CURLINFO_SIZE_DOWNLOAD_T, &received)
+            return received == declared ? nil : Self.lost("\(received) of the \(declared) bytes that Content-Length announced were there")
+        }
+        var version = 0
+        clibcurl_get_long(easy.pointer, CURLINFO_HTTP_VERSION, &version)
+        switch version {
+        case Int(CURL_HTTP_VERSION_1_0), Int(CURL_HTTP_VERSION_1_1): return missingClosure
+        default: return nil
+        }
+    }
+
+    /// Only the end of the connection says where such a body ends: without close_notify it may have been cut (RFC 9112 section 9.8).
+    private var missingClosure: TransportError? {
+        guard let connection, !connection.hasServerClosed, !ResponseHeadParser.isChunked(head) else { return nil }
+        return Self.lost("it has neither Content-Length nor chunks, and the server did not end it with TLS's close_notify")
+    }
+
+    /// Whether content may follow on the head (RFC 9110 section 6.4.1).
+    private var mayHaveContent: Bool {
+        var status = 0
+        clibcurl_get_long(easy.pointer, CURLINFO_RESPONSE_CODE, &status)
+        return !isHead && status != 204 && status != 304
+    }
+
+    private static func lost(_ reason: String) -> TransportError {
+        TransportError(.connectionLost, "the connection ended before the response was whole: \(reason)")
+    }
+}

@@ -1,0 +1,43 @@
+import ApproovTesting
+import Attestation
+import Foundation
+import GRDB
+import Testing
+
+@testable import ApproovAuthority
+
+@Suite struct AccountHostTests {
+    @Test("a host has the date on which it was added, and keeps it when it is changed, replaced or imported again")
+    func dates() async throws {
+        let account = try await TestAccount()
+        let store = account.store
+        let start = try #require(store.hosts.first?.addedAt)
+        #expect(start == Int64(account.clock.date.timeIntervalSince1970))
+        account.clock.advance(by: .seconds(60))
+        try await store.addHost("a.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await store.setPins(TestAccount.pins.reversed(), forHost: TestAccount.host)
+        try await store.addHost(TestAccount.host, settings: HostSettings(pins: TestAccount.pins, attested: false))
+        try await store.importHosts([(TestAccount.host, HostSettings(pins: TestAccount.pins))])
+        #expect(store.hosts.map(\.name) == ["a.example.com", TestAccount.host])
+        #expect(store.hosts.map(\.addedAt) == [start + 60, start])
+    }
+
+    @Test("a host of a store from before hosts had dates has none, and everything else that it had")
+    func olderStore() async throws {
+        let account = try await TestAccount()
+        try await account.store.database.connections.write { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE host DROP COLUMN addedAt;
+                    ALTER TABLE account DROP COLUMN previousSecret;
+                    ALTER TABLE account DROP COLUMN previousSecretUntil;
+                    DELETE FROM grdb_migrations WHERE identifier = 'dates of hosts, and the secret before';
+                    """)
+        }
+        let store = try AuthorityStore(directory: account.directory.url, time: account.clock)
+        let host = try #require(store.hosts.first)
+        #expect(host.name == TestAccount.host && host.settings == account.store.hosts.first?.settings)
+        #expect(host.addedAt == nil)
+        #expect(store.previousSecret == nil)
+    }
+}

@@ -1,0 +1,194 @@
+import ApproovTesting
+import ApproovTokens
+import Attestation
+import Foundation
+import GRDB
+import Testing
+
+@testable import ApproovAuthority
+
+@Suite("The database of a store", .timeLimit(.minutes(1)))
+struct StoreDatabaseTests {
+    private let older: OlderRelease
+    private let clock = ManualClock(date: OlderRelease.date)
+
+    init() throws { older = try OlderRelease() }
+
+    private func open(_ access: StoreAccess, _ schema: StoreSchema = .current) throws -> AuthorityStore {
+        try AuthorityStore(
+            directory: older.store, access: access, seed: nil, configurationLifetime: .seconds(30 * 86_400), time: clock, schema: schema)
+    }
+
+    /// That of a later release.
+    private func later(failing: Bool = false) -> StoreSchema {
+        var migrator = StoreSchema.current.migrator
+        migrator.registerMigration("of a later release") { database in
+            try database.execute(sql: "CREATE TABLE later (x); INSERT INTO later VALUES (1)")
+            if failing { throw AuthorityError(.unsupported, "no") }
+        }
+        return StoreSchema(migrator: migrator)
+    }
+
+    private func version() throws -> Int? {
+        let queue = try DatabaseQueue(path: older.database)
+        defer { try? queue.close() }
+        return try queue.read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+    }
+
+    private func check(_ store: AuthorityStore) throws {
+        let listed = try #require(try JSONSerialization.jsonObject(with: OlderRelease.data("hosts.json")) as? [[String: Any]])
+        try #require(listed.count == 9)
+        #expect(store.hosts.count == listed.count)
+        for old in listed {
+            let settings = try #require(store.hosts.first { $0.name == old["host"] as? String }?.settings)
+            #expect(settings.pins == old["pins"] as? [String])
+            #expect(settings.enforce == old["enforce"] as? Bool)
+            #expect(settings.attested == old["attested"] as? Bool)
+            #expect(settings.oblivious == old["oblivious"] as? Bool)
+            #expect(settings.includeSubdomains == old["includeSubdomains"] as? Bool)
+            #expect(settings.kid == old["kid"] as? String)
+            #expect((settings.pinsExpireAt == nil) == (old["pinsExpireAt"] == nil))
+        }
+        #expect(store.keysets.map { "\($0.kid) \($0.algorithm)" } == ["es-1 ES256", "rs-1 RS256"])
+        #expect(Set(store.registrations.map(\.label)) == ["fixture app", "approov edb79f7"])
+        let app = try ExecutableMeasurement.sha256(ofFileAt: OlderRelease.fixture.appending(path: "app"))
+        #expect(store.registrations.contains { $0.measurement == app })
+        #expect(store.managedTrustRoots.count == 2)
+        #expect(store.rejectionReasons)
+        #expect(store.environmentAction(for: .debugger) == .annotate)
+        #expect(store.environmentAction(for: .preloadUnknown) == .ignore)
+        #expect(store.environmentAction(for: .root) == .annotate)
+        #expect(store.obliviousSettings?.relay == "https://relay.example.com/")
+        #expect(store.obliviousSettings?.chunked == true)
+        #expect(store.obliviousSettings?.keyConfig == (try OlderRelease.data("ohttp-keys")).base64EncodedString())
+    }
+
+    private func checkTokens(_ store: AuthorityStore) throws {
+        let tokens = String(decoding: try OlderRelease.data("tokens.txt"), as: UTF8.self).split(separator: "\n").map(String.init)
+        for (host, token) in zip(["api", "es", "rs", "hidden"], tokens) {
+            let name = "\(host).example.com"
+            let verifier = try store.tokenVerifier(audience: name)
+            let claims = try verifier.verify(token, binding: .required(["data"])).claims
+            #expect(try store.decodeARC(claims.arc ?? "").reasons.isEmpty)
+            _ = try verifier.verify(store.exampleToken(forHost: name, boundTo: "data"), binding: .required(["data"]))
+        }
+        #expect(tokens.count == 4)
+    }
+
+    @Test("of an older release is read as it is, and not changed by that")
+    func reads() async throws {
+        let before = older.bytes
+        do {
+            let store = try open(.reading)
+            try check(store)
+            try checkTokens(store)
+            #expect(store.configurationVersion == 14)
+            #expect(try await store.initialConfiguration().account == store.account)
+            await refuses(.unsupported) { try await store.setRejectionReasons(false) }
+        }
+        #expect(older.bytes == before)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: older.store.path) == ["authority.sqlite"])
+    }
+
+    @Test("of an older release is read by one with further tables, and not changed by that either")
+    func readsUpgradedCopy() async throws {
+        let before = older.bytes
+        do {
+            let store = try open(.reading, later())
+            try check(store)
+            #expect(try await store.database.read { try Int.fetchOne($0, sql: "SELECT x FROM later") } == 1)
+        }
+        #expect(older.bytes == before)
+    }
+
+    @Test("of an older release is given its version by the first change, keeps all that is in it, and is what its apps accept")
+    func upgrades() async throws {
+        #expect(try version() == 0)
+        let store = try open(.changing)
+        #expect(try version() == StoreSchema.current.version)
+        try check(store)
+        try checkTokens(store)
+        let initial = try InitialConfiguration([UInt8](OlderRelease.data("approov-initial.config")))
+        let state = try ConfigurationState(initial: initial, restoring: [UInt8](OlderRelease.data("state/approov-dynamic.json")))
+        #expect(state.accepted.version == 14)
+        try await store.removeHost("late.example.com")
+        let next = try state.accepting(store.snapshot.configurations(since: 14), now: clock.date)
+        #expect(next.accepted.version == 15)
+        // And an app that missed them all.
+        let first = try ConfigurationState(initial: initial)
+        let all = try first.accepting(store.snapshot.configurations(since: first.accepted.version), now: clock.date)
+        #expect(all.accepted.version == 15)
+        let identity = try await store.serverIdentity(hosts: ["authority.localhost"])
+        #expect(identity.pins == initial.authorityPins && identity.rootPEM == initial.trustRoots)
+    }
+
+    @Test("takes a further migration with its version in one step, or not at all")
+    func upgradeIsWhole() async throws {
+        await refuses(.unsupported) { _ = try open(.changing, later(failing: true)) }
+        #expect(try version() == 0)
+        try check(open(.changing))
+        #expect(try version() == StoreSchema.current.version)
+        let store = try open(.changing, later())
+        #expect(try version() == StoreSchema.current.version + 1)
+        try check(store)
+    }
+
+    @Test("of a later release is refused with both versions and the remedy, and not written", arguments: StoreAccess.all)
+    func refusesNewer(access: StoreAccess) async throws {
+        _ = try open(.changing, later())
+        let before = older.bytes
+        let error = #expect(throws: AuthorityError.self) { try open(access) }
+        let known = StoreSchema.current.version
+        #expect(error?.code == .storeNewer)
+        #expect(error?.message.contains("version \(known + 1)") == true && error?.message.contains("up to \(known)") == true)
+        #expect(error?.message.contains("newer release") == true)
+        #expect(older.bytes == before)
+    }
+
+    @Test("with a migration that is not known here, but no more of them, is refused, too")
+    func refusesOther() async throws {
+        let queue = try DatabaseQueue(path: older.database)
+        try await queue.write { try $0.execute(sql: "UPDATE grdb_migrations SET identifier = 'other' WHERE identifier = '2'") }
+        try queue.close()
+        await refuses(.storeNewer) { _ = try open(.changing) }
+    }
+
+    @Test("that a later release upgrades while it is open is not written any more, and its challenges stay unspent")
+    func upgradedMeanwhile() async throws {
+        let account = try await TestAccount()
+        let evidence = try account.evidence()
+        _ = try AuthorityStore(
+            directory: account.directory.url, access: .changing, seed: nil, configurationLifetime: .seconds(60), time: account.clock,
+            schema: later())
+        await refuses(.storeNewer) { try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins)) }
+        await refuses(.storeNewer) { _ = try await account.attest(evidence) }
+        await refuses(.storeNewer) { _ = try await account.store.refresh() }
+        await refuses(.storeNewer) { try await account.store.redemptions.purge(expiredBefore: .max) }
+        await refuses(.storeNewer) { _ = try await account.store.serverIdentity(hosts: ["c.example.com"]) }
+        let later = try AuthorityStore(
+            directory: account.directory.url, access: .reading, seed: nil, configurationLifetime: .seconds(60), time: account.clock,
+            schema: later())
+        #expect(later.hosts.count == 1)
+        #expect(try await later.database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM redeemedChallenge") } == 0)
+    }
+
+    @Test("that an older one took the place of is not written any more")
+    func replacedByOlder() async throws {
+        let account = try await TestAccount()
+        try await account.store.database.connections.write { try $0.execute(sql: "PRAGMA user_version = 1") }
+        await refuses(.storeUnusable) { try await account.store.setRejectionReasons(true) }
+    }
+
+    @Test("that a later release upgrades ends a running authority with the error that says so")
+    func endsAuthority() async throws {
+        let account = try await TestAccount()
+        let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
+        let authority = try Authority(store: account.store, configuration: .loopback(), logger: .silent) { _ in isReady.finish() }
+        let ended = Task { try await authority.run() }
+        for await _ in ready {}
+        _ = try AuthorityStore(
+            directory: account.directory.url, access: .changing, seed: nil, configurationLifetime: .seconds(60), time: account.clock,
+            schema: later())
+        await refuses(.storeNewer) { try await ended.value }
+    }
+}

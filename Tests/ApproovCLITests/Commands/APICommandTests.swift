@@ -1,0 +1,82 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import Testing
+
+@Suite("approov api", .timeLimit(.minutes(1)))
+struct APICommandTests {
+    private let folder: TemporaryFolder
+    private let data: String
+    private let pins: [String]
+
+    init() throws {
+        folder = try TemporaryFolder()
+        data = folder.path("data")
+        pins = [try TestKey().pin.description, try TestKey().pin.description]
+    }
+
+    private func approov(_ arguments: String...) async throws -> ChildProcess.Run {
+        try await Approov.run(["api"] + arguments + ["--data", data])
+    }
+
+    @Test("-list says when a host was added, which pin is current and which are backups, by name")
+    func list() async throws {
+        for host in ["b.example.com", "a.example.com"] {
+            #expect(try await approov("-add", host, "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
+        }
+        let hosts = try #require(try await approov("-list", "--json").json() as? [[String: Any]])
+        #expect(hosts.map { $0["host"] as? String } == ["a.example.com", "b.example.com"])
+        let date = try #require(hosts.first?["addedAt"] as? String)
+        #expect(date.wholeMatch(of: /20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil)
+        let lines = try await approov("-list").output.components(separatedBy: "\n")
+        #expect(lines.prefix(3) == ["a.example.com  \(date)  (attested)", "    \(pins[0])  current", "    \(pins[1])  backup"])
+    }
+
+    @Test("what -list --json prints is imported into another account, all of it, and again without a change")
+    func importList() async throws {
+        let roots = try folder.write(TestPKI.root().pem, to: "roots.pem")
+        #expect(
+            try await approov(
+                "-add", "a.example.com", "-pin", pins[0], "-pin", pins[1], "-trustRoots", roots, "-includeSubdomains",
+                "-pinsExpireAt", "2031-01-01T00:00:00Z"
+            ).exitCode == 0)
+        #expect(try await approov("-add", "b.example.com", "-pin", pins[0], "-enforce", "off", "-noApproovToken").exitCode == 0)
+        let list = try await approov("-list", "--json").output
+        let file = try folder.write(list, to: "hosts.json")
+        let other = folder.path("other")
+        let first = try await Approov.run("api", "-import", file, "--json", "--data", other)
+        #expect(first.exitCode == 0, "\(first.errors)")
+        let counts = try #require(try first.json() as? [String: Int])
+        #expect(counts == ["added": 2, "replaced": 0, "unchanged": 0, "configurationVersion": 2])
+        let undated = /"addedAt":"[^"]*",/
+        let there = try await Approov.run("api", "-list", "--json", "--data", other).output
+        #expect(there.replacing(undated, with: "") == list.replacing(undated, with: ""))
+        let again = try await Approov.run("api", "-import", file, "--data", other)
+        #expect(again.output == "added 0, replaced 0, unchanged 2; the configuration is now version 2\n", "\(again.errors)")
+    }
+
+    @Test("a thousand hosts are imported in one version of the configuration")
+    func thousand() async throws {
+        let hosts = (0..<1_000).map { #"{"host":"h\#($0).example.com","pins":["\#(pins[0])","\#(pins[1])"]}"# }
+        let file = try folder.write("[\(hosts.joined(separator: ","))]", to: "hosts.json")
+        let run = try await approov("-import", file)
+        #expect(run.output == "added 1000, replaced 0, unchanged 0; the configuration is now version 2\n", "\(run.errors)")
+    }
+
+    @Test(
+        "a file that is wrong is refused with the entry's number, and no host is added",
+        arguments: [
+            ("{}", "api -list --json"), ("[", "api -list --json"), (#"[%,{"host":"b.example.com","pins":["x"]}]"#, "entry 2: "),
+            (#"[%,{"host":"b.example.com","enforced":false}]"#, #"entry 2: there is no member "enforced"; did you mean enforce?"#),
+            (#"[%,{"pins":[]}]"#, "entry 2: "), (#"[%,%]"#, "entry 2: a.example.com is entry 1 already"), (#"[%,7]"#, "entry 2: "),
+            (#"[%,{"host":"b.example.com","pins":[],"pinsExpireAt":"soon"}]"#, "entry 2: pinsExpireAt is not RFC 3339"),
+            (#"[%,{"host":"b.example.com","pins":[]}]"#, "entry 2: b.example.com needs two pins"),
+        ])
+    func wrongFile(text: String, reason: String) async throws {
+        let good = #"{"host":"a.example.com","pins":["\#(pins[0])","\#(pins[1])"]}"#
+        let run = try await approov("-import", try folder.write(text.replacing("%", with: good), to: "hosts.json"))
+        #expect(run.exitCode == 1 && run.output.isEmpty && run.errors.contains(reason), "\(run.errors)")
+        #expect(run.errors.split(separator: "\n").filter { !$0.contains("made a new store") }.count == 1)
+        #expect(try await approov("-list").output.isEmpty)
+    }
+}

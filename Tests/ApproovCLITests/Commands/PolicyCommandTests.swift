@@ -1,0 +1,67 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import Testing
+
+@Suite("The policy from the command line", .timeLimit(.minutes(1)))
+struct PolicyCommandTests {
+    private let folder: TemporaryFolder
+    private let data: String
+
+    init() async throws {
+        folder = try TemporaryFolder()
+        data = folder.path("data")
+        let pins = [try TestKey().pin.description, try TestKey().pin.description]
+        #expect(try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
+    }
+
+    private func approov(_ arguments: String...) async throws -> ChildProcess.Run {
+        try await Approov.run(arguments + ["--data", data])
+    }
+
+    private func token() async throws -> String {
+        try await approov("token", "-genExample", "api.example.com").lines.first ?? ""
+    }
+
+    @Test("the audience is on at first, and every change and -show say what it is")
+    func shown() async throws {
+        #expect(try await approov("policy", "-show").lines.contains("audience  on"))
+        #expect(try await approov("policy", "-setAudience", "off").lines.contains("audience  off"))
+        #expect(try await approov("policy", "-show").lines.contains("audience  off"))
+        let json = try #require(try await approov("policy", "-show", "--json").json() as? [String: Any])
+        #expect(json["audience"] as? Bool == false)
+        #expect(try await approov("policy", "-setAudience", "maybe").exitCode == 2)
+    }
+
+    @Test("with the audience off tokens have no aud, and are refused where an audience is asked for")
+    func claims() async throws {
+        #expect(try Approov.claims(of: try await token())["aud"] as? String == "api.example.com")
+        #expect(try await approov("policy", "-setAudience", "off").exitCode == 0)
+        let without = try await token()
+        #expect(try Approov.claims(of: without)["aud"] == nil)
+        #expect(try await approov("token", "-check", without).exitCode == 0)
+        #expect(try await approov("token", "-check", without, "-host", "api.example.com").exitCode == 1)
+        #expect(try await approov("policy", "-setAudience", "on").exitCode == 0)
+        #expect(try Approov.claims(of: try await token())["aud"] as? String == "api.example.com")
+    }
+
+    @Test(
+        "a Python backend that gives PyJWT no audience accepts tokens once the audience is off; one that gives it, while it is on",
+        .enabled(PyJWTBackend.whatIsMissing) { await PyJWTBackend.isPossible() })
+    func pyJWT() async throws {
+        let secret = try await approov("secret", "-get", "base64").lines.first ?? ""
+        let unaware = try await PyJWTBackend(secret: secret)
+        let strict = try await PyJWTBackend(secret: secret, audience: "api.example.com")
+        let other = try await PyJWTBackend(secret: secret, audience: "other.example.com")
+        let with = try await token()
+        #expect(try await unaware.answer(to: with) == "401 InvalidAudienceError")
+        #expect(try await strict.answer(to: with) == "200 welcome")
+        #expect(try await other.answer(to: with) == "401 InvalidAudienceError")
+        #expect(try await approov("policy", "-setAudience", "off").exitCode == 0)
+        let without = try await token()
+        #expect(try await unaware.answer(to: without) == "200 welcome")
+        #expect(try await strict.answer(to: without) == "401 MissingRequiredClaimError")
+        let decoy = try await approov("token", "-genExample", "api.example.com", "-type", "invalid").lines.first ?? ""
+        #expect(try await unaware.answer(to: decoy) == "401 InvalidSignatureError")
+    }
+}

@@ -1,0 +1,139 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import HTTPClient
+import HTTPTypes
+import OHTTP
+import Testing
+
+/// What `oblivious -show` and `api -check` say of the key that apps are told to use, against a relay and a gateway that run.
+@Suite("The published key", .timeLimit(.minutes(2)))
+struct PublishedKeyTests {
+    private struct Shown: Decodable {
+        struct Check: Decodable {
+            let outcome: String
+            let message: String?
+        }
+
+        let check: Check?
+    }
+
+    private struct Report: Decodable {
+        struct Finding: Decodable {
+            let kind: String
+            let message: String
+        }
+
+        let broken: Bool
+        let findings: [Finding]
+    }
+
+    private static let relayHost = "relay.check.localhost"
+    private static let host = "api.check.localhost"
+
+    private let folder: TemporaryFolder
+    private let leaf: TestCertificate
+    private let roots: String
+    private let transport: CurlTransport
+
+    init() throws {
+        folder = try TemporaryFolder()
+        let root = try TestPKI.root()
+        leaf = try TestPKI.leaf(hosts: ["*.check.localhost"], issuer: root)
+        roots = try folder.write(root.pem, to: "roots.pem")
+        transport = try CurlTransport()
+    }
+
+    private func approov(_ arguments: String...) async throws -> ChildProcess.Run {
+        try await Approov.run(arguments + ["--data", folder.path("data")])
+    }
+
+    private func shown(_ options: String...) async throws -> Shown {
+        let run = try await Approov.run(["oblivious", "-show", "--json", "--data", folder.path("data")] + options)
+        #expect(run.exitCode == 0)
+        return try JSONDecoder().decode(Shown.self, from: Data(run.output.utf8))
+    }
+
+    /// Publishes a gateway's keys and a relay, whose pin is that of a certificate, and adds an oblivious host.
+    private func publish(relay port: Int, gateway: ServerProcess, pin: Pin) async throws {
+        let backup = try TestKey().pin.description
+        for (name, pin, way) in [(Self.relayHost, pin, "-noApproovToken"), (Self.host, leaf.pin, "-oblivious")] {
+            if name == Self.host {
+                let set = try await approov(
+                    "oblivious", "-set", "-relay", "https://\(Self.relayHost):\(port)/", "-keyConfig", "\(gateway.url)/ohttp-keys")
+                #expect(set.exitCode == 0, "\(set.errors)")
+            }
+            let added = try await approov("api", "-add", name, way, "-pin", pin.description, "-pin", backup, "-trustRoots", roots)
+            #expect(added.exitCode == 0, "\(added.errors)")
+        }
+    }
+
+    @Test("a key that the gateway accepts is good; one that it dropped, and a relay without a gateway, are reported with what to do")
+    func life() async throws {
+        let keys = folder.path("gateway.keys")
+        let api = try await TestHTTPServer.start(certificate: leaf) { _ in TestResponse() }
+        func check() async throws -> (run: ChildProcess.Run, report: Report) {
+            let run = try await approov("api", "-check", "\(Self.host):\(api.port)", "--json")
+            return (run, try JSONDecoder().decode(Report.self, from: Data(run.output.utf8)))
+        }
+        let tls = [
+            "--tls-cert", try folder.write(leaf.chainPEM, to: "relay.pem"), "--tls-key",
+            try folder.write(leaf.key.privateKeyPEM, to: "relay.key"),
+        ]
+        let serve = ["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example"]
+        _ = try await ServerProcess.run(serve) { (gateway) async throws in
+            let relay = ["relay", "--listen", "127.0.0.1:0", "--gateway", gateway.url + "/gateway"] + tls
+            _ = try await ServerProcess.run(relay) { (relay) async throws in
+                try await publish(relay: try TransportURL(relay.url).port, gateway: gateway, pin: leaf.pin)
+                #expect(try await shown().check?.outcome == "accepted")
+                let good = try await check()
+                #expect(good.run.exitCode == 0 && good.report.findings.isEmpty, "\(good.run.output)")
+                #expect(try await shown("--offline").check == nil)
+
+                let key = try await ObliviousClient.key(of: gateway.url, over: transport)
+                #expect(try await Approov.run("gateway", "--keys", keys, "--rotate", "--overlap", "0").exitCode == 0)
+                while try await ObliviousClient.key(of: gateway.url, over: transport) == key { await Task.yield() }
+                let stale = try #require(try await shown().check)
+                #expect(stale.outcome == "keyRefused" && stale.message?.contains("approov oblivious -set -relay") == true)
+                #expect(try await approov("oblivious", "-show").output.contains("does not accept key \(key.id)"))
+                let broken = try await check()
+                #expect(broken.run.exitCode == 1 && broken.report.broken && broken.report.findings.map(\.kind) == ["keyRefused"])
+                #expect(broken.report.findings.first?.message == stale.message)
+                #expect(gateway.errors.contains("approov oblivious -set"))
+            }
+            let silent = try #require(try await shown().check)
+            #expect(silent.outcome == "relayFailed" && silent.message?.contains("https://\(Self.relayHost)") == true)
+            #expect(try await check().report.findings.map(\.kind) == ["relayFailed"])
+        }
+        await api.stop()
+    }
+
+    @Test("a relay with another key than the account's pins say gets no request")
+    func pinned() async throws {
+        let relay = try await TestHTTPServer.start(certificate: leaf) { _ in TestResponse() }
+        let keys = folder.path("gateway.keys")
+        _ = try await ServerProcess.run(["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example"]) { gateway in
+            try await publish(relay: relay.port, gateway: gateway, pin: try TestKey().pin)
+            #expect(try await shown().check?.outcome == "relayFailed")
+        }
+        #expect(relay.counters.requests == 0)
+        await relay.stop()
+    }
+
+    @Test("an answer that was not sealed for the request is none, whatever its status")
+    func impostor() async throws {
+        let status = Shared(200)
+        let relay = try await TestHTTPServer.start(certificate: leaf) { _ in
+            TestResponse(.init(code: status.value), headerFields: [.contentType: OHTTPMediaType.response], body: [1, 2, 3])
+        }
+        let keys = folder.path("gateway.keys")
+        _ = try await ServerProcess.run(["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example"]) { gateway in
+            try await publish(relay: relay.port, gateway: gateway, pin: leaf.pin)
+            for (code, outcome) in [(200, "relayFailed"), (503, "relayFailed"), (401, "keyRefused")] {
+                status.value = code
+                #expect(try await shown().check?.outcome == outcome, "\(code)")
+            }
+        }
+        await relay.stop()
+    }
+}

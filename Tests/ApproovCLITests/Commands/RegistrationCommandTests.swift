@@ -1,0 +1,94 @@
+import ApproovTesting
+import Crypto
+import Foundation
+import Testing
+
+@Suite("approov registration", .timeLimit(.minutes(1)))
+struct RegistrationCommandTests {
+    private let folder: TemporaryFolder
+    private let data: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        data = folder.path("data")
+    }
+
+    private func approov(_ arguments: String...) async throws -> ChildProcess.Run {
+        try await Approov.run(["registration"] + arguments + ["--data", data])
+    }
+
+    private func digest(_ text: String) -> SHA256.Digest { SHA256.hash(data: Data(text.utf8)) }
+    private func base64(_ text: String) -> String { Data(digest(text)).base64EncodedString() }
+    private func hexadecimal(_ text: String) -> String { digest(text).map { String(format: "%02x", $0) }.joined() }
+
+    private func listed() async throws -> [[String: String]] {
+        try #require(try await approov("-list", "--json").json() as? [[String: String]])
+    }
+
+    @Test("files and measurements are registered in one call, and listed with their dates in UTC, by date and label")
+    func several() async throws {
+        let (one, two) = (try folder.write("1", to: "z-app"), try folder.write("2", to: "a-app"))
+        let added = try await approov("-add", one, two, base64("3"))
+        #expect(added.exitCode == 0 && added.lines.count == 3, "\(added.errors)")
+        let entries = try await listed()
+        #expect(Set(entries.map { $0["measurement"] ?? "" }) == Set(["1", "2", "3"].map(base64)))
+        #expect(entries.map { $0["label"] } == ["", "a-app", "z-app"])
+        for entry in entries { #expect(try #require(entry["addedAt"]).wholeMatch(of: /20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil) }
+        let lines = try await approov("-list").lines
+        #expect(lines.last == "\(base64("1"))  \(entries.last?["addedAt"] ?? "")  z-app")
+    }
+
+    @Test("a file's name cannot steer the terminal that lists it")
+    func controlCharacters() async throws {
+        let file = try folder.write("1", to: "a\u{1B}[2Jb")
+        #expect(try await approov("-add", file).lines.first?.hasSuffix("  a?[2Jb") == true)
+        #expect(try await listed().first?["label"] == "a?[2Jb")
+    }
+
+    @Test("of several executables one that is not there leaves all of them out")
+    func allOrNothing() async throws {
+        let one = try folder.write("1", to: "app")
+        let run = try await approov("-add", one, folder.path("missing"))
+        #expect(run.exitCode == 1 && run.errors.contains("missing"), "\(run.errors)")
+        #expect(!FileManager.default.fileExists(atPath: data), "nothing was made for it")
+    }
+
+    @Test("lines of sha256sum and of -list are imported from a file or standard input, again without a change")
+    func importLines() async throws {
+        let file = try folder.write(
+            """
+            # the build of today
+            \(hexadecimal("1"))  build/app
+
+            \(base64("2"))   1.4.2 (beta)
+            \(base64("3"))
+            \(hexadecimal("1")) build/app\r
+
+            """, to: "lines")
+        let first = try #require(try await approov("-import", file, "--json").json() as? [String: Int])
+        #expect(first == ["added": 3, "relabelled": 0, "unchanged": 0])
+        let entries = try await listed()
+        #expect(entries.map { $0["label"] } == ["", "1.4.2 (beta)", "build/app"])
+        _ = try folder.write(try await approov("-list").output, to: "list")
+        let script = "exec \"$0\" registration -import - --data \"$1\" < \"$2\""
+        let again = try await ChildProcess.run(
+            URL(filePath: "/bin/sh"), ["-c", script, ChildProcess.approov.path(percentEncoded: false), data, folder.path("list")],
+            environment: ["HOME": "/nonexistent"])
+        #expect(again.output == "added 0, relabelled 0, unchanged 3\n", "\(again.errors)")
+        #expect(try await listed() == entries)
+        #expect(try await approov("-remove", hexadecimal("1")).output == "removed \(base64("1"))\n")
+    }
+
+    @Test(
+        "a line that is wrong is named, and nothing is registered",
+        arguments: [
+            ("AAAA app", "44 characters"), ("\u{1B}[2J", "44 characters"), ("%1  a\u{7}b", "control character"), ("%0  other", "line 1"),
+        ])
+    func wrongLine(line: String, reason: String) async throws {
+        let text = line.replacing("%0", with: base64("0")).replacing("%1", with: base64("1"))
+        let file = try folder.write("\(base64("0"))  app\n\(text)\n", to: "lines")
+        let run = try await approov("-import", file)
+        #expect(run.exitCode == 1 && run.errors.contains("lines, line 2: ") && run.errors.contains(reason), "\(run.errors)")
+        #expect(!run.errors.contains("\u{1B}") && !FileManager.default.fileExists(atPath: data))
+    }
+}

@@ -1,0 +1,60 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import Testing
+
+@Suite("approov secret", .timeLimit(.minutes(1)))
+struct SecretCommandTests {
+    private let folder: TemporaryFolder
+    private let data: String
+
+    init() async throws {
+        folder = try TemporaryFolder()
+        data = folder.path("data")
+        let pins = [try TestKey().pin.description, try TestKey().pin.description]
+        #expect(try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
+    }
+
+    private func approov(_ arguments: String...) async throws -> ChildProcess.Run {
+        try await Approov.run(arguments + ["--data", data])
+    }
+
+    @Test("a change that is not confirmed says what it would do, exits 2 and changes nothing")
+    func unconfirmed() async throws {
+        let before = try await approov("secret", "-get", "base64").output
+        let refused = try await approov("secret", "-change")
+        #expect(refused.exitCode == 2 && refused.output.isEmpty)
+        #expect(refused.errors.contains("The old one signs for 24h more") && refused.errors.contains("Add --yes"), "\(refused.errors)")
+        let atOnce = try await approov("secret", "-change", "-overlap", "0")
+        #expect(atOnce.exitCode == 2 && atOnce.errors.contains("signs at once"), "\(atOnce.errors)")
+        #expect(try await approov("secret", "-get", "base64").output == before)
+    }
+
+    @Test("with an overlap -get prints the new secret and -previous the old one, and tokens of the old one stay good")
+    func overlap() async throws {
+        let before = try await approov("secret", "-get", "base64url").output
+        let token = try await approov("token", "-genExample", "api.example.com").lines.first ?? ""
+        let changed = try await approov("secret", "-change", "--yes", "-overlap", "10m")
+        #expect(changed.exitCode == 0 && changed.output.contains("-previous"), "\(changed.errors)")
+        let now = try await approov("secret", "-get", "base64url")
+        #expect(now.output != before && now.errors.contains("backends need both"))
+        #expect(try await approov("secret", "-get", "base64url", "-previous").output == before)
+        #expect(try await approov("token", "-check", token).exitCode == 0)
+        let again = try await approov("secret", "-change", "--yes")
+        #expect(again.exitCode == 1 && again.errors.contains("-overlap 0"), "\(again.errors)")
+        #expect(try await approov("secret", "-get", "base64url").output == now.output)
+    }
+
+    @Test("without an overlap old tokens fail at once, and the old secret is gone")
+    func atOnce() async throws {
+        let before = try await approov("secret", "-get", "base64url").output
+        let token = try await approov("token", "-genExample", "api.example.com").lines.first ?? ""
+        #expect(try await approov("secret", "-change", "--yes", "-overlap", "0").exitCode == 0)
+        let now = try await approov("secret", "-get", "base64url")
+        #expect(now.output != before && now.errors.isEmpty)
+        let previous = try await approov("secret", "-get", "base64url", "-previous")
+        #expect(previous.exitCode == 1 && previous.output.isEmpty && previous.errors.contains("no previous secret"))
+        let refused = try await approov("token", "-check", token)
+        #expect(refused.exitCode == 1 && refused.errors.contains("a secret that was changed since"), "\(refused.errors)")
+    }
+}

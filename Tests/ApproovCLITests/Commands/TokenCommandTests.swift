@@ -1,0 +1,68 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import Testing
+
+@Suite("approov token", .timeLimit(.minutes(1)))
+struct TokenCommandTests {
+    private let folder: TemporaryFolder
+    private let data: String
+
+    init() async throws {
+        folder = try TemporaryFolder()
+        data = folder.path("data")
+        try await addHost(to: data)
+    }
+
+    private func addHost(to data: String) async throws {
+        let pins = [try TestKey().pin.description, try TestKey().pin.description]
+        let run = try await Approov.run("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1], "--data", data)
+        #expect(run.exitCode == 0, "\(run.errors)")
+    }
+
+    private func approov(_ arguments: String...) async throws -> ChildProcess.Run {
+        try await Approov.run(arguments + ["--data", data])
+    }
+
+    private func example(_ options: String...) async throws -> String {
+        let run = try await Approov.run(["token", "-genExample", "api.example.com", "--data", data] + options)
+        return try #require(run.lines.first)
+    }
+
+    @Test("a code is explained in words, with what to do, and as JSON")
+    func explanation() async throws {
+        let code = try #require(try Approov.claims(of: await example("-type", "invalid"))["arc"] as? String)
+        let text = try await approov("token", "-arc", code)
+        #expect(text.exitCode == 0 && text.lines.first == "rejected: app-not-registered")
+        #expect(text.output.contains("not one that the account knows") && text.output.contains("approov registration -add"))
+        let json = try #require(try await approov("token", "-arc", code, "--json").json() as? [String: Any])
+        #expect(json["passed"] as? Bool == false && json["reasons"] as? [String] == ["app-not-registered"])
+        #expect((json["remedies"] as? [String])?.first?.contains("approov registration -add") == true)
+        #expect(json["issuedAt"] as? String != nil && (json["devicePrefix"] as? String)?.count == 4)
+
+        let passed = try #require(try Approov.claims(of: await example())["arc"] as? String)
+        let good = try await approov("token", "-arc", passed)
+        #expect(good.lines.first == "passed" && good.output.contains("signed with the account's key"))
+    }
+
+    @Test("a token that is refused is refused with the cause")
+    func cause() async throws {
+        let decoy = try await example("-type", "invalid")
+        let failed = try await approov("token", "-check", decoy)
+        #expect(failed.exitCode == 1 && failed.output.isEmpty)
+        #expect(failed.errors.contains("the attestation failed (app-not-registered)"), "\(failed.errors)")
+        #expect(failed.errors.split(separator: "\n").count == 1 && !failed.errors.contains(decoy))
+
+        let token = try await example("-setDataHashInToken", "Bearer a")
+        let other = folder.path("other")
+        try await addHost(to: other)
+        let foreign = try await Approov.run("token", "-check", token, "--data", other)
+        #expect(foreign.exitCode == 1 && foreign.errors.contains("another account's key signed it"), "\(foreign.errors)")
+        let audience = try await approov("token", "-check", token, "-host", "b.example.com")
+        #expect(audience.exitCode == 1 && audience.errors.contains("its aud is api.example.com"), "\(audience.errors)")
+        let binding = try await approov("token", "-check", token, "-setDataHashInToken", "Bearer b")
+        #expect(binding.exitCode == 1 && binding.errors.contains("did not arrive as the app sent it"), "\(binding.errors)")
+        let garbage = try await approov("token", "-check", "a.b.c")
+        #expect(garbage.exitCode == 1 && garbage.errors.contains("not a token"), "\(garbage.errors)")
+    }
+}

@@ -1,0 +1,82 @@
+import ApproovTesting
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import ApproovCLI
+
+/// The unit files in Packaging/systemd, with the settings that lie beside them.
+@Suite("Systemd units", .timeLimit(.minutes(1)))
+struct SystemdUnitTests {
+    private static let roles = ["authority", "relay", "gateway"]
+    private static let command = "/usr/local/bin/approov"
+    private static let verifier = URL(filePath: "/usr/bin/systemd-analyze")
+
+    private func text(_ name: String) throws -> String {
+        try String(contentsOf: Repository.root.appending(path: "Packaging/systemd/\(name)"), encoding: .utf8)
+    }
+
+    /// The values of a key, in the order of the file.
+    private func values(_ key: String, in text: String) -> [String] {
+        text.split(separator: "\n").filter { $0.hasPrefix("\(key)=") }.map { String($0.dropFirst(key.count + 1)) }
+    }
+
+    /// The command's arguments as systemd makes them: `${NAME}` is one word, `$NAME` as many as its value has.
+    private func arguments(of role: String) throws -> [String] {
+        let unit = try text("approov-\(role).service")
+        // The settings that are commented out are options that an operator may want.
+        let settings = try text("\(role).env").replacing("#APPROOV", with: "APPROOV").split(separator: "\n").map(String.init)
+        var environment: [String: String] = [:]
+        for line in values("Environment", in: unit) + settings where !line.hasPrefix("#") {
+            let parts = line.split(separator: "=", maxSplits: 1).map(String.init)
+            try #require(parts.count == 2)
+            environment[parts[0]] = parts[1]
+        }
+        let words = try #require(values("ExecStart", in: unit).first).split(separator: " ").map(String.init)
+        #expect(words.first == Self.command)
+        var arguments: [String] = []
+        for word in words.dropFirst() {
+            if word.hasPrefix("${"), word.hasSuffix("}") {
+                arguments.append(try #require(environment[String(word.dropFirst(2).dropLast())]))
+            } else if word.hasPrefix("$") {
+                arguments += try #require(environment[String(word.dropFirst())]).split(separator: " ").map(String.init)
+            } else {
+                arguments.append(word.replacing("%d", with: "/run/credentials/unit"))
+            }
+        }
+        return arguments
+    }
+
+    @Test("the command line is one that the command accepts, and its help names every option", arguments: roles)
+    func commandLine(role: String) async throws {
+        let arguments = try arguments(of: role)
+        #expect(throws: Never.self, "approov \(arguments.joined(separator: " "))") { try ApproovCommand.parseAsRoot(arguments) }
+        let help = try await Approov.run(arguments[0], "--help").output
+        let words = Set(help.split { !$0.isLetter && !$0.isNumber && $0 != "-" })
+        for option in arguments where option.hasPrefix("-") { #expect(words.contains(option[...]), "\(option)") }
+    }
+
+    @Test("systemd accepts the unit", .enabled(if: FileManager.default.isExecutableFile(atPath: verifier.path)), arguments: roles)
+    func verified(role: String) async throws {
+        let folder = try TemporaryFolder()
+        let unit = try text("approov-\(role).service").replacing(Self.command, with: ChildProcess.approov.path(percentEncoded: false))
+        let file = try folder.write(unit, to: "approov-\(role).service")
+        let run = try await ChildProcess.run(Self.verifier, ["verify", "--man=no", file], environment: ["PATH": "/usr/bin:/bin"])
+        // What it has to say of a key that it does not know is a warning.
+        #expect(run.exitCode == 0 && run.errors.isEmpty && run.output.isEmpty, "\(run.errors)\(run.output)")
+    }
+
+    @Test("the server runs without rights, writes its own folder alone, and starts again after a failure", arguments: roles)
+    func hardened(role: String) throws {
+        let unit = try text("approov-\(role).service")
+        let settings = [
+            ("NoNewPrivileges", "yes"), ("ProtectSystem", "strict"), ("ProtectHome", "yes"), ("PrivateTmp", "yes"),
+            ("PrivateDevices", "yes"), ("CapabilityBoundingSet", ""), ("Restart", "on-failure"), ("UMask", "0077"),
+            ("EnvironmentFile", "/etc/approov/\(role).env"),
+        ]
+        for (key, value) in settings { #expect(values(key, in: unit) == [value], "\(key)") }
+        let descriptors = try #require(values("LimitNOFILE", in: unit).first)
+        #expect(Int(descriptors) ?? 0 >= 65_536)
+        #expect(values("DynamicUser", in: unit) == ["yes"] || values("User", in: unit).first?.hasPrefix("approov") == true)
+    }
+}

@@ -1,0 +1,31 @@
+import ApproovTesting
+import Logging
+import Testing
+
+@testable import ApproovCLI
+
+@Suite struct LogSettingsTests {
+    @Test("LOG_LEVEL is read in any case, and unset or empty means the standard")
+    func environment() throws {
+        for name in ["info", "INFO", "Info"] {
+            #expect(try LogSettings(standard: .notice, environment: ["LOG_LEVEL": name]).level == .info)
+        }
+        #expect(try LogSettings(standard: .notice, environment: [:]).level == .notice)
+        #expect(try LogSettings(standard: .warning, environment: ["LOG_LEVEL": ""]).level == .warning)
+    }
+
+    @Test("a level that is none is refused with the list, in LOG_LEVEL and in --log-level")
+    func unknown() async throws {
+        let failure = try #require(throws: CommandFailure.self) { try LogSettings(standard: .notice, environment: ["LOG_LEVEL": "loud"]) }
+        #expect(failure.exitCode == 2 && failure.message?.contains("trace, debug, info, notice, warning, error") == true)
+        let run = try await Approov.run(["pin", "-get", "nowhere.pem"], environment: ["LOG_LEVEL": "loud"])
+        #expect(run.exitCode == 2 && run.errors.contains("LOG_LEVEL"))
+        for server in ["serve", "relay", "gateway"] {
+            let run = try await Approov.run(server, "--log-level", "loud")
+            #expect(run.exitCode == 2 && run.errors.contains("trace, debug, info, notice, warning, error"), "\(run.errors)")
+            #expect(try await Approov.run(server, "--log", "xml").exitCode == 2)
+            let help = try await Approov.run(server, "--help").output
+            for word in ["--log-level", "LOG_LEVEL", "notice", "--log", "json"] { #expect(help.contains(word), "\(server) \(word)") }
+        }
+    }
+}

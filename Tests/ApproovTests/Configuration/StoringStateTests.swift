@@ -1,0 +1,50 @@
+import Testing
+
+@testable import Approov
+
+@Suite struct StoringStateTests {
+    @Test("a store that fails is reported at once, and once, and tried again after 1 s, doubled up to a minute")
+    func failing() {
+        var state = StoringState()
+        state.begin()
+        var delays: [Duration] = []
+        for number in 0..<10 {
+            let consequence = state.failed(.failed, now: .seconds(number), jitter: 1)
+            #expect(consequence.isReported == (number == 0))
+            delays.append(consequence.retryAfter)
+        }
+        #expect(delays.prefix(4) == [.seconds(1), .seconds(2), .seconds(4), .seconds(8)])
+        #expect(delays.last == .seconds(60))
+        #expect(state.isPending && !state.isBusy)
+        let consequence1 = state.failed(.failed, now: .zero, jitter: 0)
+        #expect(consequence1.retryAfter == .seconds(30))
+    }
+
+    @Test("a store that another process has is reported after five seconds, and tried again soon")
+    func busy() {
+        var state = StoringState()
+        state.begin()
+        let consequences = [10, 14, 15, 16].map { state.failed(.busy, now: .seconds($0), jitter: 1) }
+        #expect(consequences.map(\.isReported) == [false, false, true, false])
+        #expect(consequences.first?.retryAfter == .milliseconds(50))
+        #expect(state.isBusy)
+    }
+
+    @Test("another version begins again, and the end says whether a failure was reported")
+    func versions() {
+        var state = StoringState()
+        #expect(!state.isPending)
+        state.begin()
+        let consequence2 = state.failed(.failed, now: .zero, jitter: 0)
+        #expect(consequence2.isReported)
+        state.begin()
+        let consequence3 = state.failed(.failed, now: .zero, jitter: 1)
+        #expect(consequence3.isReported)
+        let wasReported = state.end()
+        #expect(wasReported)
+        #expect(!state.isPending)
+        state.begin()
+        let isFirstEnd = state.end()
+        #expect(!isFirstEnd)
+    }
+}

@@ -1,0 +1,114 @@
+import ApproovTesting
+import COpenSSL
+import Foundation
+import Testing
+
+@testable import CertificatePinning
+
+@Suite("The search for other paths is bounded")
+struct PathSearchTests {
+    /// Seven authorities one above the other, each with two certificates: 128 paths to the root.
+    private static func manyPaths(flaw: GraphPlan.Flaw? = nil) throws -> GraphMint.Graph {
+        let nodes = (0..<7).flatMap { level in
+            (0..<2).map { _ in GraphPlan.Node(name: level, key: level, issuer: (level + 1, level + 1)) }
+        }
+        let root = GraphPlan.Node(name: 7, key: 7, flaw: flaw, isTrusted: true, isSent: false)
+        return try GraphMint().mint(GraphPlan(nodes + [root], leafIssuer: (0, 0)))
+    }
+
+    private static func search(_ graph: GraphMint.Graph, _ limit: PathSearchLimit) -> PathSearch {
+        var budget = PathSearchBudget(limit)
+        let rules = IssuerRules(time: time_t(Date().timeIntervalSince1970), named: [graph.leaf])
+        let made = PathGraph(sent: [graph.leaf] + graph.sent, trusted: graph.trusted, rules: rules, budget: &budget)
+        return PathSearch(made, budget: budget)
+    }
+
+    @Test("by default it tries 64 paths and takes 100 ms")
+    func defaults() {
+        #expect(PathSearchLimit().paths == 64)
+        #expect(PathSearchLimit().time == .milliseconds(100))
+        #expect(PathSearchLimit.systemUptime() > .zero)
+    }
+
+    @Test("64 paths are tried of 128, and not one more", arguments: [(64, 64, true), (127, 127, true), (128, 128, false), (0, 0, true)])
+    func paths(limit: Int, tried: Int, isExhausted: Bool) throws {
+        var search = try Self.search(Self.manyPaths(), PathSearchLimit(paths: limit, uptime: { .zero }))
+        var seen: Set<[[UInt8]]> = []
+        let found = search.first { path -> Int? in
+            seen.insert(path.map(\.der))
+            return nil
+        }
+        #expect(found == nil)
+        #expect(seen.allSatisfy { $0.count == 9 })
+        #expect(seen.count == tried)
+        #expect(search.budget.triedCount == tried && search.budget.isExhausted == isExhausted)
+    }
+
+    @Test("the first path that verifies ends the search")
+    func firstIsFinal() throws {
+        var search = try Self.search(Self.manyPaths(), PathSearchLimit(uptime: { .zero }))
+        var count = 0
+        let found = search.first { path -> Int? in
+            count += 1
+            return count == 5 ? path.count : nil
+        }
+        #expect(found == 9 && count == 5 && !search.budget.isExhausted)
+    }
+
+    @Test("no path is begun when 100 ms have passed")
+    func time() throws {
+        let clock = SteppingClock()
+        var search = try Self.search(Self.manyPaths(), PathSearchLimit(uptime: { clock.uptime }))
+        var count = 0
+        let found = search.first { _ -> Int? in
+            count += 1
+            clock.advance(by: .milliseconds(40))
+            return nil
+        }
+        // At 0, 40 and 80 ms.
+        #expect(found == nil && count == 3 && search.budget.isExhausted)
+    }
+
+    @Test("the time counts from the search's beginning, also while issuers are looked for", arguments: [1, 3, 10, 20])
+    func timeOfTheGraph(milliseconds: Int) throws {
+        let clock = SteppingClock(step: .milliseconds(milliseconds))
+        var search = try Self.search(Self.manyPaths(), PathSearchLimit(uptime: { clock.uptime }))
+        #expect(search.first { _ -> Int? in nil } == nil)
+        #expect(search.budget.isExhausted)
+        #expect(clock.readings <= 100 / milliseconds + 2)
+    }
+
+    @Test("a refusal says that paths were left, and is that of OpenSSL's first path")
+    func message() throws {
+        // OpenSSL takes the trusted root before its twin that another root certified, and the trusted one is expired.
+        let graph = try GraphMint().mint(
+            GraphPlan(
+                [
+                    .init(name: 0, key: 0, flaw: .expired, isTrusted: true, isSent: false), .init(name: 0, key: 0, issuer: (1, 1)),
+                    .init(name: 1, key: 1, isTrusted: true, isSent: false),
+                ], leafIssuer: (0, 0)))
+        let judge = { (limit: PathSearchLimit) in
+            try ChainValidator.evaluate(
+                chain: [graph.leaf] + graph.sent, host: CanonicalHost(GraphMint.host), rule: .pathValidation,
+                defaultAnchors: TrustAnchors(certificates: graph.trusted), time: Date(), searchLimit: limit)
+        }
+        #expect(try judge(PathSearchLimit(uptime: { .zero })).isTrusted)
+        for limit in [PathSearchLimit(paths: 0, uptime: { .zero }), PathSearchLimit(time: .zero, uptime: { .zero })] {
+            let refusal = try #require(try judge(limit).refusal)
+            #expect(refusal.reason == .expired)
+            #expect(refusal.detail.contains("not all other paths"))
+        }
+    }
+
+    @Test("a hundred thousand paths that lead to no root are not followed one by one")
+    func deadEnds() throws {
+        let nodes = (0..<12).flatMap { level in
+            (0..<3).map { _ in GraphPlan.Node(name: level, key: level, issuer: (level + 1, level + 1)) }
+        }
+        let graph = try GraphMint().mint(GraphPlan(nodes, leafIssuer: (0, 0)))
+        let clock = SteppingClock()
+        var search = Self.search(graph, PathSearchLimit(uptime: { clock.uptime }))
+        #expect(search.first { _ -> Int? in nil } == nil)
+        #expect(!search.budget.isExhausted && clock.readings < 500)
+    }
+}
