@@ -94,7 +94,4 @@ public struct ApproovError: CodedError {
         self.rejectionReasons = rejectionReasons
         self.isRetryable = isRetryable ?? (code == .networkingError)
     }
-
-    /// Whether the same request may succeed later without any change to it.
-    public var isRetryable: Bool { code == .networkingError }
 }

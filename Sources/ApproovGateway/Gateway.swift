@@ -65,7 +65,7 @@ public struct Gateway: Service, CustomStringConvertible {
         }
         self.configuration = configuration
         address = try Self.address(configuration)
-        proxies = try AuthorityRules.proxies(configuration.trustedProxies)
+        proxies = try Self.proxies(configuration.trustedProxies)
         let targets = try TargetRules(configuration)
         self.keys = try KeyWatch(file: keys, time: time, logger: logger)
         var bounds = CurlTransportConfiguration()
@@ -110,6 +110,14 @@ public struct Gateway: Service, CustomStringConvertible {
     ///
     /// A request whose time is over is answered; the listener must not close the connection at the same moment.
     private static let grace: Duration = .seconds(30)
+
+    private static func proxies(_ texts: [String]) throws -> [AddressRange] {
+        do throws(AddressRange.Malformed) {
+            return try AddressRange.all(texts)
+        } catch {
+            throw GatewayError(.invalidConfiguration, "trusted proxies: \(error.message)")
+        }
+    }
 
     private static func address(_ configuration: GatewayConfiguration) throws -> ListenerAddress {
         var identity: (certificatePEM: String, keyPEM: String)?

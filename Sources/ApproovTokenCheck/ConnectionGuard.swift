@@ -76,9 +76,17 @@ public struct ConnectionGuard: Sendable {
         bounds.handshakeTimeout = limits.handshakeTimeout
         bounds.firstByteTimeout = limits.firstByteTimeout
         guardian = ConnectionGuardian(
-            tls: try tls.configuration, limits: bounds, proxies: try AuthorityRules.proxies(trustedProxies),
+            tls: try tls.configuration, limits: bounds, proxies: try Self.proxies(trustedProxies),
             places: DescriptorLimit.connections(
                 wanted: limits.connections, upstream: 0, within: DescriptorLimit.current ?? .max))
+    }
+
+    private static func proxies(_ texts: [String]) throws -> [AddressRange] {
+        do throws(AddressRange.Malformed) {
+            return try AddressRange.all(texts)
+        } catch {
+            throw TokenCheckError(.invalidConfiguration, "trusted proxies: \(error.message)")
+        }
     }
 
     /// What `Application(router:server:configuration:)` takes as its server.
@@ -95,7 +103,7 @@ extension ConnectionGuard.TLS {
                 do throws(ListenerFailure) {
                     return try ListenerAddress.tls(certificatePEM: certificatePEM, keyPEM: keyPEM)
                 } catch {
-                    throw TokenCheckError(error)
+                    throw TokenCheckError(.identityFailed, error.message, cause: error.cause)
                 }
             }
         }

@@ -8,7 +8,7 @@ public struct TokenCheckError: CodedError {
     /// A stable, comparable name for the kind of failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
-            case invalidConfiguration, demoKeysExposed, tokenMissing
+            case invalidConfiguration, identityFailed, demoKeysExposed, tokenMissing
         }
 
         private let name: Name
@@ -20,6 +20,8 @@ public struct TokenCheckError: CodedError {
 
         /// The authority's or the token check's own settings contradict each other.
         public static let invalidConfiguration = Code(.invalidConfiguration)
+        /// The server's certificate or key cannot be read.
+        public static let identityFailed = Code(.identityFailed)
         /// The demo account's published keys on an address that is not loopback.
         public static let demoKeysExposed = Code(.demoKeysExposed)
         /// A handler asked for the verified token of a request that was not checked.

@@ -159,7 +159,7 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     ///
     /// Anybody can write a token that says it, so the name tells that it is unverified.
     private static func unverifiedARC(of token: String) -> Logger.Metadata {
-        guard let arc = ARC.unverified(inToken: token) else { return [:] }
+        guard let arc = UnverifiedARC.read(fromToken: token) else { return [:] }
         return ["arcUnverified": "\(arc)"]
     }
 

@@ -59,7 +59,7 @@ public struct TransportError: CodedError {
 
         /// Whether a request that fails so was certainly not sent.
         fileprivate var isBeforeSending: Bool {
-            switch kind {
+            switch name {
             case .invalidURL, .invalidHeader, .unsupported, .hostUnresolved, .connectionFailed, .connectTimeout, .tlsFailed, .trustRefused,
                 .tooManyRequests:
                 true

@@ -1,5 +1,5 @@
 public import ApproovBase
-public import Attestation
+internal import Attestation
 internal import CertificatePinning
 public import Foundation
 internal import HTTPServing

@@ -65,21 +65,6 @@ public struct ARC: Hashable, Sendable {
             issuedAt: Date(timeIntervalSince1970: TimeInterval(seconds)))
     }
 
-    /// The code that a token says it has, when it is spelt as one.
-    ///
-    /// Nothing of the token is verified: anybody can have written it, and only the account's key tells whether it is a code.
-    /// - Parameter token: a text as received
-    /// - Returns: 26 characters of base32; nil when the text is no token, or has no code
-    static func unverified(inToken token: String) -> String? {
-        guard token.utf8.count <= TokenVerifier.maximumTokenBytes else { return nil }
-        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])),
-            let claims = try? JSONValue(parsing: payload, limit: TokenVerifier.maximumTokenBytes).object(),
-            case .string(let text) = claims["arc"], Base32.decode(text)?.count == size
-        else { return nil }
-        return text
-    }
-
     /// The code's text.
     /// - Parameter key: the account's key for these codes, 16 bytes
     /// - Returns: 26 characters

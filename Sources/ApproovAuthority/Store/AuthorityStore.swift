@@ -1,6 +1,6 @@
 public import ApproovBase
 internal import ApproovTokens
-public import Attestation
+internal import Attestation
 internal import Crypto
 public import Foundation
 internal import GRDB

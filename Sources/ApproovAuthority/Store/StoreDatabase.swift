@@ -159,6 +159,6 @@ extension AuthorityError {
             case .SQLITE_READONLY, .SQLITE_PERM: "\(store) cannot be written: run as its owner, on a disk that can be written"
             default: "\(store) cannot be read or written; check the disk's space and permissions"
             }
-        self.init(code: .storeUnusable, message: message, cause: error)
+        self.init(.storeUnusable, message, cause: error)
     }
 }

@@ -1,3 +1,4 @@
+internal import CDispatch
 internal import ApproovBase
 internal import Attestation
 internal import Foundation

@@ -17,7 +17,7 @@ package final class SharedRefresh: Sendable {
     }
 
     /// Whether something is under way.
-    var isRunning: Bool { state.withLock { $0.running != nil } }
+    package var isRunning: Bool { state.withLock { $0.running != nil } }
 
     /// Runs `work`, or waits for the one under way; does nothing when the last one began less than the interval ago.
     ///

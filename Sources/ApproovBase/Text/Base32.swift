@@ -1,9 +1,9 @@
 /// Base32 of RFC 4648 §6 without padding.
-enum Base32 {
+package enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
     /// The text of some bytes.
-    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         var buffer: UInt32 = 0
         var bits: UInt32 = 0
@@ -22,7 +22,7 @@ enum Base32 {
     }
 
     /// The bytes of a text, or nil when it is not canonical upper-case base32 without padding.
-    static func decode(_ text: String) -> [UInt8]? {
+    package static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var buffer: UInt32 = 0
         var bits: UInt32 = 0

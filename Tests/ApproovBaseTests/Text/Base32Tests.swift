@@ -1,7 +1,7 @@
 import ApproovBase
 import Testing
 
-@testable import ApproovAuthority
+import ApproovBase
 
 @Suite struct Base32Tests {
     @Test(
