@@ -1,3 +1,4 @@
+import ApproovAuthority
 import Approov
 import ApproovGateway
 import ApproovTesting

@@ -1,3 +1,4 @@
+import ApproovGateway
 import Approov
 import ApproovAuthority
 import ApproovTesting

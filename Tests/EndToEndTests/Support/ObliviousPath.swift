@@ -1,3 +1,4 @@
+import ApproovAuthority
 import ApproovRelay
 import ApproovGateway
 import ApproovTesting
