@@ -152,6 +152,11 @@ let package = Package(
             dependencies: ["ApproovTesting", "CertificatePinning", "HTTPTransport"],
             path: "Tests/CancellationStorm",
             swiftSettings: settings),
+        .executableTarget(
+            name: "stream-storm",
+            dependencies: ["ApproovTesting", "CertificatePinning", "HTTPTransport"],
+            path: "Tests/StreamStorm",
+            swiftSettings: settings),
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: ["cancellation-storm", "ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPTransport", httpTypes],
