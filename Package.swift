@@ -88,7 +88,7 @@ let package = Package(
             name: "HTTPListener",
             dependencies: [
                 "CertificatePinning", httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging,
-                nioCore, nioHTTP1, nioHTTP2, nioSSL,
+                nioCore, nioHTTP1, nioHTTP2, nioSSL, nioTLS,
             ],
             swiftSettings: settings),
         .target(name: "Attestation", dependencies: ["CJansson", crypto], swiftSettings: settings),
@@ -106,7 +106,7 @@ let package = Package(
             name: "ApproovServer",
             dependencies: [
                 "ApproovTokens", "Attestation", "CertificatePinning", "HTTPListener", "HTTPTransport", "OHTTP", asn1, crypto, cryptoExtras,
-                grdb, httpTypes, hummingbird, lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, x509,
+                grdb, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, x509,
             ],
             swiftSettings: settings),
         // Without OHTTP, and without anything that depends on it: the relay cannot read what it forwards.
@@ -198,7 +198,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ApproovCLITests",
-            dependencies: ["ApproovCLI", "ApproovTesting", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes],
+            dependencies: [
+                "ApproovCLI", "ApproovTesting", "CertificatePinning", "HTTPTransport", "OHTTP", argumentParser, crypto, httpTypes,
+            ],
             swiftSettings: settings),
         // A process that tests kill while it writes.
         .executableTarget(
@@ -209,6 +211,10 @@ let package = Package(
         // An app that has everything by default.
         .executableTarget(
             name: "bundled-app", dependencies: ["Approov", "Attestation"], path: "Tests/BundledApp", swiftSettings: settings),
+        // A backend that tests stop while it works.
+        .executableTarget(
+            name: "guarded-backend", dependencies: ["ApproovServer", hummingbird, logging], path: "Tests/GuardedBackend",
+            swiftSettings: settings),
         .executableTarget(
             name: "exit-storm",
             dependencies: ["ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport"],
@@ -217,8 +223,9 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "bundled-app", "configuration-writer", "exit-storm", "Approov", "ApproovCLI", "ApproovRelay", "ApproovServer",
-                "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes,
+                "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "Approov", "ApproovCLI", "ApproovRelay",
+                "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto,
+                httpTypes,
                 hummingbird, nioCore, nioPosix,
             ],
             swiftSettings: settings),

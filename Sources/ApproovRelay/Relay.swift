@@ -17,6 +17,7 @@ public import ServiceLifecycle
 public struct Relay: Service {
     private let configuration: RelayConfiguration
     private let address: ListenerAddress
+    private let proxies: [AddressRange]
     private let link: GatewayLink
     private let transport: any HTTPTransport
     private let metrics: RelayMetrics
@@ -46,6 +47,7 @@ public struct Relay: Service {
         }
         self.configuration = configuration
         address = try Self.address(configuration)
+        proxies = try Self.proxies(configuration.trustedProxies)
         link = try GatewayLink(configuration)
         self.transport = try transport ?? CurlTransport(configuration: configuration.limits.ofTransport)
         self.metrics = metrics
@@ -65,13 +67,22 @@ public struct Relay: Service {
             // Whoever waits is answered before; this is for who does not read.
             requestTimeout: limits.requestTimeout + .seconds(5), drain: limits.drain, offersHTTP2: false)
         listenerLimits.upstreamConnections = limits.requests
-        let listener = HTTPListener(address: address, limits: listenerLimits)
+        listenerLimits.connectionsPerClient = limits.connectionsPerClient
+        let listener = HTTPListener(address: address, limits: listenerLimits, proxies: proxies)
         do {
             try await listener.run(router: routes.router(), logger: logger) { port in
                 if let url = URL(string: address.url(port: port)) { await onReady(url) }
             }
         } catch let failure as ListenerFailure {
             throw RelayError(failure)
+        }
+    }
+
+    private static func proxies(_ texts: [String]) throws -> [AddressRange] {
+        do throws(AddressRange.Malformed) {
+            return try AddressRange.all(texts)
+        } catch {
+            throw RelayError(code: .invalidConfiguration, message: "trusted proxies: \(error.message)")
         }
     }
 
@@ -101,7 +112,7 @@ extension RelayError {
 extension RelayConfiguration.Limits {
     /// Whether every bound is above zero, as it must be.
     var areUsable: Bool {
-        let sizes = [messageBytes, chunkedMessageBytes, headerBytes, connections, requests, requestsPerClient]
+        let sizes = [messageBytes, chunkedMessageBytes, headerBytes, connections, connectionsPerClient ?? 1, requests, requestsPerClient]
         let times = [idleTimeout, connectTimeout, gatewayIdleTimeout, requestTimeout]
         return sizes.allSatisfy { $0 > 0 } && times.allSatisfy { $0 > .zero } && drain >= .zero
     }

@@ -14,6 +14,11 @@ public struct RelayConfiguration: Sendable {
     public var gatewayTrustRootsPEM: String?
     /// How the relay meets its clients.
     public var tls: TLS
+    /// The peers that must speak the PROXY protocol, version 2: addresses and ranges such as `10.0.0.0/8`.
+    ///
+    /// The address that such a peer names counts for shares and requests at once. A connection without the protocol's header is closed,
+    /// and from any other peer the protocol is refused.
+    public var trustedProxies: [String] = []
     /// What keeps one client from taking everything.
     public var limits: Limits
 
@@ -35,8 +40,13 @@ public struct RelayConfiguration: Sendable {
         public var chunkedMessageBytes = 16 << 30
         /// The largest head of a request, in bytes.
         public var headerBytes = 16 * 1024
-        /// The most connections from clients at once; further ones wait in the listener's queue.
+        /// The most connections at once; one more takes the place of another, of the client with the most.
         public var connections = 4_096
+        /// The most connections of one client: an address, or a /64 of IPv6.
+        ///
+        /// Nil for a quarter of all, 32 at least.
+        /// One more takes the place of the client's own connection that has been without a request for the longest time.
+        public var connectionsPerClient: Int?
         /// The most requests that are with the gateway at once, each with a connection there unless it speaks HTTP/2; one more is answered
         /// 503.
         ///

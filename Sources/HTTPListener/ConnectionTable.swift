@@ -3,83 +3,145 @@ internal import Synchronization
 
 /// The connections that are open, and the requests on them that are being answered.
 ///
-/// Two rules, applied by a sweep every quarter of a second, cover a client that stalls its TLS handshake, drips its request, goes
-/// idle, never reads its answer or never answers a GOAWAY: a connection on which no request is being answered, and none was for
-/// `idleTimeout`, is closed; and so is the connection, or the HTTP/2 stream, of a request that is not read and answered within
-/// `requestTimeout`.
+/// `ConnectionPlaces` decides; this applies it to channels: at once when a connection comes, and in a sweep every quarter of a second for
+/// what is overdue. The sweep runs while there are connections.
 final class ConnectionTable: Sendable {
-    private struct Connection {
+    /// A connection's channel, or an HTTP/2 stream's.
+    struct ID: Hashable {
         let channel: any Channel
-        /// By channel: when it must be over.
-        ///
-        /// On HTTP/2 the channels are the streams'.
-        var requests: [ObjectIdentifier: (channel: any Channel, deadline: NIODeadline)] = [:]
-        var idleSince: NIODeadline
+
+        static func == (one: ID, other: ID) -> Bool { one.channel === other.channel }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(channel)) }
     }
 
-    private let idleTimeout: TimeAmount
-    private let requestTimeout: TimeAmount
-    private let connections = Mutex<[ObjectIdentifier: Connection]>([:])
+    private struct State {
+        var places: ConnectionPlaces<ID>
+        /// The addresses that proxies named.
+        var addresses: [ID: SocketAddress] = [:]
+        var sweep: RepeatedTask?
 
-    init(idleTimeout: Duration, requestTimeout: Duration) {
-        self.idleTimeout = TimeAmount(idleTimeout)
-        self.requestTimeout = TimeAmount(requestTimeout)
-    }
-
-    /// How many connections are open.
-    var count: Int { connections.withLock { $0.count } }
-
-    /// Counts a connection in until it closes.
-    func add(_ channel: any Channel) {
-        let key = ObjectIdentifier(channel)
-        connections.withLock { $0[key] = Connection(channel: channel, idleSince: .now()) }
-        channel.closeFuture.whenComplete { _ in
-            self.connections.withLock { _ = $0.removeValue(forKey: key) }
+        /// The channel of an HTTP/2 request is the stream's; its parent is the connection's.
+        func connection(of channel: any Channel) -> ID {
+            let id = ID(channel: channel)
+            guard !places.contains(id), let parent = channel.parent else { return id }
+            return ID(channel: parent)
         }
     }
 
+    /// How often what is overdue is looked for.
+    static let interval = TimeAmount.milliseconds(250)
+
+    private let state: Mutex<State>
+
+    init(limits: ConnectionPlaces<ID>.Limits) {
+        state = Mutex(State(places: ConnectionPlaces(limits: limits)))
+    }
+
+    /// How many connections there are.
+    var count: Int { state.withLock { $0.places.count } }
+
+    /// Counts a connection in until it closes, and closes those that lose their place to it.
+    /// - Parameters:
+    ///   - channel: the connection, on its event loop
+    ///   - isProxied: whether its peer is a trusted proxy
+    ///   - isSecure: whether TLS comes first
+    func add(_ channel: any Channel, isProxied: Bool, isSecure: Bool) {
+        let id = ID(channel: channel)
+        let peer = AddressGroup(channel.remoteAddress)
+        let now = channel.eventLoop.now
+        let cut = state.withLock { state in
+            if state.sweep == nil { state.sweep = makeSweep(on: channel.eventLoop) }
+            return state.places.opened(id, by: isProxied ? .proxy(peer) : .client(peer), isSecure: isSecure, at: now)
+        }
+        channel.closeFuture.whenComplete { _ in self.remove(id) }
+        Self.cut(cut)
+    }
+
+    /// A proxy has said whose a connection is.
+    /// - Parameters:
+    ///   - channel: the connection
+    ///   - client: the address; nil for a connection of the proxy's own
+    func identify(_ channel: any Channel, as client: SocketAddress?) {
+        let id = ID(channel: channel)
+        let now = channel.eventLoop.now
+        let cut = state.withLock { state -> [ID] in
+            guard let client else {
+                state.places.isOfProxy(id, at: now)
+                return []
+            }
+            let cut = state.places.identified(id, as: AddressGroup(client), at: now)
+            if state.places.contains(id) { state.addresses[id] = client }
+            return cut
+        }
+        Self.cut(cut)
+    }
+
+    /// A connection's TLS handshake is complete.
+    func secured(_ channel: any Channel) { change(channel) { $0.secured($1, at: $2) } }
+
+    /// The first byte of a connection's first request has come.
+    func received(_ channel: any Channel) { change(channel) { $0.received($1, at: $2) } }
+
+    /// The server has ended its side of a connection.
+    func ended(_ channel: any Channel) { change(channel) { $0.ended($1, at: $2) } }
+
+    /// A connection that was to end has got a request meanwhile.
+    func resumed(_ channel: any Channel) { change(channel) { $0.resumed($1, at: $2) } }
+
+    /// The server is asked to stop.
+    func drain(_ channel: any Channel) { change(channel) { $0.drain(at: $2) } }
+
     /// A request's head has arrived on a connection, or on one of its HTTP/2 streams.
-    func requestBegins(on channel: any Channel) {
-        update(channel) { $0.requests[ObjectIdentifier(channel)] = (channel, .now() + requestTimeout) }
+    /// - Returns: the client's address, where a proxy named it
+    func requestBegins(on channel: any Channel) -> SocketAddress? {
+        let now = channel.eventLoop.now
+        return state.withLock { state in
+            let id = state.connection(of: channel)
+            state.places.requestBegins(ID(channel: channel), on: id, at: now)
+            return state.addresses[id]
+        }
     }
 
     /// A request has been answered, or given up.
     func requestEnds(on channel: any Channel) {
-        update(channel) { connection in
-            connection.requests[ObjectIdentifier(channel)] = nil
-            connection.idleSince = .now()
+        let now = channel.eventLoop.now
+        state.withLock { state in
+            state.places.requestEnds(ID(channel: channel), on: state.connection(of: channel), at: now)
         }
     }
 
-    /// Closes what has been idle, or at one request, for too long.
-    /// - Parameter duration: how long idle is too long; nil for the limit
-    func closeOverdue(idleFor duration: Duration? = nil) {
-        let now = NIODeadline.now()
-        let limit = now - (duration.map { TimeAmount($0) } ?? idleTimeout)
-        let overdue = connections.withLock { connections in
-            connections.values.flatMap { connection -> [any Channel] in
-                guard !connection.requests.isEmpty else { return connection.idleSince < limit ? [connection.channel] : [] }
-                return connection.requests.values.filter { $0.deadline < now }.map(\.channel)
+    private func change(_ channel: any Channel, _ body: (inout ConnectionPlaces<ID>, ID, NIODeadline) -> Void) {
+        let now = channel.eventLoop.now
+        state.withLock { body(&$0.places, ID(channel: channel), now) }
+    }
+
+    private func remove(_ id: ID) {
+        let sweep = state.withLock { state -> RepeatedTask? in
+            state.places.closed(id)
+            state.addresses[id] = nil
+            return state.places.count == 0 ? state.sweep.take() : nil
+        }
+        sweep?.cancel()
+    }
+
+    private func makeSweep(on eventLoop: any EventLoop) -> RepeatedTask {
+        eventLoop.scheduleRepeatedTask(initialDelay: Self.interval, delay: Self.interval) { [weak self] task in
+            guard let self else { return task.cancel() }
+            sweep(at: eventLoop.now)
+        }
+    }
+
+    private func sweep(at now: NIODeadline) {
+        for action in state.withLock({ $0.places.overdue(at: now) }) {
+            switch action {
+            case .end(let id): ConnectionHandler.endIfIdle(id.channel)
+            case .cut(let id): ConnectionHandler.cut(id.channel)
             }
         }
-        for channel in overdue {
-            channel.close(promise: nil)
-        }
     }
 
-    /// Closes everything that is still open.
-    func closeAll() {
-        for channel in connections.withLock({ $0.values.map(\.channel) }) {
-            channel.close(promise: nil)
-        }
-    }
-
-    private func update(_ channel: any Channel, _ change: (inout Connection) -> Void) {
-        connections.withLock { connections in
-            // The channel of an HTTP/2 request is the stream's; its parent is the connection's.
-            var key = ObjectIdentifier(channel)
-            if connections[key] == nil, let parent = channel.parent { key = ObjectIdentifier(parent) }
-            if connections[key] != nil { change(&connections[key, default: Connection(channel: channel, idleSince: .now())]) }
-        }
+    private static func cut(_ ids: [ID]) {
+        for id in ids { ConnectionHandler.cut(id.channel) }
     }
 }

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// How many files and sockets the system lets this process have open (getrlimit(2), RLIMIT_NOFILE).
 package enum DescriptorLimit {
-    /// What a process has open besides connections: its log, its store, its event loops.
-    private static let others = 64
+    /// What a process has open besides connections: its log, its store, its event loops, and connections that are being closed.
+    private static let others = 64 + ConnectionGuardian.closing
 
     /// The limit that holds now; nil when the system does not say.
     package static var current: Int? { read().map { Int(clamping: $0.rlim_cur) } }

@@ -78,16 +78,6 @@ extension EndStreamHandler {
     }
 }
 
-/// Installs an `EndStreamHandler`, for this package's own servers.
-final class EndStreamInserter: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = NIOAny
-
-    func handlerAdded(context: ChannelHandlerContext) { EndStreamHandler.install(from: context) }
-}
-
-// Both belong to one channel's event loop.
+// It belongs to one channel's event loop.
 @available(*, unavailable)
 extension EndStreamHandler: Sendable {}
-
-@available(*, unavailable)
-extension EndStreamInserter: Sendable {}

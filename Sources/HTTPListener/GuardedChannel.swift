@@ -1,17 +1,28 @@
 internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
+internal import NIOSSL
 
-/// Puts a listener's connections into a `ConnectionTable` from their first byte on, and has them flushed before they end.
+/// Puts a listener's connections into a `ConnectionTable` from their first byte on, and has them end in order.
 struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
-    let table: ConnectionTable
+    let listener: ConnectionGuardian
+    let isSecure: Bool
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
-        table.add(channel)
+        listener.welcome(channel)
+        let isProxied = listener.isTrustedProxy(channel.remoteAddress)
+        let table = listener.table
+        table.add(channel, isProxied: isProxied, isSecure: isSecure)
         let ready = base.setup(channel: channel, logger: logger)
         do {
-            try FlushBeforeClose.install(in: channel)
+            let operations = channel.pipeline.syncOperations
+            let position: ChannelPipeline.SynchronousOperations.Position =
+                isSecure ? .after(try operations.handler(type: NIOSSLServerHandler.self)) : .first
+            try operations.addHandler(ConnectionHandler(table: table, isSecure: isSecure), position: position)
+            if isProxied {
+                try operations.addHandler(ProxyProtocolHandler { table.identify(channel, as: $0) }, position: .first)
+            }
         } catch {
             return channel.eventLoop.makeFailedFuture(error)
         }
@@ -20,18 +31,7 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
 
     func handle(value: Base.Value, logger: Logger) async {
         await base.handle(value: value, logger: logger)
-    }
-}
-
-extension ConnectionTable {
-    /// Keeps the books around a responder.
-    /// - Parameter respond: what reads the request and writes the answer
-    /// - Returns: the same; when its time is over, the sweep closes its stream or connection, which ends its reads and writes
-    func accounting(_ respond: @escaping HTTPChannelHandler.Responder) -> HTTPChannelHandler.Responder {
-        { request, writer, channel in
-            self.requestBegins(on: channel)
-            defer { self.requestEnds(on: channel) }
-            try await respond(request, writer, channel)
-        }
+        // A process that ended before would take the answer back.
+        try? await value.channel.closeFuture.get()
     }
 }

@@ -4,8 +4,18 @@ package struct ListenerLimits: Sendable {
     package var headerBytes = 16 * 1024
     /// The most fields in a request's head (HTTP/1.1).
     package var headerFields = 64
-    /// The most connections at once; further ones wait in the listener's queue.
+    /// The most connections at once; one more takes the place of another.
     package var connections = 4_096
+    /// The most connections of one client: an address, or a /64 of IPv6.
+    ///
+    /// Nil for a quarter of all, 32 at least.
+    package var connectionsPerClient: Int?
+    /// How long a TLS handshake may take.
+    package var handshakeTimeout = Duration.seconds(5)
+    /// How long the first byte of a connection's first request may take, from its handshake's end on; and a proxy's header.
+    package var firstByteTimeout = Duration.seconds(5)
+    /// How long a connection is still read once the server has ended its own side, so that its last answer is not destroyed.
+    package var linger = Duration.seconds(2)
     /// How many connections of its own the server's requests need at most, for which descriptors are left.
     package var upstreamConnections = 0
     /// How long a connection may be without a request that is being answered.
@@ -33,4 +43,9 @@ package struct ListenerLimits: Sendable {
         self.drain = drain
         self.offersHTTP2 = offersHTTP2
     }
+
+    /// How many connections a client may have.
+    /// - Parameter places: the most connections of all clients
+    /// - Returns: the most of one
+    func share(of places: Int) -> Int { connectionsPerClient ?? max(places / 4, min(places, 32)) }
 }

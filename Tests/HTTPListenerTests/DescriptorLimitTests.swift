@@ -6,14 +6,14 @@ import Testing
     @Test("as many connections are taken as are wanted, or as there are descriptors for, with those that their requests need")
     func connections() {
         let cases = [
-            (wanted: 4_096, upstream: 1_024, within: 20_000, connections: 4_096), (4_096, 1_024, 1_024 + 4_096 + 64, 4_096),
-            (4_096, 1_024, 4_096, 4_096 - 64 - 1_024), (4_096, 1_024, 1_024, 480), (4_096, 0, 1_024, 960), (100, 1_024, 1_024, 100),
-            (4_096, 1_024, 200, 68), (4_096, 1_024, 10, 1), (4_096, 0, 0, 2),
+            (wanted: 4_096, upstream: 1_024, within: 20_000, connections: 4_096), (4_096, 1_024, 1_024 + 4_096 + 128, 4_096),
+            (4_096, 1_024, 4_096, 4_096 - 128 - 1_024), (4_096, 1_024, 1_024, 448), (4_096, 0, 1_024, 896), (100, 1_024, 1_024, 100),
+            (4_096, 1_024, 200, 36), (4_096, 1_024, 10, 1), (4_096, 0, 0, 2),
         ]
         for (wanted, upstream, available, expected) in cases {
             let connections = DescriptorLimit.connections(wanted: wanted, upstream: upstream, within: available)
             #expect(connections == expected, "\(wanted), \(upstream) within \(available)")
-            if available > 66 { #expect(connections + min(connections, upstream) + 64 <= available || connections == wanted) }
+            if available > 130 { #expect(connections + min(connections, upstream) + 128 <= available || connections == wanted) }
         }
     }
 

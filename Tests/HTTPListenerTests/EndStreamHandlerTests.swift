@@ -61,10 +61,10 @@ import Testing
     @Test("it is installed at the network's end of an HTTP/2 stream's pipeline, and not where HTTP/1.1 is encoded")
     func installed() throws {
         let stream = EmbeddedChannel()
-        try stream.pipeline.syncOperations.addHandler(EndStreamInserter())
+        try stream.pipeline.syncOperations.addHandler(StreamHandlers())
         #expect((try? stream.pipeline.syncOperations.handler(type: EndStreamHandler.self)) != nil)
-        let http1 = EmbeddedChannel(handler: HTTPResponseEncoder())
-        try http1.pipeline.syncOperations.addHandler(EndStreamInserter())
+        let http1 = EmbeddedChannel(handler: ByteToMessageHandler(HTTPRequestDecoder()))
+        try http1.pipeline.syncOperations.addHandler(StreamHandlers())
         #expect((try? http1.pipeline.syncOperations.handler(type: EndStreamHandler.self)) == nil)
     }
 

@@ -45,27 +45,4 @@ import Testing
             #expect(try await BareListener.isHealthy(port))
         }
     }
-
-    @Test("connections beyond the limit wait until one is closed")
-    func connections() async throws {
-        try await BareListener.with({ $0.connections = 2 }) { port in
-            var held = [try RawClient(port: port), try RawClient(port: port)]
-            for client in held {
-                client.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
-                #expect(await client.readSome()?.isEmpty == false)
-            }
-            let third = try RawClient(port: port)
-            third.write("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            let isAnswered = Shared(false)
-            let waiting = Task {
-                let text = await third.readText()
-                isAnswered.value = true
-                return text
-            }
-            try await Task.sleep(for: .milliseconds(500))
-            #expect(!isAnswered.value)
-            held.removeAll()
-            #expect(await waiting.value?.hasPrefix("HTTP/1.1 200") == true)
-        }
-    }
 }

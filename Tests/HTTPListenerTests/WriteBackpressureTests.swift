@@ -14,12 +14,12 @@ import Testing
         var backpressure = WriteBackpressure(loop)
         try await backpressure.wrote(128 * 1024 - 1)
         let hasGoneOn = Shared(false)
-        let writer = Task { [backpressure] in
+        // It waits when this returns.
+        let writer = Task.immediate { [backpressure] in
             var backpressure = backpressure
             try await backpressure.wrote(1)
             hasGoneOn.value = true
         }
-        try await Task.sleep(for: .milliseconds(100))
         #expect(!hasGoneOn.value)
         gate.signal()
         try await writer.value

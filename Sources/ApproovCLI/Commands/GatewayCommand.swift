@@ -30,6 +30,10 @@ struct GatewayCommand: AsyncParsableCommand {
             A request in chunks may take --request-timeout, a whole one no more than
             120 seconds of it; and either 60 without a byte of the origin's.
 
+            A client, which is a relay, may have a quarter of the connections. Behind
+            a balancer of your own all of them would be one: let it speak the PROXY
+            protocol, and name it with --trusted-proxy.
+
             The key file (mode 0600) is made when there is none. --rotate makes a
             new key in it for each mechanism in use, or for --kem, which a running
             gateway takes up within a second; the old one is accepted for --overlap
@@ -103,6 +107,8 @@ struct GatewayCommand: AsyncParsableCommand {
 
     @OptionGroup var tls: ServerTLSOptions
 
+    @OptionGroup var proxies: TrustedProxyOptions
+
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -161,7 +167,7 @@ struct GatewayCommand: AsyncParsableCommand {
     func validate() throws {
         guard !rotate else {
             guard listen == nil, allow.isEmpty, pin.isEmpty, tls.tlsCert == nil, tls.tlsKey == nil, caCert == nil, remember == nil,
-                maxMessage == nil, requestTimeout == nil, replayWindow == nil, !requireDate
+                maxMessage == nil, requestTimeout == nil, replayWindow == nil, !requireDate, proxies.trustedProxy.isEmpty
             else {
                 throw ValidationError("--rotate goes with --keys, --kem, --only and --overlap alone, and --json: it does not serve.")
             }
@@ -217,14 +223,14 @@ struct GatewayCommand: AsyncParsableCommand {
                 "--kem \(kem.rawValue): \(keys) has no such key in use, and serving makes none; "
                     + "make it with: approov gateway --keys \(keys) --rotate --kem \(kem.rawValue)")
         }
+        var configuration = GatewayConfiguration(
+            host: listen.host, port: listen.port, allowedOrigins: allow, pins: try pins(),
+            trustRootsPEM: try caCert.map { try Files.text(at: $0, what: "the roots") },
+            tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, replay: replay,
+            limits: limits)
+        configuration.trustedProxies = proxies.trustedProxy
         let gateway = try Gateway(
-            keys: file,
-            configuration: GatewayConfiguration(
-                host: listen.host, port: listen.port, allowedOrigins: allow, pins: try pins(),
-                trustRootsPEM: try caCert.map { try Files.text(at: $0, what: "the roots") },
-                tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, replay: replay,
-                limits: limits),
-            logger: logger, onReady: { Console.line($0.absoluteString) })
+            keys: file, configuration: configuration, logger: logger, onReady: { Console.line($0.absoluteString) })
         try await ServiceGroup(services: [gateway], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
     }
 

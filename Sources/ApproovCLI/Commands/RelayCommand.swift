@@ -26,6 +26,10 @@ struct RelayCommand: AsyncParsableCommand {
             standard output when it is ready. SIGTERM and SIGINT let open requests
             end first.
 
+            A client (an address, or a /64 of IPv6) may have a quarter of the
+            connections. Behind a balancer of your own all clients would be one: let
+            it speak the PROXY protocol, and name it with --trusted-proxy.
+
             Relay and gateway must be run by different people: together they see
             who asks what.
 
@@ -73,6 +77,8 @@ struct RelayCommand: AsyncParsableCommand {
 
     @OptionGroup var tls: ServerTLSOptions
 
+    @OptionGroup var proxies: TrustedProxyOptions
+
     func validate() throws {
         try tls.check(listen)
         let url = try ServerOptions.url(gateway, of: "--gateway", such: "https://gateway.example.com/gateway")
@@ -88,12 +94,12 @@ struct RelayCommand: AsyncParsableCommand {
         var limits = RelayConfiguration.Limits()
         if let requestsPerClient { limits.requestsPerClient = requestsPerClient }
         if let requestTimeout { limits.requestTimeout = .seconds(requestTimeout) }
-        let relay = try Relay(
-            configuration: RelayConfiguration(
-                host: listen.host, port: listen.port, gateway: gateway, gatewayPins: pin,
-                gatewayTrustRootsPEM: try caCert.map { try Files.text(at: $0, what: "the roots") },
-                tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, limits: limits),
-            logger: logger, onReady: { Console.line($0.absoluteString) })
+        var configuration = RelayConfiguration(
+            host: listen.host, port: listen.port, gateway: gateway, gatewayPins: pin,
+            gatewayTrustRootsPEM: try caCert.map { try Files.text(at: $0, what: "the roots") },
+            tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, limits: limits)
+        configuration.trustedProxies = proxies.trustedProxy
+        let relay = try Relay(configuration: configuration, logger: logger, onReady: { Console.line($0.absoluteString) })
         try await ServiceGroup(services: [relay], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
     }
 }

@@ -21,6 +21,11 @@ struct ServeCommand: AsyncParsableCommand {
             own, keeps them in the store, and `approov sdk -getConfig` writes
             their pins. SIGTERM and SIGINT let open requests end first.
 
+            A client (an address, or a /64 of IPv6) may have a quarter of the
+            connections. Behind a balancer, which must pass TLS through as apps pin
+            the authority's key, all clients would be one: let the balancer speak
+            the PROXY protocol, and name it with --trusted-proxy.
+
             What it counts (swift-metrics) is for programs that embed the library.
             """)
 
@@ -55,6 +60,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(name: .long, help: ArgumentHelp("Attestations per minute and address; 0: any number.", valueName: "n"))
     var attestationsPerMinute = 600
+
+    @OptionGroup var proxies: TrustedProxyOptions
 
     @Flag(name: .long, help: "Serve the demo account of approov-initial.config, whose keys everybody has. Loopback addresses only.")
     var demo = false
@@ -95,13 +102,12 @@ struct ServeCommand: AsyncParsableCommand {
                     + "serve with --public-url https://HOST:PORT")
         }
         let logger = Logger(label: "approov.authority")
+        var configuration = AuthorityConfiguration(
+            host: listen.host, port: listen.port, publicURL: url(), tls: tls, tokenLifetime: tokenLifetime,
+            attestationsPerMinute: attestationsPerMinute == 0 ? nil : attestationsPerMinute)
+        configuration.trustedProxies = proxies.trustedProxy
         let authority = try Authority(
-            store: store,
-            configuration: AuthorityConfiguration(
-                host: listen.host, port: listen.port, publicURL: url(), tls: tls, tokenLifetime: tokenLifetime,
-                attestationsPerMinute: attestationsPerMinute == 0 ? nil : attestationsPerMinute),
-            logger: logger,
-            onReady: { Console.line($0.absoluteString) })
+            store: store, configuration: configuration, logger: logger, onReady: { Console.line($0.absoluteString) })
         try await ServiceGroup(services: [authority], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
     }
 

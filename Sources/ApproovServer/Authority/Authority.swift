@@ -58,7 +58,7 @@ public struct Authority: Service {
         let upkeep = AuthorityUpkeep(store: store, renewal: listener.renewal, logger: logger)
         let server = HTTPListener(
             address: ListenerAddress(host: configuration.host, port: configuration.port, tls: listener.tls),
-            limits: configuration.limits.ofListener)
+            limits: configuration.limits.ofListener, proxies: try AuthorityRules.proxies(configuration.trustedProxies))
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await upkeep.run() }
             do {

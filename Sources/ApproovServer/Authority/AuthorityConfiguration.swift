@@ -18,6 +18,11 @@ public struct AuthorityConfiguration: Sendable {
     public var tokenLifetime: Int
     /// How many attestations an address may ask for in a minute; nil for any number.
     public var attestationsPerMinute: Int?
+    /// The peers that must speak the PROXY protocol, version 2: addresses and ranges such as `10.0.0.0/8`.
+    ///
+    /// The address that such a peer names counts for shares, rates and the `ip` of a token. A connection without the protocol's header is closed,
+    /// and from any other peer the protocol is refused.
+    public var trustedProxies: [String] = []
     /// What keeps one client from taking everything.
     public var limits: Limits
 
@@ -47,10 +52,16 @@ public struct AuthorityConfiguration: Sendable {
         public var headerBytes = 16 * 1024
         /// The most fields in a request's head (HTTP/1.1).
         public var headerFields = 64
-        /// The most connections at once; further ones wait in the listener's queue.
+        /// The most connections at once; one more takes the place of another, of the client with the most.
         public var connections = 4_096
-        /// How long a connection may be without a request that is being answered: covers the TLS handshake, the reading of a
-        /// request's head, and idling.
+        /// The most connections of one client: an address, or a /64 of IPv6.
+        ///
+        /// Nil for a quarter of all, 32 at least.
+        /// One more takes the place of the client's own connection that has been without a request for the longest time.
+        public var connectionsPerClient: Int?
+        /// How long a connection may be without a request that is being answered: covers the reading of a request's head, and idling.
+        ///
+        /// The TLS handshake may take 5 seconds, and the first byte of the first request 5 more.
         public var idleTimeout: Duration = .seconds(30)
         /// How long a request may take from its head to its answer's end.
         public var requestTimeout: Duration = .seconds(15)
@@ -89,8 +100,10 @@ public struct AuthorityConfiguration: Sendable {
 extension AuthorityConfiguration.Limits {
     /// Those that hold for every request.
     var ofListener: ListenerLimits {
-        ListenerLimits(
+        var limits = ListenerLimits(
             headerBytes: headerBytes, headerFields: headerFields, connections: connections, idleTimeout: idleTimeout,
             requestTimeout: requestTimeout, drain: drain)
+        limits.connectionsPerClient = connectionsPerClient
+        return limits
     }
 }

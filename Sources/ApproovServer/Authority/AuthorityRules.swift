@@ -19,6 +19,8 @@ enum AuthorityRules {
         let limits = configuration.limits
         let sizes = [limits.evidenceBytes, limits.otherBodyBytes, limits.headerBytes, limits.headerFields, limits.connections]
         guard sizes.allSatisfy({ $0 > 0 }), limits.rememberedAddresses > 0 else { try refuse("every limit must be above zero") }
+        guard limits.connectionsPerClient ?? 1 > 0 else { try refuse("every limit must be above zero") }
+        _ = try proxies(configuration.trustedProxies)
         guard limits.idleTimeout > .zero, limits.requestTimeout > .zero, limits.drain >= .zero else {
             try refuse("every timeout must be above zero")
         }
@@ -34,6 +36,15 @@ enum AuthorityRules {
         let thumbprint = PublicJWK(keys.configurationKey.publicKey).thumbprint
         if DemoKeys.isDemo(accountSecret: keys.secret.bytes) || DemoKeys.isDemo(jwkThumbprint: thumbprint) {
             try refuseDemo(configuration)
+        }
+    }
+
+    /// The proxies that a configuration trusts.
+    static func proxies(_ texts: [String]) throws -> [AddressRange] {
+        do throws(AddressRange.Malformed) {
+            return try AddressRange.all(texts)
+        } catch {
+            throw ServerError(code: .invalidConfiguration, message: "trusted proxies: \(error.message)")
         }
     }
 

@@ -22,6 +22,7 @@ public import ServiceLifecycle
 public struct Gateway: Service {
     private let configuration: GatewayConfiguration
     private let address: ListenerAddress
+    private let proxies: [AddressRange]
     private let keys: KeyWatch
     private let forwarder: OriginForwarder
     private let logger: Logger
@@ -60,6 +61,7 @@ public struct Gateway: Service {
         }
         self.configuration = configuration
         address = try Self.address(configuration)
+        proxies = try AuthorityRules.proxies(configuration.trustedProxies)
         let targets = try TargetRules(configuration)
         self.keys = try KeyWatch(file: keys, time: time, logger: logger)
         var bounds = CurlTransportConfiguration()
@@ -83,7 +85,8 @@ public struct Gateway: Service {
             headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
             requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout), drain: limits.drain, offersHTTP2: false)
         listenerLimits.upstreamConnections = limits.requests
-        let listener = HTTPListener(address: address, limits: listenerLimits)
+        listenerLimits.connectionsPerClient = limits.connectionsPerClient
+        let listener = HTTPListener(address: address, limits: listenerLimits, proxies: proxies)
         // Nothing dated in the second of the start is accepted: whoever asks in it would be refused for the date of a clock that is right.
         try? await Task.sleep(for: .seconds(max(0, min(1, forwarder.now.timeIntervalSince(forwarder.time.date)))), clock: .continuous)
         try await withThrowingDiscardingTaskGroup { group in

@@ -16,6 +16,11 @@ public struct GatewayConfiguration: Sendable {
     public var tls: TLS
     /// What is done about requests that are sent again.
     public var replay: Replay
+    /// The peers that must speak the PROXY protocol, version 2: addresses and ranges such as `10.0.0.0/8`.
+    ///
+    /// The address that such a peer names counts for shares. A connection without the protocol's header is closed,
+    /// and from any other peer the protocol is refused.
+    public var trustedProxies: [String] = []
     /// What keeps one client from taking everything.
     public var limits: Limits
 
@@ -69,8 +74,13 @@ public struct GatewayConfiguration: Sendable {
         public var headerBytes = 16 * 1024
         /// The largest header section of an encapsulated request or of an origin's response, in bytes.
         public var fieldSectionBytes = 64 * 1024
-        /// The most connections at once; further ones wait in the listener's queue.
+        /// The most connections at once; one more takes the place of another, of the client with the most.
         public var connections = 4_096
+        /// The most connections of one client: an address, or a /64 of IPv6.
+        ///
+        /// Nil for a quarter of all, 32 at least.
+        /// One more takes the place of the client's own connection that has been without a request for the longest time.
+        public var connectionsPerClient: Int?
         /// The most requests at once, from their content's first byte to their answer's last; one more is answered 503.
         public var requests = 1_024
         /// How long a connection may be without a request, or without the next bytes of one, which is then answered 408.
@@ -90,7 +100,9 @@ public struct GatewayConfiguration: Sendable {
         public init() {}
 
         var areUsable: Bool {
-            let sizes = [messageBytes, chunkedMessageBytes, headerBytes, fieldSectionBytes, connections, requests]
+            let sizes = [
+                messageBytes, chunkedMessageBytes, headerBytes, fieldSectionBytes, connections, connectionsPerClient ?? 1, requests,
+            ]
             let times = [idleTimeout, connectTimeout, originIdleTimeout, requestTimeout, chunkedRequestTimeout]
             return sizes.allSatisfy { $0 > 0 } && times.allSatisfy { $0 > .zero } && drain >= .zero
         }

@@ -5,20 +5,33 @@ package final class RawClient: Sendable {
     private let descriptor: Int32
 
     /// Connects.
-    /// - Throws: When nobody listens there.
-    package init(port: Int) throws {
+    /// - Parameters:
+    ///   - port: The server's port.
+    ///   - host: The last byte of the client's own address, 127.0.0.1 to 127.0.0.255.
+    /// - Throws: When no server listens there.
+    package init(port: Int, from host: UInt8 = 1) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        // sockaddr_in (ip(7)): family, port and 127.0.0.1, the last two in network order.
-        var address: [UInt8] = [UInt8(AF_INET), 0, UInt8(port >> 8), UInt8(port & 0xFF), 127, 0, 0, 1] + [UInt8](repeating: 0, count: 8)
-        let result = address.withUnsafeMutableBytes { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) { connect(descriptor, $0.baseAddress, socklen_t(bytes.count)) }
+        // sockaddr_in (ip(7)): family, port and 127.0.0.x, the last two in network order.
+        func address(_ port: Int, _ host: UInt8) -> [UInt8] {
+            [UInt8(AF_INET), 0, UInt8(port >> 8), UInt8(port & 0xFF), 127, 0, 0, host] + [UInt8](repeating: 0, count: 8)
         }
+        let isBound = host == 1 || Self.call(bind, descriptor, address(0, host)) == 0
+        guard isBound else { throw TestServerError("127.0.0.\(host) cannot be used: \(String(cString: strerror(errno)))") }
+        let result = Self.call(connect, descriptor, address(port, 1))
         guard result == 0 else { throw TestServerError("nobody listens on port \(port): \(String(cString: strerror(errno)))") }
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit { close(descriptor) }
+
+    private static func call(
+        _ function: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ descriptor: Int32, _ address: [UInt8]
+    ) -> Int32 {
+        address.withUnsafeBytes { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { $0.baseAddress.map { function(descriptor, $0, socklen_t(bytes.count)) } ?? -1 }
+        }
+    }
 
     /// The client's own port.
     package var port: Int {

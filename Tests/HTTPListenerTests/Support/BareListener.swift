@@ -10,29 +10,32 @@ import ServiceLifecycle
 struct BareListener: Service {
     let address: ListenerAddress
     let limits: ListenerLimits
+    let proxies: [AddressRange]
     let onReady: @Sendable (URL) async -> Void
 
     func run() async throws {
-        let router = Router()
+        let router = Router(context: ConnectionContext.self)
         router.middlewares.add(PlainErrors(methods: ["/health": "GET", "/length": "POST"]))
         router.get("health") { _, _ in Response.healthy }
         router.post("length") { request, _ in "\(try await request.body.collect(upTo: 1 << 20).readableBytes)" }
+        router.get("address") { _, context in context.remoteAddress?.ipAddress ?? "none" }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        try await HTTPListener(address: address, limits: limits).run(router: router, logger: logger) { port in
+        try await HTTPListener(address: address, limits: limits, proxies: proxies).run(router: router, logger: logger) { port in
             if let url = URL(string: address.url(port: port)) { await onReady(url) }
         }
     }
 
     /// Runs one around a body, which is given its port.
     static func with(
-        certificate: TestCertificate? = nil, _ change: (inout ListenerLimits) -> Void = { _ in }, _ body: (Int) async throws -> Void
+        certificate: TestCertificate? = nil, proxies: [String] = [], _ change: (inout ListenerLimits) -> Void = { _ in },
+        _ body: (Int) async throws -> Void
     ) async throws {
         var limits = ListenerLimits(requestTimeout: .seconds(30), drain: .milliseconds(500))
         change(&limits)
         let tls = try certificate.map { try ListenerAddress.tls(certificatePEM: $0.chainPEM, keyPEM: $0.privateKeyPEM) }
         let address = ListenerAddress(host: "127.0.0.1", port: 0, tls: tls)
         try await RunningService.with { onReady in
-            BareListener(address: address, limits: limits, onReady: onReady)
+            BareListener(address: address, limits: limits, proxies: try AddressRange.all(proxies), onReady: onReady)
         } body: {
             try await body($0.port)
         }

@@ -1,0 +1,49 @@
+import Foundation
+
+/// Many connections of one address on which nothing is said, and a client from another address.
+package enum SilentCrowd {
+    /// How many connections there are: 200, or what APPROOV_CROWD says.
+    package static let count = ProcessInfo.processInfo.environment["APPROOV_CROWD"].flatMap(Int.init) ?? 200
+    /// How many places the server is to have: far fewer.
+    package static let places = count >= 6_000 ? 4_096 : 64
+
+    /// Opens the crowd, while and after which a client from elsewhere asks `GET /health`, on a new connection each time and on a kept one.
+    /// - Parameters:
+    ///   - server: The server's name, for what is printed.
+    ///   - port: The server's port on 127.0.0.1.
+    /// - Throws: When an answer does not come.
+    package static func surround(_ server: String, port: Int) async throws {
+        raiseDescriptorLimit()
+        let kept = try RawClient(port: port, from: 3)
+        var crowd: [RawClient] = []
+        var worst = Duration.zero
+        for number in 0..<count {
+            let client = try RawClient(port: port, from: 2)
+            crowd.append(client)
+            // After its first byte a connection has longer than a client waits: then only its share makes room.
+            if count < 6_000 { client.write("G") }
+            guard number % (count / 20) == 0 || number == count - 1 else { continue }
+            worst = max(worst, try await answer(kept, server))
+            worst = max(worst, try await answer(RawClient(port: port, from: 3), server))
+        }
+        print("\(server): \(count) silent connections, \(places) places, the slowest answer took \(worst)")
+        withExtendedLifetime(crowd) {}
+    }
+
+    private static func answer(_ client: RawClient, _ server: String) async throws -> Duration {
+        let start = ContinuousClock.now
+        client.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        guard await client.readText()?.hasPrefix("HTTP/1.1 200") == true else {
+            throw TestServerError("a client beside a crowd got no answer of the \(server)")
+        }
+        return .now - start
+    }
+
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(resource, &limit)
+    }
+}

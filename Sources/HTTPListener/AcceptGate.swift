@@ -1,0 +1,75 @@
+internal import NIOCore
+internal import Synchronization
+
+/// Stands in a listening socket's pipeline, and accepts no more while too many connections wait to be closed.
+///
+/// The table makes room for every newcomer at once; but a socket is closed by its own event loop, which may be behind. Without this a
+/// flood takes all descriptors of the process.
+final class AcceptGate: ChannelDuplexHandler {
+    typealias InboundIn = any Channel
+    typealias InboundOut = any Channel
+    typealias OutboundIn = Never
+    typealias OutboundOut = Never
+
+    private let limit: Int
+    private var open = 0
+    private var isWaiting = false
+
+    /// Makes a gate.
+    /// - Parameter limit: the most open sockets
+    init(limit: Int) { self.limit = limit }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        open += 1
+        let bound = NIOLoopBound((gate: self, context: context), eventLoop: context.eventLoop)
+        unwrapInboundIn(data).closeFuture.hop(to: context.eventLoop).whenComplete { _ in
+            let (gate, context) = bound.value
+            gate.isClosed(context)
+        }
+        context.fireChannelRead(data)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        isWaiting = open >= limit
+        if !isWaiting { context.read() }
+    }
+
+    private func isClosed(_ context: ChannelHandlerContext) {
+        open -= 1
+        guard isWaiting, open < limit else { return }
+        isWaiting = false
+        context.read()
+    }
+}
+
+/// Keeps a listening socket open when one connection could not be set up: SwiftNIO reports that as the listener's own error, which ends it.
+final class AcceptErrors: ChannelInboundHandler {
+    typealias InboundIn = NIOAny
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {}
+}
+
+extension AcceptGate {
+    /// Puts both handlers into a listening socket's pipeline.
+    ///
+    /// Hummingbird lets a server's pipeline be changed nowhere; the first connection leads to it.
+    /// - Parameters:
+    ///   - server: the listening socket
+    ///   - limit: the most open sockets
+    static func install(in server: any Channel, limit: Int) {
+        server.eventLoop.execute {
+            let operations = server.pipeline.syncOperations
+            // They fail when the listener has ended, and then there is nothing to keep.
+            try? operations.addHandler(AcceptGate(limit: limit), position: .first)
+            guard let accept = try? operations.context(name: "AcceptHandler").handler else { return }
+            try? operations.addHandler(AcceptErrors(), position: .after(accept))
+        }
+    }
+}
+
+// They belong to one channel's event loop.
+@available(*, unavailable)
+extension AcceptGate: Sendable {}
+
+@available(*, unavailable)
+extension AcceptErrors: Sendable {}

@@ -1,0 +1,69 @@
+internal import Foundation
+package import NIOCore
+
+/// A range of IP addresses in CIDR notation (RFC 4632 section 3.1), such as `10.0.0.0/8` or `2001:db8::/32`; an address alone is a range of
+/// one.
+package struct AddressRange: Hashable, Sendable {
+    /// The text is not a range.
+    package struct Malformed: Error {
+        /// What is wrong, and the remedy.
+        package let message: String
+    }
+
+    private let bytes: [UInt8]
+    private let bits: Int
+
+    /// Reads a range.
+    /// - Parameter text: an IPv4 or IPv6 address, a slash and how many leading bits count; the other bits must be zero
+    /// - Throws: `Malformed`
+    package init(_ text: String) throws(Malformed) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let host = parts.first, let address = try? SocketAddress(ipAddress: String(host), port: 0),
+            let bytes = Self.bytes(of: address)
+        else { throw Malformed(message: "\(text) is not an address range: write 10.0.0.0/8 or 2001:db8::/32, for example") }
+        var bits = bytes.count * 8
+        if parts.count == 2 {
+            guard let number = Int(parts[1]), (0...bits).contains(number), parts[1].allSatisfy(\.isNumber) else {
+                throw Malformed(message: "\(text): behind the slash stands a number from 0 to \(bits)")
+            }
+            bits = number
+        }
+        guard Self.masked(bytes, bits) == bytes else {
+            throw Malformed(message: "\(text) has bits behind its first \(bits): name the range's first address")
+        }
+        self.bytes = bytes
+        self.bits = bits
+    }
+
+    /// Reads ranges.
+    /// - Throws: `Malformed`, for the first that is not one
+    package static func all(_ texts: [String]) throws(Malformed) -> [AddressRange] {
+        var ranges: [AddressRange] = []
+        for text in texts { ranges.append(try AddressRange(text)) }
+        return ranges
+    }
+
+    /// Whether an address lies in the range; an IPv4 address inside of IPv6 counts as IPv4.
+    package func contains(_ address: SocketAddress?) -> Bool {
+        guard let address, let other = Self.bytes(of: address), other.count == bytes.count else { return false }
+        return Self.masked(other, bits) == bytes
+    }
+
+    private static func masked(_ bytes: [UInt8], _ bits: Int) -> [UInt8] {
+        bytes.enumerated().map { index, byte in
+            let kept = min(max(bits - index * 8, 0), 8)
+            return byte & ~UInt8(truncatingIfNeeded: 0xFF >> kept)
+        }
+    }
+
+    private static func bytes(of address: SocketAddress) -> [UInt8]? {
+        switch address {
+        case .v4(let address): return withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
+        case .v6(let address):
+            let bytes = withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
+            let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+            return isMapped ? Array(bytes[12...]) : bytes
+        case .unixDomainSocket: return nil
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package import HummingbirdCore
+internal import HummingbirdHTTP2
+internal import HummingbirdTLS
+internal import Logging
+internal import NIOCore
+package import NIOSSL
+internal import Synchronization
+
+/// What stands between the network and a Hummingbird application: TLS, HTTP/2 and HTTP/1.1, shares, time limits, the PROXY protocol, and
+/// an end without lost answers.
+package struct ConnectionGuardian: Sendable {
+    /// How many sockets may be open beyond the table's places, while their event loops close them.
+    static let closing = 64
+
+    let table: ConnectionTable
+    private let tls: TLSConfiguration?
+    private let limits: ListenerLimits
+    private let proxies: [AddressRange]
+    private let gate: Gate
+
+    /// Whether the listening socket has its gate.
+    private final class Gate: Sendable {
+        let limit: Int
+        private let isInstalled = Mutex(false)
+
+        init(limit: Int) { self.limit = limit }
+
+        func install(in server: (any Channel)?) {
+            guard let server else { return }
+            let isFirst = isInstalled.withLock { isInstalled in
+                defer { isInstalled = true }
+                return !isInstalled
+            }
+            if isFirst { AcceptGate.install(in: server, limit: limit) }
+        }
+    }
+
+    /// Makes one, for one server.
+    /// - Parameters:
+    ///   - tls: the server's certificate; nil for http in the clear
+    ///   - limits: what keeps one client from taking everything
+    ///   - proxies: the peers that must speak the PROXY protocol, version 2
+    ///   - places: the most connections at once
+    package init(tls: TLSConfiguration?, limits: ListenerLimits, proxies: [AddressRange], places: Int) {
+        self.tls = tls
+        self.limits = limits
+        self.proxies = proxies
+        table = ConnectionTable(limits: ConnectionPlaces.Limits(limits, places: places))
+        gate = Gate(limit: places + Self.closing)
+    }
+
+    /// What a Hummingbird application takes as its server.
+    package var server: HTTPServerBuilder {
+        HTTPServerBuilder { responder in
+            let responder = accounting(responder)
+            let stream = HTTP1Channel.Configuration(
+                additionalChannelHandlers: [StreamHandlers()],
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
+                    maxHeaderFieldCount: limits.headerFields))
+            guard var tls else {
+                return GuardedChannel(base: HTTP1Channel(responder: responder, configuration: stream), listener: self, isSecure: false)
+            }
+            guard limits.offersHTTP2 else {
+                tls.applicationProtocols = ["http/1.1"]
+                return GuardedChannel(
+                    base: try TLSChannel(HTTP1Channel(responder: responder, configuration: stream), tlsConfiguration: tls),
+                    listener: self, isSecure: true)
+            }
+            let channel = try HTTP2UpgradeChannel(
+                tlsConfiguration: tls, configuration: .init(idleTimeout: limits.idleTimeout, streamConfiguration: stream),
+                responder: responder)
+            return GuardedChannel(base: channel, listener: self, isSecure: true)
+        }
+    }
+
+    /// Whether a peer must speak the PROXY protocol.
+    func isTrustedProxy(_ peer: SocketAddress?) -> Bool { proxies.contains { $0.contains(peer) } }
+
+    /// Sees a connection before anything else does.
+    func welcome(_ channel: any Channel) { gate.install(in: channel.parent) }
+
+    /// Keeps the books around a responder.
+    /// - Parameter respond: what reads the request and writes the answer
+    /// - Returns: the same; when its time is over, the sweep closes its stream or connection, which ends its reads and writes
+    private func accounting(_ respond: @escaping HTTPChannelHandler.Responder) -> HTTPChannelHandler.Responder {
+        { [table] request, writer, channel in
+            let client = table.requestBegins(on: channel)
+            defer { table.requestEnds(on: channel) }
+            try await respond(request, writer, client.map { ProxiedChannel(channel, remoteAddress: $0) } ?? channel)
+        }
+    }
+}
+
+extension ConnectionPlaces.Limits {
+    fileprivate init(_ limits: ListenerLimits, places: Int) {
+        self.init(
+            places: places, share: limits.share(of: places), handshake: TimeAmount(limits.handshakeTimeout),
+            firstByte: TimeAmount(limits.firstByteTimeout), idle: TimeAmount(limits.idleTimeout),
+            request: TimeAmount(limits.requestTimeout), linger: TimeAmount(limits.linger), drain: TimeAmount(limits.drain))
+    }
+}

@@ -1,0 +1,149 @@
+internal import NIOCore
+internal import NIOSSL
+internal import NIOTLS
+
+/// Stands right behind a connection's TLS, or at the network's end in the clear: tells the table how far a connection has come, and ends
+/// it so that no answer is lost.
+///
+/// A socket that is closed while input lies unread in it resets the connection, and the reset destroys what the client has not read yet.
+/// A process that ends does the same. So a connection ends in order: what was written goes out, then the server's own end (close_notify,
+/// FIN), and what still comes is read and dropped until the client ends its side, or for as long as the table lets it.
+///
+/// What is dropped was never executed: a client that sees the end before the first byte of an answer sends its request again.
+final class ConnectionHandler: ChannelDuplexHandler {
+    typealias InboundIn = NIOAny
+    typealias InboundOut = NIOAny
+    typealias OutboundIn = NIOAny
+    typealias OutboundOut = NIOAny
+
+    private enum State {
+        case handshake, silent, open, ending
+    }
+
+    private let table: ConnectionTable
+    private var state: State
+    private var isInputClosed = false
+    /// The requests that were handed to the application and are not answered.
+    private var requests = 0
+
+    init(table: ConnectionTable, isSecure: Bool) {
+        self.table = table
+        state = isSecure ? .handshake : .silent
+    }
+
+    /// Closes a connection or an HTTP/2 stream at once, past TLS, which would wait for the client.
+    static func cut(_ channel: any Channel) {
+        channel.eventLoop.execute {
+            let operations = channel.pipeline.syncOperations
+            let tls = try? operations.context(handlerType: NIOSSLServerHandler.self)
+            guard let context = tls ?? (try? operations.context(handlerType: ConnectionHandler.self)) else {
+                return channel.close(promise: nil)
+            }
+            context.close(mode: .all, promise: nil)
+        }
+    }
+
+    /// Ends a connection in order, unless it has got a request meanwhile: one that the table may not know yet, as its task begins later.
+    static func endIfIdle(_ channel: any Channel) {
+        channel.eventLoop.execute {
+            guard let handler = of(channel) else { return channel.close(promise: nil) }
+            if handler.requests == 0 { channel.close(promise: nil) } else { handler.table.resumed(channel) }
+        }
+    }
+
+    /// The handler of a connection; on its event loop.
+    static func of(_ connection: (any Channel)?) -> ConnectionHandler? {
+        try? connection?.pipeline.syncOperations.handler(type: ConnectionHandler.self)
+    }
+
+    /// A request is handed to the application.
+    func requestBegins() { requests += 1 }
+
+    /// A request is answered, or will never be.
+    func requestEnds() { requests -= 1 }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch state {
+        case .ending: return
+        case .handshake, .silent:
+            state = .open
+            table.received(context.channel)
+        case .open: break
+        }
+        context.fireChannelRead(data)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        // What stands behind this handler may have stopped reading.
+        if state == .ending { context.read() } else { context.fireChannelReadComplete() }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case TLSUserEvent.handshakeCompleted where state == .handshake:
+            state = .silent
+            table.secured(context.channel)
+        case is ChannelShouldQuiesceEvent:
+            table.drain(context.channel)
+            switch state {
+            case .handshake: return Self.cut(context.channel)
+            case .silent: return end(context)
+            case .open, .ending: break
+            }
+        case ChannelEvent.inputClosed:
+            isInputClosed = true
+            if state == .ending { return Self.cut(context.channel) }
+        default: break
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if state == .ending { Self.cut(context.channel) } else { context.fireErrorCaught(error) }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        switch mode {
+        case .input: context.close(mode: .input, promise: promise)
+        case .output:
+            promise?.succeed()
+            end(context)
+        case .all:
+            if let promise { context.channel.closeFuture.cascade(to: promise) }
+            if state == .handshake { Self.cut(context.channel) } else { end(context) }
+        }
+    }
+
+    private func end(_ context: ChannelHandlerContext) {
+        guard state != .ending else { return }
+        state = .ending
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        // Hummingbird closes an HTTP/2 connection that is to end while the last frame of the last response is being written.
+        context.eventLoop.execute {
+            let (handler, context) = bound.value
+            handler.endOutput(context)
+        }
+    }
+
+    private func endOutput(_ context: ChannelHandlerContext) {
+        guard context.channel.isActive else { return }
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        sent.futureResult.assumeIsolated().whenComplete { [isInputClosed] _ in
+            let (handler, context) = bound.value
+            handler.table.ended(context.channel)
+            if isInputClosed { context.close(mode: .all, promise: nil) } else { context.read() }
+        }
+        if isInputClosed {
+            // To end the output of a channel whose input has ended closes it, and drops what is still to be sent.
+            context.writeAndFlush(NIOAny(context.channel.allocator.buffer(capacity: 0)), promise: sent)
+        } else {
+            context.flush()
+            context.close(mode: .output, promise: sent)
+        }
+    }
+}
+
+// It belongs to one channel's event loop.
+@available(*, unavailable)
+extension ConnectionHandler: Sendable {}

@@ -1,0 +1,262 @@
+internal import NIOCore
+
+/// The connections of a server: who has them, what each waits for and until when.
+///
+/// A value that touches no socket: each change returns the connections that are to be cut to make room, and `overdue` those whose time is
+/// over. Three rules keep one client from locking out the others:
+/// - A client (an address, or a /64 of IPv6) has its share of the places. One more connection costs it its own oldest one.
+/// - When every place is taken, the client with the most connections loses one to the newcomer.
+/// - A connection must complete its handshake, and send the first byte of a request, within a few seconds each.
+///
+/// The connection that goes is the one that has been without a request for the longest time.
+struct ConnectionPlaces<ID: Hashable & Sendable>: Sendable {
+    /// Who has a connection.
+    enum Owner: Hashable {
+        case client(AddressGroup)
+        /// A trusted proxy, until it has named the client; it has no share, as all clients come through it.
+        case proxy(AddressGroup)
+    }
+
+    struct Limits {
+        /// The most connections at once.
+        var places: Int
+        /// The most connections of one client.
+        var share: Int
+        var handshake: TimeAmount
+        var firstByte: TimeAmount
+        var idle: TimeAmount
+        var request: TimeAmount
+        /// How long a connection is read after the server has ended its own side.
+        var linger: TimeAmount
+        /// How long requests may go on after `drain`.
+        var drain: TimeAmount
+    }
+
+    /// What is done with what is overdue.
+    enum Action: Hashable {
+        /// Ends a connection in order.
+        case end(ID)
+        /// Closes a connection, or an HTTP/2 stream, at once.
+        case cut(ID)
+    }
+
+    /// What a connection without a request waits for.
+    private enum Waiting {
+        case proxyHeader, handshake, firstByte, request, peersEnd
+    }
+
+    private struct Connection {
+        var owner: Owner
+        let isSecure: Bool
+        var waiting: Waiting
+        var deadline: NIODeadline
+        /// By request, which is a stream on HTTP/2: when it must be over.
+        var requests: [ID: NIODeadline] = [:]
+
+        mutating func wait(for waiting: Waiting, until deadline: NIODeadline) { (self.waiting, self.deadline) = (waiting, deadline) }
+    }
+
+    private struct Group {
+        var waiting = AgeQueue<ID>()
+        var busy = AgeQueue<ID>()
+
+        var count: Int { waiting.count + busy.count }
+    }
+
+    /// How many owners of equally many connections are looked at for one that has a connection without a request.
+    private static var candidates: Int { 32 }
+
+    private let limits: Limits
+    private var connections: [ID: Connection] = [:]
+    private var groups: [Owner: Group] = [:]
+    /// The owners by how many connections they have.
+    private var sizes: [Int: AgeQueue<Owner>] = [:]
+    private var largest = 0
+    /// When all connections must be over.
+    private var end: NIODeadline?
+
+    init(limits: Limits) { self.limits = limits }
+
+    /// How many connections there are.
+    var count: Int { connections.count }
+
+    /// Whether a connection has a place.
+    func contains(_ id: ID) -> Bool { connections[id] != nil }
+
+    /// How many connections an owner has.
+    func count(of owner: Owner) -> Int { groups[owner]?.count ?? 0 }
+
+    /// Whether the server was asked to stop.
+    var isDraining: Bool { end != nil }
+}
+
+// MARK: The life of a connection
+
+extension ConnectionPlaces {
+    /// A connection was accepted.
+    /// - Parameters:
+    ///   - id: the connection
+    ///   - owner: the client, or the proxy
+    ///   - isSecure: whether TLS comes first
+    ///   - now: the time
+    /// - Returns: the connections that lose their place; the new one may be among them
+    mutating func opened(_ id: ID, by owner: Owner, isSecure: Bool, at now: NIODeadline) -> [ID] {
+        var connection = Connection(owner: owner, isSecure: isSecure, waiting: .proxyHeader, deadline: now + limits.firstByte)
+        if case .client = owner { begin(&connection, at: now) }
+        return insert(id, connection)
+    }
+
+    /// A proxy has named the client of a connection.
+    /// - Returns: as `opened`
+    mutating func identified(_ id: ID, as client: AddressGroup, at now: NIODeadline) -> [ID] {
+        guard var connection = remove(id) else { return [] }
+        connection.owner = .client(client)
+        begin(&connection, at: now)
+        return insert(id, connection)
+    }
+
+    /// A proxy has said that a connection is its own.
+    mutating func isOfProxy(_ id: ID, at now: NIODeadline) {
+        guard var connection = connections[id] else { return }
+        begin(&connection, at: now)
+        connections[id] = connection
+    }
+
+    /// The TLS handshake is complete.
+    mutating func secured(_ id: ID, at now: NIODeadline) { wait(id, for: .firstByte, from: [.handshake], until: now + limits.firstByte) }
+
+    /// The first byte of a request has come.
+    mutating func received(_ id: ID, at now: NIODeadline) { wait(id, for: .request, from: [.firstByte], until: now + idle) }
+
+    /// The server has ended its side of a connection.
+    mutating func ended(_ id: ID, at now: NIODeadline) {
+        wait(id, for: .peersEnd, from: [.proxyHeader, .handshake, .firstByte, .request], until: now + limits.linger)
+    }
+
+    /// A connection that was to end has got a request meanwhile.
+    mutating func resumed(_ id: ID, at now: NIODeadline) { wait(id, for: .request, from: [.peersEnd], until: now + idle) }
+
+    /// A connection is closed.
+    mutating func closed(_ id: ID) { remove(id) }
+
+    /// A request's head has come.
+    mutating func requestBegins(_ request: ID, on id: ID, at now: NIODeadline) {
+        guard var connection = connections[id] else { return }
+        if connection.requests.isEmpty, groups[connection.owner]?.waiting.remove(id) == true {
+            groups[connection.owner]?.busy.append(id)
+        }
+        connection.requests[request] = now + limits.request
+        connections[id] = connection
+    }
+
+    /// A request was answered, or given up.
+    mutating func requestEnds(_ request: ID, on id: ID, at now: NIODeadline) {
+        guard var connection = connections[id], connection.requests.removeValue(forKey: request) != nil else { return }
+        if connection.requests.isEmpty {
+            if groups[connection.owner]?.busy.remove(id) == true { groups[connection.owner]?.waiting.append(id) }
+            if connection.waiting != .peersEnd { connection.wait(for: .request, until: now + idle) }
+        }
+        connections[id] = connection
+    }
+
+    /// The server is asked to stop: requests may go on for `limits.drain`, and connections without one have a moment.
+    mutating func drain(at now: NIODeadline) {
+        guard end == nil else { return }
+        end = now + limits.drain
+        let latest = now + idle
+        for (id, connection) in connections where connection.requests.isEmpty {
+            connections[id]?.deadline = min(connection.deadline, latest)
+        }
+    }
+
+    /// What has taken too long.
+    /// - Parameter now: the time
+    /// - Returns: what is to be done; once more with the next call for what is still there
+    mutating func overdue(at now: NIODeadline) -> [Action] {
+        if let end, end <= now { return connections.keys.map { .cut($0) } }
+        var actions: [Action] = []
+        for (id, connection) in connections {
+            guard connection.requests.isEmpty else {
+                for (request, deadline) in connection.requests where deadline <= now { actions.append(.cut(request)) }
+                continue
+            }
+            guard connection.deadline <= now else { continue }
+            guard connection.waiting == .request else {
+                actions.append(.cut(id))
+                continue
+            }
+            actions.append(.end(id))
+            // Its last bytes may never leave.
+            connections[id]?.wait(for: .peersEnd, until: now + limits.linger)
+        }
+        return actions
+    }
+}
+
+// MARK: Making room
+
+extension ConnectionPlaces {
+    /// How long a connection may be without a request: while the server stops, long enough for a client to see its GOAWAY.
+    private var idle: TimeAmount { isDraining ? min(limits.idle, .milliseconds(500)) : limits.idle }
+
+    private func begin(_ connection: inout Connection, at now: NIODeadline) {
+        if connection.isSecure {
+            connection.wait(for: .handshake, until: now + limits.handshake)
+        } else {
+            connection.wait(for: .firstByte, until: now + limits.firstByte)
+        }
+    }
+
+    private mutating func wait(_ id: ID, for waiting: Waiting, from before: Set<Waiting>, until deadline: NIODeadline) {
+        guard let connection = connections[id], before.contains(connection.waiting) else { return }
+        connections[id]?.wait(for: waiting, until: deadline)
+    }
+
+    private mutating func insert(_ id: ID, _ connection: Connection) -> [ID] {
+        var cut: [ID] = []
+        if case .client = connection.owner, let group = groups[connection.owner], group.count >= limits.share {
+            // Many people may share an address: who asks now is worth more than a connection that nothing is asked on, and less than one
+            // on which something is.
+            guard let oldest = group.waiting.first else { return [id] }
+            remove(oldest)
+            cut.append(oldest)
+        }
+        while connections.count >= limits.places, let oldest = mostExpendable {
+            remove(oldest)
+            cut.append(oldest)
+        }
+        connections[id] = connection
+        resize(connection.owner) { $0.waiting.append(id) }
+        return cut
+    }
+
+    /// Of the owner with the most connections, the one that has been without a request for the longest time, or whose request is oldest.
+    private var mostExpendable: ID? {
+        guard let owners = sizes[largest] else { return nil }
+        let owner = owners.first(among: Self.candidates) { groups[$0]?.waiting.isEmpty == false } ?? owners.first
+        guard let owner, let group = groups[owner] else { return nil }
+        return group.waiting.first ?? group.busy.first
+    }
+
+    @discardableResult
+    private mutating func remove(_ id: ID) -> Connection? {
+        guard let connection = connections.removeValue(forKey: id) else { return nil }
+        resize(connection.owner) { group in
+            if !group.waiting.remove(id) { group.busy.remove(id) }
+        }
+        return connection
+    }
+
+    private mutating func resize(_ owner: Owner, _ change: (inout Group) -> Void) {
+        let before = groups[owner]?.count ?? 0
+        change(&groups[owner, default: Group()])
+        let after = groups[owner]?.count ?? 0
+        if after == 0 { groups[owner] = nil }
+        guard before != after else { return }
+        sizes[before]?.remove(owner)
+        if sizes[before]?.isEmpty == true { sizes[before] = nil }
+        if after > 0 { sizes[after, default: AgeQueue()].append(owner) }
+        largest = max(largest, after)
+        while largest > 0, sizes[largest] == nil { largest -= 1 }
+    }
+}

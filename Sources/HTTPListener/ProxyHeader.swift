@@ -1,0 +1,49 @@
+internal import NIOCore
+
+/// The header of the PROXY protocol, version 2 (HAProxy's proxy-protocol.txt, section 2.2): whose connection a proxy passes on.
+enum ProxyHeader: Equatable {
+    /// The client's address.
+    case client(SocketAddress)
+    /// A connection of the proxy's own, or of a client whose address is no IP address.
+    case proxyItself
+
+    /// The bytes are no such header.
+    struct Malformed: Error {}
+
+    private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
+    /// Signature, version and command, family, length.
+    private static let fixed = 16
+    /// The most bytes behind those: the longest addresses (216 bytes, for UNIX sockets) and some extensions.
+    static let maximumLength = 536
+
+    /// Takes a header from the beginning of what has come.
+    /// - Parameter buffer: what has come; without the header afterwards
+    /// - Returns: the header, or nil while it is not complete
+    /// - Throws: `Malformed`, as early as one byte is wrong
+    static func take(from buffer: inout ByteBuffer) throws(Malformed) -> ProxyHeader? {
+        let bytes = buffer.readableBytesView
+        guard zip(bytes, signature).allSatisfy(==) else { throw Malformed() }
+        var fields = buffer
+        fields.moveReaderIndex(forwardBy: min(signature.count, buffer.readableBytes))
+        guard let version = fields.readInteger(as: UInt8.self) else { return nil }
+        guard version == 0x20 || version == 0x21 else { throw Malformed() }
+        let isLocal = version == 0x20
+        guard let family = fields.readInteger(as: UInt8.self) else { return nil }
+        // TCP over IPv4 or IPv6, a UNIX stream, or nothing known: the rest is not for a TCP server. With LOCAL it is ignored.
+        guard isLocal || [0x00, 0x11, 0x21, 0x31].contains(family) else { throw Malformed() }
+        guard let length = fields.readInteger(as: UInt16.self).map(Int.init) else { return nil }
+        guard length <= maximumLength else { throw Malformed() }
+        let needed = isLocal ? 0 : family == 0x11 ? 12 : family == 0x21 ? 36 : family == 0x31 ? 216 : 0
+        guard length >= needed else { throw Malformed() }
+        guard fields.readableBytes >= length else { return nil }
+        buffer.moveReaderIndex(forwardBy: fixed + length)
+        guard !isLocal, family == 0x11 || family == 0x21 else { return .proxyItself }
+        // Source address, destination address, source port, destination port.
+        let size = family == 0x11 ? 4 : 16
+        guard let source = fields.readSlice(length: size), fields.readSlice(length: size) != nil,
+            let port = fields.readInteger(as: UInt16.self),
+            let address = try? SocketAddress(packedIPAddress: source, port: Int(port))
+        else { throw Malformed() }
+        return .client(address)
+    }
+}

@@ -1,0 +1,35 @@
+internal import NIOCore
+
+/// Reads the header of the PROXY protocol, version 2, before everything else of a trusted proxy's connection; without it the connection
+/// is closed.
+final class ProxyProtocolHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    /// Is told the client's address; nil when the connection is the proxy's own.
+    private let onHeader: (SocketAddress?) -> Void
+    private var received = ByteBuffer()
+    private var isOver = false
+
+    init(onHeader: @escaping (SocketAddress?) -> Void) { self.onHeader = onHeader }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOver else { return }
+        var part = unwrapInboundIn(data)
+        received.writeBuffer(&part)
+        do throws(ProxyHeader.Malformed) {
+            guard let header = try ProxyHeader.take(from: &received) else { return }
+            isOver = true
+            if case .client(let address) = header { onHeader(address) } else { onHeader(nil) }
+            if received.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(received)) }
+            context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+        } catch {
+            isOver = true
+            context.close(mode: .all, promise: nil)
+        }
+    }
+}
+
+// It belongs to one channel's event loop.
+@available(*, unavailable)
+extension ProxyProtocolHandler: Sendable {}

@@ -1,0 +1,138 @@
+import ApproovTesting
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import HTTPListener
+
+/// One connection on a clock that the test moves.
+@Suite struct ConnectionHandlerTests {
+    /// Stands for the socket: notes how it is closed, and ends its output without closing.
+    private final class Socket: ChannelOutboundHandler {
+        typealias OutboundIn = NIOAny
+
+        var closes: [CloseMode] = []
+
+        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+            closes.append(mode)
+            if case .output = mode { promise?.succeed() } else { context.close(mode: mode, promise: promise) }
+        }
+    }
+
+    private final class Events: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        var quiesced = 0
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if event is ChannelShouldQuiesceEvent { quiesced += 1 }
+        }
+    }
+
+    private let table = ConnectionTable(
+        limits: .init(
+            places: 8, share: 8, handshake: .seconds(5), firstByte: .seconds(5), idle: .seconds(30), request: .seconds(60),
+            linger: .seconds(2), drain: .seconds(8)))
+    private let channel = EmbeddedChannel()
+    private let socket = Socket()
+    private let events = Events()
+
+    private func open(isSecure: Bool = false) throws {
+        try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
+        table.add(channel, isProxied: false, isSecure: isSecure)
+        try channel.pipeline.syncOperations.addHandlers(socket, ConnectionHandler(table: table, isSecure: isSecure), events)
+    }
+
+    private func say(_ text: String = "GET") throws { try channel.writeInbound(ByteBuffer(string: text)) }
+
+    private func advance(_ time: TimeAmount) {
+        channel.embeddedEventLoop.advanceTime(by: time)
+        channel.embeddedEventLoop.run()
+    }
+
+    @Test("a connection on which nothing is said is closed after its time, and one that has begun a request is not")
+    func silent() throws {
+        try open()
+        advance(.milliseconds(4_900))
+        #expect(channel.isActive)
+        try say()
+        advance(.seconds(24))
+        #expect(channel.isActive && table.count == 1)
+        advance(.seconds(7))
+        #expect(socket.closes.first == .output)
+        advance(.seconds(3))
+        #expect(!channel.isActive && table.count == 0)
+    }
+
+    @Test("a handshake that does not end is cut")
+    func handshake() throws {
+        try open(isSecure: true)
+        advance(.milliseconds(5_300))
+        #expect(!channel.isActive && socket.closes == [.all])
+    }
+
+    @Test("a connection that is closed ends its output first, then reads and drops what comes, until its time is over or the client ends")
+    func end() throws {
+        for isEnded in [false, true] {
+            let test = ConnectionHandlerTests()
+            try test.open()
+            try test.say("one")
+            test.channel.close(promise: nil)
+            try test.say("two")
+            test.channel.embeddedEventLoop.run()
+            #expect(test.socket.closes == [.output] && test.channel.isActive)
+            try test.say("three")
+            if isEnded {
+                test.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+                test.channel.embeddedEventLoop.run()
+            } else {
+                test.advance(.milliseconds(1_700))
+                #expect(test.channel.isActive)
+                test.advance(.milliseconds(600))
+            }
+            #expect(!test.channel.isActive && test.socket.closes == [.output, .all])
+        }
+    }
+
+    @Test("asked to stop, a connection without a request ends, and one with a request is told")
+    func stop() throws {
+        try open()
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        channel.embeddedEventLoop.run()
+        #expect(socket.closes == [.output] && events.quiesced == 0)
+        let other = ConnectionHandlerTests()
+        try other.open()
+        try other.say()
+        other.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        other.channel.embeddedEventLoop.run()
+        #expect(other.socket.closes.isEmpty && other.events.quiesced == 1)
+        other.advance(.milliseconds(8_300))
+        #expect(!other.channel.isActive)
+    }
+
+    @Test("a connection that is idle for too long does not end when a request has come that the table does not know yet")
+    func race() throws {
+        try open()
+        try say()
+        let handler = try #require(ConnectionHandler.of(channel))
+        handler.requestBegins()
+        advance(.seconds(40))
+        #expect(socket.closes.isEmpty && channel.isActive)
+        handler.requestEnds()
+        advance(.seconds(31))
+        #expect(socket.closes.first == .output)
+    }
+
+    @Test("the sweep ends with the last connection and begins with the next")
+    func sweep() throws {
+        try open()
+        channel.close(promise: nil)
+        advance(.seconds(3))
+        #expect(table.count == 0)
+        let other = EmbeddedChannel(loop: channel.embeddedEventLoop)
+        try other.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
+        table.add(other, isProxied: false, isSecure: false)
+        advance(.milliseconds(5_300))
+        #expect(!other.isActive)
+    }
+}
