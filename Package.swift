@@ -230,8 +230,9 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "Approov", "ApproovCLI", "ApproovRelay", "ApproovServer",
-                "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto, httpTypes,
+                "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "Approov", "ApproovCLI", "ApproovRelay",
+                "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPTransport", "OHTTP", crypto,
+                httpTypes,
                 hummingbird, nioCore, nioPosix,
             ],
             swiftSettings: settings),
