@@ -184,6 +184,11 @@ let package = Package(
             dependencies: ["ApproovTesting", "CertificatePinning", "HTTPClient"],
             path: "Tests/CancellationStorm",
             swiftSettings: settings),
+        .executableTarget(
+            name: "stream-storm",
+            dependencies: ["ApproovTesting", "CertificatePinning", "HTTPClient"],
+            path: "Tests/StreamStorm",
+            swiftSettings: settings),
         .testTarget(
             name: "HTTPClientTests",
             dependencies: ["ApproovBase", "cancellation-storm", "ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPClient", httpTypes],

@@ -42,8 +42,9 @@ public struct RelayConfiguration: Sendable {
         public var headerBytes = 16 * 1024
         /// The most connections at once; one more takes the place of another, of the client with the most.
         public var connections = 4_096
-        /// The most connections of one client: an address, or a /64 of IPv6. Nil for a quarter of all, 32 at least.
+        /// The most connections of one client: an address, or a /64 of IPv6.
         ///
+        /// Nil for a quarter of all, 32 at least.
         /// One more takes the place of the client's own connection that has been without a request for the longest time.
         public var connectionsPerClient: Int?
         /// The most requests that are with the gateway at once, each with a connection there unless it speaks HTTP/2; one more is answered

@@ -37,7 +37,9 @@ public struct ConnectionGuard: Sendable {
         ///
         /// No more than the process has descriptors for: `ulimit -n`.
         public var connections = 4_096
-        /// The most connections of one client: an address, or a /64 of IPv6. Nil for a quarter of all, 32 at least.
+        /// The most connections of one client: an address, or a /64 of IPv6.
+        ///
+        /// Nil for a quarter of all, 32 at least.
         public var connectionsPerClient: Int?
         /// The largest head of a request, in bytes (HTTP/1.1; HTTP/2 has 16 KiB by itself).
         public var headerBytes = 16 * 1024

@@ -23,6 +23,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let table: ConnectionTable
     private var state: State
     private var isInputClosed = false
+    /// The requests that were handed to the application and are not answered.
+    private var requests = 0
 
     init(table: ConnectionTable, isSecure: Bool) {
         self.table = table
@@ -40,6 +42,25 @@ final class ConnectionHandler: ChannelDuplexHandler {
             context.close(mode: .all, promise: nil)
         }
     }
+
+    /// Ends a connection in order, unless it has got a request meanwhile: one that the table may not know yet, as its task begins later.
+    static func endIfIdle(_ channel: any Channel) {
+        channel.eventLoop.execute {
+            guard let handler = of(channel) else { return channel.close(promise: nil) }
+            if handler.requests == 0 { channel.close(promise: nil) } else { handler.table.resumed(channel) }
+        }
+    }
+
+    /// The handler of a connection; on its event loop.
+    static func of(_ connection: (any Channel)?) -> ConnectionHandler? {
+        try? connection?.pipeline.syncOperations.handler(type: ConnectionHandler.self)
+    }
+
+    /// A request is handed to the application.
+    func requestBegins() { requests += 1 }
+
+    /// A request is answered, or will never be.
+    func requestEnds() { requests -= 1 }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch state {

@@ -86,7 +86,7 @@ struct ConnectionPlaces<ID: Hashable & Sendable>: Sendable {
     /// How many connections an owner has.
     func count(of owner: Owner) -> Int { groups[owner]?.count ?? 0 }
 
-    /// The deadline of everything, once `drain` was called.
+    /// Whether the server was asked to stop.
     var isDraining: Bool { end != nil }
 }
 
@@ -126,12 +126,15 @@ extension ConnectionPlaces {
     mutating func secured(_ id: ID, at now: NIODeadline) { wait(id, for: .firstByte, from: [.handshake], until: now + limits.firstByte) }
 
     /// The first byte of a request has come.
-    mutating func received(_ id: ID, at now: NIODeadline) { wait(id, for: .request, from: [.firstByte], until: now + limits.idle) }
+    mutating func received(_ id: ID, at now: NIODeadline) { wait(id, for: .request, from: [.firstByte], until: now + idle) }
 
     /// The server has ended its side of a connection.
     mutating func ended(_ id: ID, at now: NIODeadline) {
         wait(id, for: .peersEnd, from: [.proxyHeader, .handshake, .firstByte, .request], until: now + limits.linger)
     }
+
+    /// A connection that was to end has got a request meanwhile.
+    mutating func resumed(_ id: ID, at now: NIODeadline) { wait(id, for: .request, from: [.peersEnd], until: now + idle) }
 
     /// A connection is closed.
     mutating func closed(_ id: ID) { remove(id) }
@@ -151,13 +154,20 @@ extension ConnectionPlaces {
         guard var connection = connections[id], connection.requests.removeValue(forKey: request) != nil else { return }
         if connection.requests.isEmpty {
             if groups[connection.owner]?.busy.remove(id) == true { groups[connection.owner]?.waiting.append(id) }
-            if connection.waiting != .peersEnd { connection.wait(for: .request, until: now + limits.idle) }
+            if connection.waiting != .peersEnd { connection.wait(for: .request, until: now + idle) }
         }
         connections[id] = connection
     }
 
-    /// The server is asked to stop: requests may go on for `limits.drain`.
-    mutating func drain(at now: NIODeadline) { if end == nil { end = now + limits.drain } }
+    /// The server is asked to stop: requests may go on for `limits.drain`, and connections without one have a moment.
+    mutating func drain(at now: NIODeadline) {
+        guard end == nil else { return }
+        end = now + limits.drain
+        let latest = now + idle
+        for (id, connection) in connections where connection.requests.isEmpty {
+            connections[id]?.deadline = min(connection.deadline, latest)
+        }
+    }
 
     /// What has taken too long.
     /// - Parameter now: the time
@@ -186,6 +196,9 @@ extension ConnectionPlaces {
 // MARK: Making room
 
 extension ConnectionPlaces {
+    /// How long a connection may be without a request: while the server stops, long enough for a client to see its GOAWAY.
+    private var idle: TimeAmount { isDraining ? min(limits.idle, .milliseconds(500)) : limits.idle }
+
     private func begin(_ connection: inout Connection, at now: NIODeadline) {
         if connection.isSecure {
             connection.wait(for: .handshake, until: now + limits.handshake)

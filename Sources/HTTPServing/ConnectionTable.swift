@@ -86,6 +86,9 @@ final class ConnectionTable: Sendable {
     /// The server has ended its side of a connection.
     func ended(_ channel: any Channel) { change(channel) { $0.ended($1, at: $2) } }
 
+    /// A connection that was to end has got a request meanwhile.
+    func resumed(_ channel: any Channel) { change(channel) { $0.resumed($1, at: $2) } }
+
     /// The server is asked to stop.
     func drain(_ channel: any Channel) { change(channel) { $0.drain(at: $2) } }
 
@@ -132,7 +135,7 @@ final class ConnectionTable: Sendable {
     private func sweep(at now: NIODeadline) {
         for action in state.withLock({ $0.places.overdue(at: now) }) {
             switch action {
-            case .end(let id): id.channel.close(promise: nil)
+            case .end(let id): ConnectionHandler.endIfIdle(id.channel)
             case .cut(let id): ConnectionHandler.cut(id.channel)
             }
         }

@@ -18,7 +18,10 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head = unwrapInboundIn(data) {
             isDropping = isMarked
-            if !isDropping { requests += 1 }
+            if !isDropping {
+                requests += 1
+                ConnectionHandler.of(context.channel)?.requestBegins()
+            }
         }
         if !isDropping { context.fireChannelRead(data) }
     }
@@ -29,7 +32,9 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
             isMarked = true
             head.headers.replaceOrAdd(name: "Connection", value: "close")
             return context.write(wrapOutboundOut(.head(head)), promise: promise)
-        case .end: requests -= 1
+        case .end:
+            requests -= 1
+            ConnectionHandler.of(context.channel)?.requestEnds()
         case .head, .body: break
         }
         context.write(data, promise: promise)

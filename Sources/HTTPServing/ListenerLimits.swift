@@ -6,7 +6,9 @@ package struct ListenerLimits: Sendable {
     package var headerFields = 64
     /// The most connections at once; one more takes the place of another.
     package var connections = 4_096
-    /// The most connections of one client: an address, or a /64 of IPv6. Nil for a quarter of all, 32 at least.
+    /// The most connections of one client: an address, or a /64 of IPv6.
+    ///
+    /// Nil for a quarter of all, 32 at least.
     package var connectionsPerClient: Int?
     /// How long a TLS handshake may take.
     package var handshakeTimeout = Duration.seconds(5)
@@ -44,5 +46,6 @@ package struct ListenerLimits: Sendable {
 
     /// How many connections a client may have.
     /// - Parameter places: the most connections of all clients
+    /// - Returns: the most of one
     func share(of places: Int) -> Int { connectionsPerClient ?? max(places / 4, min(places, 32)) }
 }

@@ -1,8 +1,10 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Installs what our servers have at the network's end of a pipeline, where Hummingbird lets no handlers be added: a `LastAnswerHandler` on
-/// HTTP/1.1, an `EndStreamHandler` on an HTTP/2 stream.
+/// Installs what our servers have at the network's end of a pipeline, where Hummingbird lets no handlers be added.
+///
+/// That is a `LastAnswerHandler` on HTTP/1.1, and an `EndStreamHandler` on an HTTP/2 stream, which is also counted as a request of its
+/// connection.
 final class StreamHandlers: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
@@ -11,6 +13,7 @@ final class StreamHandlers: ChannelInboundHandler, RemovableChannelHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         let operations = context.pipeline.syncOperations
         guard let decoder = try? operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) else {
+            ConnectionHandler.of(context.channel.parent)?.requestBegins()
             return EndStreamHandler.install(from: context)
         }
         isHTTP1 = true
@@ -19,6 +22,10 @@ final class StreamHandlers: ChannelInboundHandler, RemovableChannelHandler {
         } catch {
             context.fireErrorCaught(error)
         }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        if !isHTTP1 { ConnectionHandler.of(context.channel.parent)?.requestEnds() }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

@@ -110,6 +110,19 @@ import Testing
         #expect(!other.channel.isActive)
     }
 
+    @Test("a connection that is idle for too long does not end when a request has come that the table does not know yet")
+    func race() throws {
+        try open()
+        try say()
+        let handler = try #require(ConnectionHandler.of(channel))
+        handler.requestBegins()
+        advance(.seconds(40))
+        #expect(socket.closes.isEmpty && channel.isActive)
+        handler.requestEnds()
+        advance(.seconds(31))
+        #expect(socket.closes.first == .output)
+    }
+
     @Test("the sweep ends with the last connection and begins with the next")
     func sweep() throws {
         try open()

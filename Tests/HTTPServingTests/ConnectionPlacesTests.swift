@@ -144,8 +144,25 @@ import Testing
         places.requestBegins(1, on: 1, at: start)
         places.drain(at: start + .seconds(1))
         places.drain(at: start + .seconds(3))
-        #expect(places.overdue(at: start + .milliseconds(4_999)).isEmpty)
-        #expect(Set(places.overdue(at: start + .seconds(9))) == [.cut(1), .cut(2), .cut(3)])
+        #expect(Set(places.overdue(at: start + .seconds(2))) == [.cut(2), .cut(3)])
+        for id in 2...3 { places.closed(id) }
+        #expect(places.overdue(at: start + .milliseconds(8_999)).isEmpty)
+        #expect(Set(places.overdue(at: start + .seconds(9))) == [.cut(1)])
+    }
+
+    @Test("once asked to stop, a connection without a request has a moment, and one that gets a request in it goes on")
+    mutating func drainIdle() throws {
+        _ = try open(1, by: 1)
+        places.received(1, at: start)
+        places.drain(at: start + .seconds(1))
+        #expect(places.overdue(at: start + .milliseconds(1_499)).isEmpty)
+        #expect(places.overdue(at: start + .milliseconds(1_500)) == [.end(1)])
+        places.resumed(1, at: start + .milliseconds(1_500))
+        places.requestBegins(1, on: 1, at: start + .milliseconds(1_600))
+        #expect(places.overdue(at: start + .seconds(8)).isEmpty)
+        places.requestEnds(1, on: 1, at: start + .seconds(8))
+        #expect(places.overdue(at: start + .milliseconds(8_499)).isEmpty)
+        #expect(places.overdue(at: start + .milliseconds(8_500)) == [.end(1)])
     }
 
     @Test("a crowd of connections that come, work and go leaves nothing behind")

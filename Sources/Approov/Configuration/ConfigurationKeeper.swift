@@ -161,7 +161,9 @@ extension ConfigurationKeeper {
         }
     }
 
-    /// What another process stored, when it is newer. Read without the lock: files are replaced as a whole.
+    /// What another process stored, when it is newer.
+    ///
+    /// Read without the lock: files are replaced as a whole.
     private func newerStored(than before: ConfigurationState) -> ConfigurationState? {
         let left = state.withLock { $0.leftInPlace }
         guard let bytes = try? store.read(), bytes != before.serializedChain, bytes != left,

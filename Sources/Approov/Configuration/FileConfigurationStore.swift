@@ -23,7 +23,9 @@ public struct FileConfigurationStore: ConfigurationStore {
         self.directory = directory
     }
 
-    /// The content of the file, whatever its mode: the reader verifies it, and ``tidy()`` corrects the mode. Nil when there is none.
+    /// The content of the file, whatever its mode; nil when there is none.
+    ///
+    /// The reader verifies it, and ``tidy()`` corrects the mode.
     ///
     /// - Throws: `AttestationError` when it is a link, a FIFO or a folder, belongs to someone else, or is too large.
     public func read() throws -> [UInt8]? {

@@ -161,7 +161,9 @@ public final class ApproovInterceptor: RequestInterceptor {
         return HTTPField.Name(name) == own
     }
 
-    /// The value of the one line of the binding header; nil when nothing is bound. A value of nothing but blanks is as good as no line.
+    /// The value of the one line of the binding header; nil when nothing is bound.
+    ///
+    /// A value of nothing but blanks counts as no line.
     private func binding(of fields: HTTPFields, _ request: URLRequest, hasLostBinding: Bool) throws -> String? {
         guard let bindingName else { return nil }
         var value: String?

@@ -96,8 +96,9 @@ public final class ApproovService: Sendable {
     /// The configuration in force.
     public var configuration: DynamicConfiguration { keeper.current.configuration }
 
-    /// Whether the configuration in force is past its date: its pins stay in force, and the authority is asked for a newer one with the next
-    /// requests. Never, as long as the one in the initial configuration serves.
+    /// Whether the configuration in force is past its date; the one in the initial configuration never is.
+    ///
+    /// Its pins stay in force, and the authority is asked for a newer one with the next requests.
     public var isConfigurationExpired: Bool { keeper.isExpired }
 
     /// Waits until the configuration in force is stored, or could not be.

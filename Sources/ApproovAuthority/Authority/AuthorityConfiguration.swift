@@ -54,8 +54,9 @@ public struct AuthorityConfiguration: Sendable {
         public var headerFields = 64
         /// The most connections at once; one more takes the place of another, of the client with the most.
         public var connections = 4_096
-        /// The most connections of one client: an address, or a /64 of IPv6. Nil for a quarter of all, 32 at least.
+        /// The most connections of one client: an address, or a /64 of IPv6.
         ///
+        /// Nil for a quarter of all, 32 at least.
         /// One more takes the place of the client's own connection that has been without a request for the longest time.
         public var connectionsPerClient: Int?
         /// How long a connection may be without a request that is being answered: covers the reading of a request's head, and idling.
@@ -104,16 +105,5 @@ extension AuthorityConfiguration.Limits {
             requestTimeout: requestTimeout, drain: drain)
         limits.connectionsPerClient = connectionsPerClient
         return limits
-    }
-}
-
-extension AuthorityConfiguration.TLS: CustomStringConvertible {
-    /// The kind alone: a key must not stand in a log that a configuration is printed to.
-    public var description: String {
-        switch self {
-        case .own: "own"
-        case .certificate: "certificate"
-        case .none: "none"
-        }
     }
 }

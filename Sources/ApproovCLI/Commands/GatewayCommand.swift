@@ -110,6 +110,8 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
 
     @OptionGroup var proxies: TrustedProxyOptions
 
+    @OptionGroup var proxies: TrustedProxyOptions
+
     @Option(
         name: .long,
         help: ArgumentHelp(

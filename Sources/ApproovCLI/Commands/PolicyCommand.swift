@@ -55,7 +55,7 @@ struct PolicyCommand: AsyncParsableCommand {
     func validate() throws { _ = try environmentChange() }
 
     func run() async throws {
-        let store = try store.open(setRejectionReasons == nil && setEnvironment.isEmpty ? .reading : .making)
+        let store = try store.open(setRejectionReasons == nil && setAudience == nil && setEnvironment.isEmpty ? .reading : .making)
         if let setRejectionReasons { try await store.setRejectionReasons(setRejectionReasons == .on) }
         if let setAudience { try await store.setNamesAudience(setAudience == .on) }
         if let (flag, action) = try environmentChange() { try await store.setEnvironmentAction(action, for: flag) }

@@ -80,6 +80,8 @@ struct RelayCommand: AsyncParsableCommand, LoggingCommand {
 
     @OptionGroup var proxies: TrustedProxyOptions
 
+    @OptionGroup var proxies: TrustedProxyOptions
+
     func validate() throws {
         try tls.check(listen)
         let url = try ServerOptions.url(gateway, of: "--gateway", such: "https://gateway.example.com/gateway")

@@ -18,7 +18,10 @@ package enum SilentCrowd {
         var crowd: [RawClient] = []
         var worst = Duration.zero
         for number in 0..<count {
-            crowd.append(try RawClient(port: port, from: 2))
+            let client = try RawClient(port: port, from: 2)
+            crowd.append(client)
+            // After its first byte a connection has longer than a client waits: then only its share makes room.
+            if count < 6_000 { client.write("G") }
             guard number % (count / 20) == 0 || number == count - 1 else { continue }
             worst = max(worst, try await answer(kept, server))
             worst = max(worst, try await answer(RawClient(port: port, from: 3), server))

@@ -30,12 +30,12 @@ import Testing
         #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(text) }
     }
 
-    @Test("trailing data, a repeated member and a text beyond 256 KiB are refused")
+    @Test("trailing data, a repeated member and a text beyond 1 MiB are refused")
     func strict() throws {
         let sound = try text()
         for text in [
             sound + "x", sound.replacing("{\"account\"", with: "{\"account\":\"b\",\"account\"", maxReplacements: 1),
-            sound + String(repeating: " ", count: 256 << 10),
+            sound + String(repeating: " ", count: 1 << 20),
         ] {
             #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(text) }
         }
@@ -108,7 +108,7 @@ import Testing
         #expect(mkfifo(folder.path("fifo"), 0o600) == 0)
         #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(contentsOf: folder.url.appending(path: "fifo")) }
         #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(contentsOf: URL(filePath: "/dev/zero")) }
-        try Data(count: (256 << 10) + 1).write(to: folder.url.appending(path: "large"))
+        try Data(count: (1 << 20) + 1).write(to: folder.url.appending(path: "large"))
         #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(contentsOf: folder.url.appending(path: "large")) }
         #expect(throws: ApproovError(.configurationError, "")) {
             try ApproovConfiguration(contentsOf: try #require(URL(string: "https://api.test/approov-initial.config")))

@@ -257,7 +257,7 @@ struct ObliviousChannelChunkedTests {
             _ = try await session.upload(for: post, from: Data(count: 600 << 10))
             #expect(world.relayRequests.map(\.options.totalTimeout) == [.seconds(60), .seconds(60 - seconds)])
         } else {
-            await #expect(throws: ApproovError(.networkingError, "")) { try await session.upload(for: post, from: Data(count: 600 << 10)) }
+            await #expect(throws: ApproovError(.timedOut, "")) { try await session.upload(for: post, from: Data(count: 600 << 10)) }
             #expect(world.relayRequests.count == 1 && gateway.opened.value.isEmpty)
         }
     }

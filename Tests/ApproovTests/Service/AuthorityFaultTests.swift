@@ -224,7 +224,7 @@ import Testing
         let world = try World()
         _ = await world.service.fetchToken(for: url)
         for request in world.transport.requests {
-            #expect(request.options.maximumBodyBytes == 1 << 20)
+            #expect(request.options.maximumBodyBytes == 9 << 20)
             #expect(request.options.totalTimeout == .seconds(15))
             let rule = try request.policy.rule(for: request.url.host)
             #expect(rule.validatesPath)

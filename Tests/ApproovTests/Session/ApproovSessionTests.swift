@@ -139,7 +139,8 @@ import Testing
         let session = try world.session(interceptors: [Pathing()])
         let (data, response) = try await session.data(for: URLRequest("https://api.test/old"))
         #expect(String(decoding: data, as: UTF8.self) == "/new?x=1")
-        #expect(response.url?.absoluteString == "https://api.test/new?x=1")
+        #expect(response.url?.absoluteString == "https://api.test/old")
+        #expect(world.apiRequests.last?.url.text == "https://api.test/new?x=1")
         await #expect {
             try await session.data(for: URLRequest("https://api.test/bad"))
         } throws: {

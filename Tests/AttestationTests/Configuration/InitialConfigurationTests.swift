@@ -49,11 +49,11 @@ import Testing
         #expect(refusal(of: text)?.code == .malformedJSON)
     }
 
-    @Test("a file of more than 256 KiB is refused")
+    @Test("a file of more than 1 MiB is refused")
     func large() throws {
         let text = String(decoding: try account.initial().serialized, as: UTF8.self)
-        _ = try InitialConfiguration(text + String(repeating: " ", count: 256 * 1024 - text.utf8.count))
-        #expect(refusal(of: text + String(repeating: " ", count: 256 * 1024 - text.utf8.count + 1))?.code == .tooLarge)
+        _ = try InitialConfiguration(text + String(repeating: " ", count: 1024 * 1024 - text.utf8.count))
+        #expect(refusal(of: text + String(repeating: " ", count: 1024 * 1024 - text.utf8.count + 1))?.code == .tooLarge)
     }
 
     @Test(

@@ -29,6 +29,7 @@ struct BusyClients {
     ///   - answers: How many answers there must be.
     ///   - body: What happens then; the clients work on until it returns.
     /// - Returns: What became of the requests.
+    /// - Throws: What the body throws.
     func work(_ count: Int, untilAnswers answers: Int, _ body: () async throws -> Void) async throws -> Outcome {
         let (enough, isEnough) = AsyncStream.makeStream(of: Void.self)
         let outcome = Shared(Outcome())

@@ -1,0 +1,34 @@
+import ArgumentParser
+import Testing
+
+@testable import ApproovCLI
+
+@Suite struct TrustedProxyOptionsTests {
+    private static let servers = [
+        ["serve"], ["relay", "--listen", "127.0.0.1:0", "--gateway", "http://127.0.0.1:1/"],
+        ["gateway", "--listen", "127.0.0.1:0", "--keys", "keys", "--allow", "https://api.example.com"],
+    ]
+
+    @Test("every server takes trusted proxies, as often as there are ranges", arguments: servers)
+    func accepted(server: [String]) {
+        #expect(throws: Never.self) {
+            try ApproovCommand.parseAsRoot(server + ["--trusted-proxy", "10.0.0.0/8", "--trusted-proxy", "2001:db8::7"])
+        }
+    }
+
+    @Test("what is not a range is refused with the remedy", arguments: servers)
+    func refused(server: [String]) {
+        #expect {
+            try ApproovCommand.parseAsRoot(server + ["--trusted-proxy", "10.0.0.1/8"])
+        } throws: {
+            ApproovCommand.message(for: $0).contains("--trusted-proxy 10.0.0.1/8 has bits behind its first 8: name the range's first")
+        }
+    }
+
+    @Test("making a key takes no proxies")
+    func rotate() {
+        #expect(throws: (any Error).self) {
+            try ApproovCommand.parseAsRoot(["gateway", "--keys", "keys", "--rotate", "--trusted-proxy", "10.0.0.0/8"])
+        }
+    }
+}
