@@ -237,7 +237,8 @@ let package = Package(
         .testTarget(
             name: "ApproovTokenCheckTests",
             dependencies: [
-                "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation", crypto, httpTypes, hummingbird, hummingbirdTesting,
+                "ApproovBase", "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation", crypto, httpTypes, hummingbird,
+                hummingbirdTesting,
                 logging, metricsTestKit, nioCore, nioEmbedded, nioHTTP2,
             ],
             swiftSettings: settings),

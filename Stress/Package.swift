@@ -10,7 +10,7 @@ let package = Package(
             name: "HandshakeStress",
             dependencies: [
                 .product(name: "CertificatePinning", package: "approov-swift"),
-                .product(name: "HTTPTransport", package: "approov-swift"),
+                .product(name: "HTTPClient", package: "approov-swift"),
             ],
             swiftSettings: [
                 .swiftLanguageMode(.v6),

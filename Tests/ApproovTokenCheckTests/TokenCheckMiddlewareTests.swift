@@ -1,3 +1,4 @@
+import ApproovBase
 import ApproovTesting
 import ApproovTokens
 import Attestation
@@ -86,7 +87,7 @@ import Testing
     @Test(
         "the ARC of a token that does not verify is logged as unverified, by default, and nothing else of it; what is no ARC is not logged")
     func unverifiedARC() async throws {
-        let arc = try ARC(reasons: [.debugger], deviceID: [1, 2, 3, 4], issuedAt: clock.date).encoded(key: SymmetricKey(size: .bits128))
+        let arc = Base32.encode(SystemRandom.bytes(16))
         let decoy = try TokenSigner(key: .hs256(.generate()))
         func refused(_ arc: String) async throws -> String {
             let token = try decoy.sign(TokenClaims(exp: 9_000_000_000, did: "AAECAwQFBgcICQoLDA0ODw==", arc: arc))

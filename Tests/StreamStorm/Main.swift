@@ -1,7 +1,7 @@
 import ApproovTesting
 import CertificatePinning
 import Foundation
-import HTTPTransport
+import HTTPClient
 
 /// Asks servers on SwiftNIO over HTTP/2 many times for a body without Content-Length, and checks that none is lost.
 ///

@@ -1,3 +1,4 @@
+import ApproovTesting
 import Attestation
 import Foundation
 import Testing

@@ -10,7 +10,6 @@ import HTTPTypes
 import Testing
 
 @testable import ApproovAuthority
-@testable import ApproovGateway
 
 /// The authority on real sockets.
 @Suite struct AuthorityTests {
@@ -211,16 +210,12 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("an authority or a gateway on a port where another server listens is an error that says so")
+    @Test("an authority on a port where another server listens is an error that says so")
     func portTaken() async throws {
         let account = try await TestAccount(clock: ManualClock(date: Date()))
         try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
             let second = AuthorityConfiguration(host: "127.0.0.1", port: authority.port)
             await refuses(.cannotListen) { try await RunningAuthority.with(store: account.store, configuration: second) { _ in } }
-            let gateway = try Gateway(
-                keys: GatewayKeyFile(account.directory.url.appending(path: "keys")),
-                configuration: GatewayConfiguration(port: authority.port, allowedOrigins: ["https://api.example.com"]), logger: .silent)
-            await refuses(.cannotListen) { try await gateway.run() }
         }
     }
 

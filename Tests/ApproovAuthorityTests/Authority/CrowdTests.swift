@@ -1,12 +1,9 @@
 import ApproovTesting
-import Attestation
-import Foundation
-import HTTPServing
 import Testing
 
 @testable import ApproovAuthority
 
-/// Authority and gateway beside a client that takes all the connections it can get.
+/// An authority beside a client that takes all the connections it can get.
 ///
 /// `APPROOV_CROWD=6000` has that many silent connections, and prints the worst answer's time.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CrowdTests {
@@ -17,13 +14,6 @@ import Testing
         limits.connections = SilentCrowd.places
         try await RunningAuthority.with(store: account.store, configuration: .loopback(tls: .none, limits: limits)) { authority in
             try await SilentCrowd.surround("authority", port: authority.port)
-        }
-    }
-
-    @Test("silent connections of one address keep no other client from the gateway")
-    func gateway() async throws {
-        try await RunningGateway.with(allow: ["https://api.example.com"], limits: { $0.connections = SilentCrowd.places }) { gateway in
-            try await SilentCrowd.surround("gateway", port: URL(string: gateway.url)?.port ?? 0)
         }
     }
 }

@@ -1,10 +1,11 @@
+import ApproovBase
 import ApproovTesting
 import ApproovTokens
 import Attestation
 import Foundation
 import Testing
 
-@testable import ApproovServer
+@testable import ApproovAuthority
 
 /// The authority behind a proxy that speaks the PROXY protocol.
 @Suite(.timeLimit(.minutes(1))) struct TrustedProxyTests {
@@ -46,7 +47,7 @@ import Testing
         let account = try await TestAccount()
         var configuration = AuthorityConfiguration.loopback(tls: .none)
         configuration.trustedProxies = ["proxy.example.com"]
-        let error = #expect(throws: ServerError.self) { try Authority(store: account.store, configuration: configuration) }
+        let error = #expect(throws: AuthorityError.self) { try Authority(store: account.store, configuration: configuration) }
         #expect(error?.code == .invalidConfiguration && error?.message.contains("proxy.example.com") == true)
     }
 }

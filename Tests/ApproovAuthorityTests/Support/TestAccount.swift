@@ -67,8 +67,3 @@ func unverifiedParts(of token: String) throws -> (header: JSONValue, claims: Tok
     }
     return (parts[0], try TokenClaims(json: parts[1]))
 }
-
-extension Logger {
-    /// Keeps nothing.
-    static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-}

@@ -24,7 +24,7 @@ import Testing
         let curve = try SigningKey.generate(.es256, kid: "k1")
         let point = try P256.Signing.PrivateKey(pemRepresentation: try #require(curve.pem)).publicKey
         #expect(curve.verificationKey.publicPEM?.trimmingCharacters(in: .newlines) == point.pemRepresentation)
-        let curveJWK = try #require(curve.verificationKey.jwk)
+        let curveJWK = try #require(curve.verificationKey.jwkMembers)
         #expect(try PublicJWK(json: curveJWK) == PublicJWK(point))
         #expect(try curveJWK.string("kid") == "k1")
         #expect(try curveJWK.string("alg") == "ES256")
@@ -33,11 +33,11 @@ import Testing
 
         let rsa = try SigningKey.generate(.rs256, kid: "k2")
         let parts = try _RSA.Signing.PrivateKey(pemRepresentation: try #require(rsa.pem)).publicKey.getKeyPrimitives()
-        let rsaJWK = try #require(rsa.verificationKey.jwk)
+        let rsaJWK = try #require(rsa.verificationKey.jwkMembers)
         #expect(try rsaJWK.string("n") == Base64URL.encode(Array(parts.modulus)))
         #expect(try rsaJWK.string("e") == Base64URL.encode(Array(parts.publicExponent)))
         #expect(try Set(rsaJWK.object().keys) == ["kty", "n", "e", "kid", "alg", "use"])
-        #expect(try SigningKey.hs256(.generate()).verificationKey.jwk == nil)
+        #expect(try SigningKey.hs256(.generate()).verificationKey.jwkMembers == nil)
     }
 
     @Test("an encrypted key is refused, and nobody is asked for its passphrase", arguments: KeyFiles.encrypted)

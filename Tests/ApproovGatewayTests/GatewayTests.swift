@@ -1,0 +1,18 @@
+import ApproovTesting
+import Foundation
+import Testing
+
+@testable import ApproovGateway
+
+@Suite struct GatewayTests {
+    @Test("a gateway on a port where another server listens is an error that says so")
+    func portTaken() async throws {
+        try await RunningGateway.with(allow: ["https://api.example.com"]) { first in
+            let port = try #require(URL(string: first.url)?.port)
+            let second = try Gateway(
+                keys: first.file, configuration: GatewayConfiguration(port: port, allowedOrigins: ["https://api.example.com"]),
+                logger: .silent)
+            await refuses(.cannotListen) { try await second.run() }
+        }
+    }
+}

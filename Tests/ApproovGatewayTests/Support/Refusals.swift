@@ -1,0 +1,11 @@
+import ApproovTesting
+import Testing
+
+import ApproovGateway
+
+/// Expects `body` to throw a `GatewayError` of a code.
+func refuses(
+    _ code: GatewayError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async {
+    #expect(await codeThrown(as: GatewayError.self, by: body) == code, sourceLocation: sourceLocation)
+}

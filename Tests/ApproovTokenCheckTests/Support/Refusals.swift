@@ -1,0 +1,11 @@
+import ApproovTesting
+import Testing
+
+import ApproovTokenCheck
+
+/// Expects `body` to throw a `TokenCheckError` of a code.
+func refuses(
+    _ code: TokenCheckError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async {
+    #expect(await codeThrown(as: TokenCheckError.self, by: body) == code, sourceLocation: sourceLocation)
+}
