@@ -1,5 +1,4 @@
 public import ApproovBase
-internal import Attestation
 public import Foundation
 internal import HTTPServing
 public import HTTPClient

@@ -1,8 +1,6 @@
-internal import CDispatch
 internal import CDispatch  // its header declares stat() first where SwiftNIO is imported, too
 internal import Glibc
 public import ApproovBase
-internal import Attestation
 public import Foundation
 public import OHTTP
 
@@ -82,15 +80,10 @@ public struct GatewayKeyFile: Sendable {
 
     private func read() throws -> GatewayKeys? {
         guard let bytes = try file.read(upTo: Self.maximumBytes) else { return nil }
-        let json = try JSONValue(parsing: bytes, limit: Self.maximumBytes)
-        let range = Int64(0)...Int64(1) << 53
-        let entries = try json.member("keys").array().map { entry in
-            guard let key = Base64.decode(try entry.string("key")) else {
-                throw GatewayError(.gatewayKeysUnusable, "a key is not base64")
-            }
+        let entries = try JSONDecoder().decode(StoredKeys.self, from: Data(bytes)).keys.map { entry in
+            guard let key = Base64.decode(entry.key) else { throw GatewayError(.gatewayKeysUnusable, "a key is not base64") }
             return GatewayKeys.Entry(
-                key: try GatewayKey(serialized: key), madeAt: Self.date(try entry.integer("madeAt", in: range)),
-                endsAt: try entry.optionalInteger("endsAt", in: range).map(Self.date))
+                key: try GatewayKey(serialized: key), madeAt: try Self.date(entry.madeAt), endsAt: try entry.endsAt.map(Self.date))
         }
         let keys = GatewayKeys(entries: entries)
         guard !keys.published.configurations.isEmpty else {
@@ -100,18 +93,21 @@ public struct GatewayKeyFile: Sendable {
         return keys
     }
 
-    private func serialized(_ keys: GatewayKeys) -> [UInt8] {
+    private func serialized(_ keys: GatewayKeys) throws -> [UInt8] {
         let entries = keys.entries.map { entry in
-            var members: [String: JSONValue] = [
-                "key": .string(Base64.encode(entry.key.serialized())), "madeAt": .integer(Int64(entry.madeAt.timeIntervalSince1970)),
-            ]
-            if let end = entry.endsAt { members["endsAt"] = .integer(Int64(end.timeIntervalSince1970)) }
-            return JSONValue.object(members)
+            StoredKeys.Entry(
+                key: Base64.encode(entry.key.serialized()), madeAt: Int64(entry.madeAt.timeIntervalSince1970),
+                endsAt: entry.endsAt.map { Int64($0.timeIntervalSince1970) })
         }
-        return JSONValue.object(["keys": .array(entries)]).serialized()
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(StoredKeys(keys: entries)))
     }
 
-    private static func date(_ seconds: Int64) -> Date { Date(timeIntervalSince1970: TimeInterval(seconds)) }
+    private static func date(_ seconds: Int64) throws -> Date {
+        guard (0...1 << 53).contains(seconds) else { throw GatewayError(.gatewayKeysUnusable, "a date is out of range") }
+        return Date(timeIntervalSince1970: TimeInterval(seconds))
+    }
 
     /// Keeps others who would change the file waiting: two changes at once would lose one of them.
     private func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
@@ -136,6 +132,17 @@ public struct GatewayKeyFile: Sendable {
                 cause: error)
         }
     }
+}
+
+/// The file's JSON.
+private struct StoredKeys: Codable {
+    struct Entry: Codable {
+        let key: String
+        let madeAt: Int64
+        let endsAt: Int64?
+    }
+
+    let keys: [Entry]
 }
 
 /// Tells one content of a file from the next without reading it: a replaced file has another inode.

@@ -1,5 +1,4 @@
 internal import ApproovBase
-internal import Attestation
 internal import Foundation
 internal import Logging
 internal import OHTTP

@@ -13,7 +13,7 @@ public struct AttestationError: CodedError {
             case malformedSignature, unknownSigner, missingKeyChangeSignature
             case wrongAccount, wrongEpoch, rolledBack, conflictingVersion, expired, unknownCritical
             case malformedConfiguration, malformedInitialConfiguration, malformedEvidence
-            case fileMissing, fileUnsafe, fileUnreadable, fileWriteFailed, measurementFailed
+            case fileMissing, fileUnreadable, measurementFailed
         }
 
         private let name: Name
@@ -61,12 +61,8 @@ public struct AttestationError: CodedError {
         public static let malformedEvidence = Code(.malformedEvidence)
         /// There is no such file.
         public static let fileMissing = Code(.fileMissing)
-        /// A file that others may read or write, of another owner, or not a regular file.
-        public static let fileUnsafe = Code(.fileUnsafe)
         /// A file that the system does not let us read, or whose content is not what it should be.
         public static let fileUnreadable = Code(.fileUnreadable)
-        /// A file that could not be written; what was there before is still there.
-        public static let fileWriteFailed = Code(.fileWriteFailed)
         /// The running executable could not be measured.
         public static let measurementFailed = Code(.measurementFailed)
     }

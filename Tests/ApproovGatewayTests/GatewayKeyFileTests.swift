@@ -1,6 +1,5 @@
 import ApproovBase
 import ApproovTesting
-import Attestation
 import Foundation
 import OHTTP
 import Testing

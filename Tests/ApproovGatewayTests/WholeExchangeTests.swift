@@ -1,6 +1,5 @@
 import ApproovBase
 import ApproovTesting
-import Attestation
 import CertificatePinning
 import Foundation
 import HTTPClient

@@ -27,7 +27,7 @@ public struct FileConfigurationStore: ConfigurationStore {
     ///
     /// The reader verifies it, and ``tidy()`` corrects the mode.
     ///
-    /// - Throws: `AttestationError` when it is a link, a FIFO or a folder, belongs to someone else, or is too large.
+    /// - Throws: `FileError` when it is a link, a FIFO or a folder, belongs to someone else, or is too large.
     public func read() throws -> [UInt8]? {
         try file.read(upTo: ConfigurationState.maximumSerializedBytes, isSigned: true)
     }
@@ -36,7 +36,7 @@ public struct FileConfigurationStore: ConfigurationStore {
     ///
     /// Where several processes share the folder, it is called from within ``withExclusiveAccess(_:)``.
     ///
-    /// - Throws: `AttestationError` `fileWriteFailed`; what was there is still there.
+    /// - Throws: `FileError` `fileWriteFailed`; what was there is still there.
     public func store(_ bytes: [UInt8]) throws {
         try PrivateFile.makeFolder(path: directory.path(percentEncoded: false))
         try file.write(bytes)
@@ -44,7 +44,7 @@ public struct FileConfigurationStore: ConfigurationStore {
 
     /// Renames the file to `approov-dynamic.json.refused`.
     ///
-    /// - Throws: `AttestationError` `fileWriteFailed`.
+    /// - Throws: `FileError` `fileWriteFailed`.
     public func setAside() throws {
         try file.setAside(suffix: ".refused")
     }

@@ -68,7 +68,7 @@ enum StoredConfiguration {
     }
 
     /// Whether the error says nothing about what is stored: a system short of descriptors, or a disk's bad moment.
-    static func isUnreadable(_ error: any Error) -> Bool { (error as? AttestationError)?.code == .fileUnreadable }
+    static func isUnreadable(_ error: any Error) -> Bool { (error as? FileError)?.code == .fileUnreadable }
 
     /// Whether what is stored is to stay where it is.
     private static func staysInPlace(_ error: any Error) -> Bool { isUnreadable(error) || error is Anothers }

@@ -20,7 +20,7 @@ struct HostImport {
     init(file: String) throws {
         do {
             try self.init(json: Files.input(file, limit: Self.maximumBytes, what: "the hosts"))
-        } catch let error as AttestationError {
+        } catch let error where error is AttestationError || error is JSONError {
             throw CommandFailure(
                 "\(Files.inputName(file)) is not what `approov api -list --json` prints: \(error)")
         }

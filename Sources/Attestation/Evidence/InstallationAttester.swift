@@ -26,7 +26,7 @@ public final class InstallationAttester: Attester {
     ///   - appID: What the app calls itself; nil: the name of its executable.
     ///   - appVersion: The app's version; nil: `unknown`.
     ///   - time: Where the time comes from.
-    /// - Throws: `AttestationError` naming the file and the remedy when one of the two is a link, a FIFO or a folder, can be read by others,
+    /// - Throws: `FileError` or `AttestationError`, naming the file and the remedy, when one of the two is a link, a FIFO or a folder, can be read by others,
     ///   belongs to someone else, or has another content than it must have.
     public init(
         stateDirectory: URL, executable: URL? = nil, appID: String? = nil, appVersion: String? = nil,
@@ -77,7 +77,7 @@ enum InstallationKey {
     private static let maximumBytes = 4 * 1024
 
     /// Reads the key, or makes one; of processes that start at once all end with the same one.
-    static func load(in folder: URL) throws(AttestationError) -> P256.Signing.PrivateKey {
+    static func load(in folder: URL) throws -> P256.Signing.PrivateKey {
         try PrivateFile.makeFolder(path: folder.path(percentEncoded: false))
         let file = PrivateFile(folder.appending(path: keyFile))
         // A killed start must not leave a private key lying about; a minute is more than a start that goes on needs.
@@ -89,7 +89,7 @@ enum InstallationKey {
         return key
     }
 
-    private static func read(_ file: PrivateFile) throws(AttestationError) -> P256.Signing.PrivateKey? {
+    private static func read(_ file: PrivateFile) throws -> P256.Signing.PrivateKey? {
         guard let bytes = try file.read(upTo: maximumBytes) else { return nil }
         do {
             return try P256.Signing.PrivateKey(pemRepresentation: String(decoding: bytes, as: UTF8.self))
@@ -100,12 +100,12 @@ enum InstallationKey {
     }
 
     /// The new key, or that of a process that was first.
-    private static func make(_ file: PrivateFile) throws(AttestationError) -> P256.Signing.PrivateKey? {
+    private static func make(_ file: PrivateFile) throws -> P256.Signing.PrivateKey? {
         let key = P256.Signing.PrivateKey()
         return try file.create(Array(key.pemRepresentation.utf8)) ? key : try read(file)
     }
 
-    private static func keepDeviceID(_ deviceID: DeviceID, in file: PrivateFile) throws(AttestationError) {
+    private static func keepDeviceID(_ deviceID: DeviceID, in file: PrivateFile) throws {
         let text = Array((deviceID.base64 + "\n").utf8)
         if try file.read(upTo: maximumBytes) == nil, try file.create(text) { return }
         guard try file.read(upTo: maximumBytes) == text else {

@@ -384,7 +384,7 @@ import Testing
         let store = MemoryStore()
         let running = try keeper(store)
         _ = await running.offer([try version(7)])
-        store.readFailure.value = AttestationError(.fileUnreadable, "too many open files")
+        store.readFailure.value = FileError(.fileUnreadable, "too many open files")
         #expect(await running.offer([try version(8)]))
         #expect(running.current.configuration.version == 8)
         #expect(store.storeCount == 1)

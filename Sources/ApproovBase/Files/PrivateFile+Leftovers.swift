@@ -1,11 +1,11 @@
-public import Foundation
-import Glibc
+package import Foundation
+internal import Glibc
 
 extension PrivateFile {
     /// Removes the temporary files that writers of this file left behind because they were killed; what cannot be removed stays.
     ///
     /// - Parameter age: How long nobody has written to them at least. Zero only where a lock keeps other writers away.
-    public func removeLeftovers(unchangedFor age: TimeInterval) {
+    package func removeLeftovers(unchangedFor age: TimeInterval) {
         for leftover in leftovers {
             var status = stat()
             guard lstat(leftover, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),

@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import Attestation
+@testable import ApproovBase
 
 @Suite struct PrivateFileTests {
     private let folder: TemporaryFolder
@@ -40,14 +40,14 @@ import Testing
         #expect(try file.makePrivate() == nil)
         for mode in [0o644, 0o666, 0o604] as [mode_t] {
             #expect(chmod(file.path, mode) == 0)
-            let error = try #require(throws: AttestationError.self) { try file.read(upTo: 10) }
+            let error = try #require(throws: FileError.self) { try file.read(upTo: 10) }
             #expect(error.code == .fileUnsafe && error.message.contains("chmod 600"))
             #expect(try file.read(upTo: 10, isSigned: true) == [1])
             #expect(try file.makePrivate() == mode)
             #expect(try file.read(upTo: 10) == [1])
         }
         #expect(symlink("/etc/passwd", folder.path("link")) == 0)
-        #expect(throws: AttestationError.self) { try PrivateFile(path: folder.path("link")).makePrivate() }
+        #expect(throws: FileError.self) { try PrivateFile(path: folder.path("link")).makePrivate() }
     }
 
     @Test("a folder that others may write to is flawed, one that they may list is not")
@@ -151,7 +151,7 @@ import Testing
             ),
         ]
         for (reason, change) in failing {
-            let error = try #require(throws: AttestationError.self, "\(reason)") { try file(change).write([2, 2, 2]) }
+            let error = try #require(throws: FileError.self, "\(reason)") { try file(change).write([2, 2, 2]) }
             #expect(error.code == .fileWriteFailed)
             #expect(error.message.contains(reason), "\(error)")
             #expect(error.message.contains(file.path))
@@ -223,7 +223,7 @@ import Testing
     func modes(mode: Int) throws {
         try file.write([1])
         #expect(chmod(file.path, mode_t(mode)) == 0)
-        let error = try #require(throws: AttestationError.self) { try file.read(upTo: 10) }
+        let error = try #require(throws: FileError.self) { try file.read(upTo: 10) }
         #expect(error.code == .fileUnsafe)
         #expect(error.message.contains(String(mode, radix: 8)))
     }
@@ -298,11 +298,11 @@ import Testing
     func impossibleFolder() throws {
         try file.write([1])
         for path in [file.path, file.path + "/"] {
-            let error = #expect(throws: AttestationError.self) { try PrivateFile.makeFolder(path: path) }
+            let error = #expect(throws: FileError.self) { try PrivateFile.makeFolder(path: path) }
             #expect(error?.description == "fileWriteFailed: \(file.path) is not a folder: name another one, or move it out of the way")
         }
         let below = file.path + "/b/c"
-        let error = #expect(throws: AttestationError.self) { try PrivateFile.makeFolder(path: below) }
+        let error = #expect(throws: FileError.self) { try PrivateFile.makeFolder(path: below) }
         let message = "fileWriteFailed: the folder \(below) cannot be made: Not a directory; name another one, or make it: install -d"
         #expect(error?.description == message + " -m 700 -o USER \(below)")
     }
@@ -316,5 +316,9 @@ import Testing
             #expect(try folder.names == ["file.refused"])
             #expect(try PrivateFile(path: file.path + ".refused").read(upTo: 1) == [content])
         }
+    }
+
+    private func code(_ body: () throws -> some Any) -> FileError.Code? {
+        (#expect(throws: FileError.self) { _ = try body() })?.code
     }
 }

@@ -1,23 +1,23 @@
-public import Foundation
-import Glibc
+package import Foundation
+internal import Glibc
 
 /// A file that belongs to this process's user alone: mode 0600, replaced as a whole, never followed through a symbolic link.
-public struct PrivateFile: Sendable {
+package struct PrivateFile: Sendable {
     /// How the names of files end that are not finished yet.
     static let temporarySuffix = ".tmp"
 
     /// Where the file is.
-    public let path: String
+    package let path: String
     /// The system's calls, so that a test can make them fail.
     let system: FileSystemCalls
 
     /// The file at `path`.
-    public init(path: String) {
+    package init(path: String) {
         self.init(path: path, system: FileSystemCalls())
     }
 
     /// The file at `url`.
-    public init(_ url: URL) {
+    package init(_ url: URL) {
         self.init(path: url.path(percentEncoded: false))
     }
 
@@ -32,9 +32,9 @@ public struct PrivateFile: Sendable {
     ///   - limit: The most bytes it may have.
     ///   - isSigned: Whether the caller verifies the content by itself and none of it is secret: then it is read whatever its mode.
     /// - Returns: The content, or nil when there is no such file.
-    /// - Throws: `AttestationError.fileUnsafe` when it is not a regular file, is someone else's, or group or others have any right to it;
+    /// - Throws: `FileError.fileUnsafe` when it is not a regular file, is someone else's, or group or others have any right to it;
     ///   `.tooLarge`; `.fileUnreadable`.
-    public func read(upTo limit: Int, isSigned: Bool = false) throws(AttestationError) -> [UInt8]? {
+    package func read(upTo limit: Int, isSigned: Bool = false) throws(FileError) -> [UInt8]? {
         // O_NONBLOCK: a FIFO without a writer would otherwise hold us for ever.
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else {
@@ -68,9 +68,9 @@ public struct PrivateFile: Sendable {
 
     /// Puts `content` in the place of what is there, so that at any moment, also after a crash, either the old or the new one is there.
     ///
-    /// - Throws: `AttestationError.fileWriteFailed`; what was there is still there, unless it is only the folder that could not be
+    /// - Throws: `FileError.fileWriteFailed`; what was there is still there, unless it is only the folder that could not be
     ///   synchronised, which the message says.
-    public func write(_ content: [UInt8]) throws(AttestationError) {
+    package func write(_ content: [UInt8]) throws(FileError) {
         let temporary = try writeTemporary(content)
         guard system.rename(temporary, path) == 0 else {
             let number = errno
@@ -83,8 +83,8 @@ public struct PrivateFile: Sendable {
     /// Makes the file with `content` unless there is one.
     ///
     /// - Returns: False when somebody was first; their file is as it was.
-    /// - Throws: `AttestationError.fileWriteFailed`.
-    public func create(_ content: [UInt8]) throws(AttestationError) -> Bool {
+    /// - Throws: `FileError.fileWriteFailed`.
+    package func create(_ content: [UInt8]) throws(FileError) -> Bool {
         let temporary = try writeTemporary(content)
         // Unlike rename, link does not replace: of two that come at once one loses.
         let result = link(temporary, path)
@@ -100,16 +100,16 @@ public struct PrivateFile: Sendable {
 
     /// Moves the file out of the way to `path` with `suffix` added, in the place of an earlier one; does nothing when there is none.
     ///
-    /// - Throws: `AttestationError.fileWriteFailed`.
-    public func setAside(suffix: String) throws(AttestationError) {
+    /// - Throws: `FileError.fileWriteFailed`.
+    package func setAside(suffix: String) throws(FileError) {
         guard system.rename(path, path + suffix) != 0 else { return try syncFolder() }
         guard errno == ENOENT else { throw refusal(.fileWriteFailed, "cannot be moved out of the way: remove it", errno) }
     }
 
     /// Makes the folder at `path`, and those above it, with mode 0700 where they are missing.
     ///
-    /// - Throws: `AttestationError.fileWriteFailed` naming the folder, the reason and the remedy.
-    public static func makeFolder(path: String) throws(AttestationError) {
+    /// - Throws: `FileError.fileWriteFailed` naming the folder, the reason and the remedy.
+    package static func makeFolder(path: String) throws(FileError) {
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         let ends = path.indices.dropFirst().filter { path[$0] == "/" } + [path.endIndex]
         var number: Int32 = 0
@@ -117,20 +117,20 @@ public struct PrivateFile: Sendable {
         // Of those above, which others may have made meanwhile, the last one tells.
         guard number != 0, number != EEXIST else { return try checkFolder(path) }
         let reason = String(cString: strerror(number))
-        throw AttestationError(
+        throw FileError(
             .fileWriteFailed,
             "the folder \(path) cannot be made: \(reason); name another one, or make it: install -d -m 700 -o USER \(path)")
     }
 
-    private static func checkFolder(_ path: String) throws(AttestationError) {
+    private static func checkFolder(_ path: String) throws(FileError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw AttestationError(.fileWriteFailed, "\(path) is not a folder: name another one, or move it out of the way")
+            throw FileError(.fileWriteFailed, "\(path) is not a folder: name another one, or move it out of the way")
         }
     }
 
     /// The mode of a regular file of this process's user.
-    private func checkedMode(of descriptor: Int32) throws(AttestationError) -> mode_t {
+    private func checkedMode(of descriptor: Int32) throws(FileError) -> mode_t {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw refusal(.fileUnreadable, "cannot be examined", errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(.fileUnsafe, "is not a regular file: remove it") }
@@ -143,9 +143,9 @@ public struct PrivateFile: Sendable {
     /// Takes every right to the file from group and others.
     ///
     /// - Returns: The mode it had, when they had rights; nil when they had none, or there is no such file.
-    /// - Throws: `AttestationError` `fileUnsafe` when it is not a regular file or is someone else's, `fileUnreadable` when it cannot be
+    /// - Throws: `FileError` `fileUnsafe` when it is not a regular file or is someone else's, `fileUnreadable` when it cannot be
     ///   opened or its mode cannot be changed.
-    package func makePrivate() throws(AttestationError) -> mode_t? {
+    package func makePrivate() throws(FileError) -> mode_t? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else {
             guard errno != ENOENT else { return nil }
@@ -180,7 +180,7 @@ public struct PrivateFile: Sendable {
             + " another one"
     }
 
-    private func writeTemporary(_ content: [UInt8]) throws(AttestationError) -> String {
+    private func writeTemporary(_ content: [UInt8]) throws(FileError) -> String {
         let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36))\(Self.temporarySuffix)"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -214,7 +214,7 @@ public struct PrivateFile: Sendable {
         }
     }
 
-    private func syncFolder() throws(AttestationError) {
+    private func syncFolder() throws(FileError) {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -225,9 +225,9 @@ public struct PrivateFile: Sendable {
         }
     }
 
-    private func refusal(_ code: AttestationError.Code, _ message: String, _ number: Int32? = nil) -> AttestationError {
+    private func refusal(_ code: FileError.Code, _ message: String, _ number: Int32? = nil) -> FileError {
         let reason = number.map { ": \(String(cString: strerror($0)))" } ?? ""
-        return AttestationError(code, "\(path) \(message)\(reason)")
+        return FileError(code, "\(path) \(message)\(reason)")
     }
 }
 
