@@ -10,16 +10,19 @@ struct Hop {
     var request: URLRequest
     var url: TransportURL
     var body: RequestBody
-    /// Whether a redirect has left the first origin. Header fields that may be meant for one origin only then stay behind, even on the way
-    /// back.
+    /// Whether a redirect has left the first origin.
+    ///
+    /// Header fields that may be meant for one origin only then stay behind, even if a later redirect returns to it.
     var hasLeftOrigin = false
     /// Whether a redirect removed the header that tokens are bound to.
     var hasLostBinding = false
-    /// Whether a host that is called over a relay redirected here. A direct request would then tell the next host's server who called that
-    /// host.
+    /// Whether a host that is called over a relay redirected here.
+    ///
+    /// A direct request would tell the next host's server who called that host.
     var isBehindRelay = false
-    /// Whether an earlier hop carried a token, or went to a protected or evaluated host. No later hop then uses plain http, because it may
-    /// carry data from that one.
+    /// Whether an earlier hop carried a token, or went to a protected or evaluated host.
+    ///
+    /// No later hop then uses plain http, because it may carry data from that one.
     var staysSecure = false
 
     /// Creates the first hop.

@@ -16,7 +16,9 @@ struct Performed {
 
     let response: TransportResponse
     let url: URL
-    /// The last head made. Making one takes Foundation longer than the session's other work on a request takes together.
+    /// The last head made.
+    ///
+    /// Foundation takes longer to make one than the session takes for all its other work on a request.
     let heads: LastValue<Head, HTTPURLResponse>
 
     /// Returns the response's head as an `HTTPURLResponse`.

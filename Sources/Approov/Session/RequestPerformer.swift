@@ -46,7 +46,7 @@ struct RequestPerformer: Sendable {
 
     private struct Sent {
         let response: TransportResponse
-        /// The URL that the request was sent to. Interceptors may have changed it within the origin.
+        /// The URL that the request was sent to; interceptors may have changed it within the origin.
         let url: URL
         /// The URL as the caller or a redirect spelled it; the caller sees this one.
         let askedFor: URL
