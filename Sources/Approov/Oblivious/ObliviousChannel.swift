@@ -8,17 +8,17 @@ import OHTTP
 /// Sends a request over Oblivious HTTP: encodes it as Binary HTTP, seals it for the gateway, and posts it to the relay.
 ///
 /// The channel never resends a request on its own, except when the *encapsulated* response says (a) that the Date was rejected, or (b) that
-/// the response was too large and the method is GET or HEAD; the second request then asks for a response in chunks. Before the first
-/// chunked request to an unknown gateway, the channel sends a probe, which contains no request.
+/// the response was too large and the method is GET or HEAD; the second request then asks for a response in chunks. With automatic
+/// chunking, the channel probes an unknown gateway before it sends the first chunked request; the probe contains no request.
 ///
 /// The relay can forge a response outside of the encapsulation, so the channel never resends because of one. Its callers resend once after
-/// one such response, ``RelayExchange/Refusal/key``: ``RequestPerformer`` only with a newer key, ``ObliviousLoader`` with the same key,
-/// too, if the method is idempotent. At each change of keys, a relay can therefore make a request run twice while the gateway accepts the
-/// older key.
+/// one such response, ``RelayExchange/Refusal/key``: ``RequestPerformer`` only with a newer key, ``ObliviousLoader`` also with the same key
+/// if the method is idempotent. At each change of keys, a relay can therefore make a request run twice while the gateway accepts the older
+/// key.
 struct ObliviousChannel: Sendable {
     /// The maximum size in bytes of a body that is not in chunks.
     static let maximumWholeBytes = 64 << 20
-    /// The User-Agent that relays see; the same for every user of this package.
+    /// The default User-Agent that relays see; the same for every user of this package.
     static let userAgent = "approov"
     /// The maximum size in bytes of a body that is sent whole to a gateway whose support for chunks is not known.
     private static let usualWholeBytes = 512 << 10
@@ -89,8 +89,7 @@ struct ObliviousChannel: Sendable {
         } catch RelayExchange.Refusal.form(let status) {
             let isAutomatic = route.chunking == .automatic
             if isAutomatic {
-                // 415 is about the media type. 400 and 422 may have any reason, so probe the gateway again at the next request that needs
-                // it.
+                // 415 is about the media type. 400 and 422 can have other causes, so probe the gateway again when it next matters.
                 if status == 415 {
                     memory.note(.refused, behind: route.relay, now: time.uptime)
                 } else {
@@ -198,7 +197,7 @@ struct ObliviousChannel: Sendable {
         date.timeIntervalSince(arrived) > usualWindow || sent.timeIntervalSince(date) > usualLead
     }
 
-    /// Returns the type of a problem (RFC 9457), or nil if the response is not a problem, and the response with its body complete.
+    /// Returns the type of a problem (RFC 9457), nil if the response is not a problem, and the response with its body still unread.
     private func peek(_ response: TransportResponse) async throws -> (type: String?, response: TransportResponse) {
         guard response.headerFields.mediaType == Problem.mediaType else { return (nil, response) }
         var start: [UInt8] = []

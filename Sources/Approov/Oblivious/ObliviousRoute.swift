@@ -7,7 +7,7 @@ import OHTTP
 
 /// A route to hosts over Oblivious HTTP (RFC 9458): a relay, and the key of the gateway behind it.
 ///
-/// The relay learns who calls, and the gateway learns what is asked. For the oblivious hosts of the configuration, the configuration
+/// The relay learns who calls, and the gateway learns the request. For the oblivious hosts of the configuration, the configuration
 /// contains the route. Give a session its own route for hosts that the configuration does not name.
 public struct ObliviousRoute: Sendable {
     /// Whether messages are sent in chunks (draft-ietf-ohai-chunked-ohttp), so that requests and responses need not fit in memory.
@@ -15,9 +15,9 @@ public struct ObliviousRoute: Sendable {
         /// All requests go in chunks once the gateway has understood one.
         ///
         /// The session first probes the gateway with a message that contains no request. It does so before the first request that has a
-        /// body from a file or a stream, has a large body, or has a streamed response. If the gateway refuses the probe with 400, 415 or
-        /// 422, requests are sent whole for ten minutes. Choose `always` or `never` if you know what the gateway supports; that saves the
-        /// probe.
+        /// body from a file or a stream, has a body of more than 512 KiB, or has a streamed response. If the gateway refuses the probe with
+        /// 400, 415 or 422, requests are sent whole for ten minutes. Choose `always` or `never` if you know what the gateway supports; that
+        /// saves the probe.
         case automatic
         /// Always; for a gateway that is known to understand chunks.
         case always

@@ -135,6 +135,9 @@ public final class ApproovSession: Sendable {
     }
 
     /// Whether the wrapped session performs the request.
+    ///
+    /// - Throws: ``ApproovError`` with code `obliviousError` when the request must go over a relay but its scheme does not allow that, and
+    ///   with code `badRequest` when its URL cannot be requested.
     func isWrapped(_ request: URLRequest) throws -> Bool {
         if WrappedSession.isForeign(request) {
             guard !performer.isStraightRefused || request.url?.isFileURL == true else {

@@ -18,11 +18,11 @@ struct Hop {
     var hasLostBinding = false
     /// Whether a host that is called over a relay redirected here.
     ///
-    /// A direct request would tell the next host's server who called that host.
+    /// A direct request would tell the server of the new host who called that host.
     var isBehindRelay = false
     /// Whether an earlier hop carried a token, or went to a protected or evaluated host.
     ///
-    /// No later hop then uses plain http, because it may carry data from that one.
+    /// No later hop then uses plain http, because that hop may carry data from the earlier one.
     var staysSecure = false
 
     /// Creates the first hop.

@@ -35,7 +35,7 @@ struct SessionCookies: Sendable {
         }
     }
 
-    /// Checks all conditions of RFC 6265, section 5.4 except the domain, which is the only one that Foundation's storage checks on Linux.
+    /// Checks the conditions of RFC 6265, section 5.4 other than the domain: Foundation's storage on Linux checks only the domain.
     private static func isMeant(_ cookie: HTTPCookie, for url: URL, at now: Date) -> Bool {
         guard !cookie.isSecure || url.scheme?.lowercased() == "https" else { return false }
         if let end = end(of: cookie), end <= now { return false }

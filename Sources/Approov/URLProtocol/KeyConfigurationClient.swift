@@ -4,7 +4,6 @@ public import Foundation
 ///
 /// A server that can choose the keys can read every request: prefer a source that gives all clients the same bytes.
 public protocol KeyConfigurationClient: Sendable {
-    /// Gets the configurations.
     /// Gets the key configurations.
     ///
     /// - Parameter invalidatingCache: Whether the gateway refused the cached keys, so that they must be fetched again.
