@@ -5,7 +5,7 @@ import HTTPClient
 import HTTPTypes
 
 extension ApproovError {
-    /// Why the server was not trusted, when that is the cause.
+    /// The reason why the server was not trusted; nil when the error has another cause.
     public var refusal: TrustRefusal? {
         switch cause {
         case let refusal as TrustRefusal: refusal
@@ -14,12 +14,12 @@ extension ApproovError {
         }
     }
 
-    /// What a caller of the SDK is told about a failure of the transport.
+    /// Converts an error of the transport into an error of the SDK.
     ///
     /// - Parameters:
-    ///   - error: The failure.
-    ///   - isRepeatable: Whether the whole request, with all that was sent for it before, can be sent again without the server executing it
-    ///     twice; nil: as the transport says.
+    ///   - error: The error of the transport.
+    ///   - isRepeatable: Whether the whole request, including everything sent for it so far, can be sent again without the server executing
+    ///     it twice; nil to use the transport's own statement.
     init(_ error: TransportError, isRepeatable: Bool? = nil) {
         let isRetryable = isRepeatable ?? error.isSafeToRepeat
         switch error.code {
@@ -47,12 +47,13 @@ extension ApproovError {
         }
     }
 
-    /// Makes an error of the SDK out of any other; cancellation stays what it is.
+    /// Converts any error into an ``ApproovError``, except a `CancellationError`, which it returns unchanged.
     ///
     /// - Parameters:
-    ///   - error: The other error.
-    ///   - isRepeatable: Whether the whole request can be sent again without the server executing it twice; nil: as the transport says.
-    /// - Returns: An ``ApproovError``, or the cancellation.
+    ///   - error: The error to convert.
+    ///   - isRepeatable: Whether the whole request can be sent again without the server executing it twice; nil to use the transport's own
+    ///     statement.
+    /// - Returns: An ``ApproovError``, or the `CancellationError`.
     static func wrapping(_ error: any Error, isRepeatable: Bool? = nil) -> any Error {
         switch error {
         case let error as ApproovError: error
@@ -65,6 +66,6 @@ extension ApproovError {
 }
 
 extension URLRequest {
-    /// Whether sending it twice has the effect of sending it once (RFC 9110 section 9.2.2).
+    /// Whether sending the request twice has the same effect as sending it once (RFC 9110, section 9.2.2).
     var isIdempotent: Bool { HTTPRequest.Method(httpMethod ?? "GET")?.isIdempotent ?? false }
 }

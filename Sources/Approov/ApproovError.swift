@@ -1,9 +1,9 @@
 public import ApproovBase
 internal import Foundation
 
-/// What kept a request from being made, or a service from being set up.
+/// An error of the client SDK: a request failed, or a service or session could not be set up.
 ///
-/// Two errors are equal when their codes are. The description names the thing and the remedy, and never holds a token, a header's
+/// Two errors are equal when their codes are equal. The description names the cause and the remedy, and never contains a token, a header
 /// value or a body.
 public struct ApproovError: CodedError {
     /// The stable name of a failure.
@@ -23,66 +23,70 @@ public struct ApproovError: CodedError {
 
         /// A service or session could not be set up.
         public static let initializationError = Code(.initializationError)
-        /// A configuration is missing, malformed or not acceptable, or could not be stored.
+        /// A configuration is missing, malformed or not acceptable, or it could not be stored.
         public static let configurationError = Code(.configurationError)
-        /// A server could not be reached, or broke off: a later attempt may succeed.
+        /// A server could not be reached, or closed the connection early; a later attempt may succeed.
         public static let networkingError = Code(.networkingError)
-        /// The request did not end in time: nothing moved on its connection for as long as allowed, or all of it took too long.
+        /// The request did not finish in time: its connection was idle for too long, or the request as a whole took too long.
         ///
-        /// The server may have executed it; ``ApproovError/isRetryable`` says whether sending it again can execute it twice.
+        /// The server may have executed it; ``ApproovError/isRetryable`` says whether sending it again could execute it twice.
         public static let timedOut = Code(.timedOut)
-        /// No token can be had; another attempt gives the same result.
+        /// Another attempt would fail in the same way: no token can be obtained, or the transport failed for a reason that has no other
+        /// code.
         public static let permanentError = Code(.permanentError)
-        /// The attestation failed, and the account's policy lets the app know.
+        /// The attestation failed, and the account's policy allows the app to know.
         public static let rejectionError = Code(.rejectionError)
-        /// The server is not trusted, its host may not be called at all, or the request would have gone over plain http.
+        /// The server is not trusted, its host must not be called at all, or the request would have used plain http.
         public static let pinningError = Code(.pinningError)
-        /// The request itself cannot be sent: its URL, method or a header is malformed.
+        /// The request cannot be sent because its URL, its method or a header is malformed.
         public static let badRequest = Code(.badRequest)
         /// The request lacks the header that its token is bound to.
         public static let bindingMissing = Code(.bindingMissing)
-        /// The request has two lines of the header that its token is bound to.
+        /// The request has the header that its token is bound to more than once.
         public static let bindingAmbiguous = Code(.bindingAmbiguous)
-        /// One of the caller's interceptors changed the host or port, or threw.
+        /// One of the caller's interceptors threw, or changed the request's scheme, host or port.
         public static let interceptorError = Code(.interceptorError)
-        /// A redirect was not followed: it leads to plain http, nowhere, in a circle, or would need a body that is gone.
+        /// The session refused a redirect.
+        ///
+        /// The reason is one of these: too many redirects, an unusable or ambiguous location, plain http where https is required, a body
+        /// stream that cannot be sent twice, or a redirect from a host called over a relay to a host that would be called direct.
         public static let redirectRefused = Code(.redirectRefused)
         /// The response is larger than the caller allowed.
         public static let responseTooLarge = Code(.responseTooLarge)
-        /// The request's body could not be read, or the response's could not be written to its file.
+        /// The request's body could not be read, or the response's body could not be written to its file.
         public static let bodyFailed = Code(.bodyFailed)
-        /// This version cannot do what was asked.
+        /// This version does not support the request or its options.
         public static let unsupported = Code(.unsupported)
-        /// Oblivious HTTP failed: the relay or the gateway behind it refused, answered something else, or sent what cannot be opened.
+        /// Oblivious HTTP failed: the relay or the gateway refused the request, or sent a response that cannot be opened.
         public static let obliviousError = Code(.obliviousError)
     }
 
     /// The stable name of the failure.
     public let code: Code
-    /// What is wrong and what to do about it.
+    /// The cause of the failure and the remedy; safe to log.
     public let message: String
-    /// The error below, if there is one.
+    /// The underlying error, if any.
     public let cause: (any Error)?
-    /// The attestation response code of a ``Code/rejectionError``: what the account's support asks for.
+    /// The attestation response code of a ``Code/rejectionError``; the account's support asks for it.
     public let arc: String?
-    /// Why the attestation failed, for a ``Code/rejectionError``.
+    /// The reasons why the attestation failed, for a ``Code/rejectionError``.
     public let rejectionReasons: [String]
-    /// Whether the same request may succeed later without any change to it, and sending it again cannot execute it twice.
+    /// Whether the same request may succeed later, unchanged, and cannot be executed twice when it is sent again.
     ///
-    /// So it is true for a failure of the network only when nothing of the request was sent, or when the request's method is idempotent: GET,
-    /// HEAD, OPTIONS, PUT, DELETE and TRACE (RFC 9110 section 9.2.2). A POST that timed out, or whose connection broke, may have been
-    /// executed: whether to send it again is for the caller to decide.
+    /// A network failure is therefore retryable only when nothing of the request was sent, or when its method is idempotent: GET, HEAD,
+    /// OPTIONS, PUT, DELETE and TRACE (RFC 9110, section 9.2.2). The server may have executed a POST that timed out or whose connection
+    /// broke: the caller decides whether to send it again.
     public let isRetryable: Bool
 
-    /// Makes an error.
+    /// Creates an error.
     ///
     /// - Parameters:
     ///   - code: The stable name of the failure.
-    ///   - message: What is wrong and what to do; safe to log.
-    ///   - cause: The error below.
+    ///   - message: The cause of the failure and the remedy; must be safe to log.
+    ///   - cause: The underlying error.
     ///   - arc: The attestation response code.
-    ///   - rejectionReasons: Why the attestation failed.
-    ///   - isRetryable: Whether the same request may be sent again; nil: for a ``Code/networkingError`` alone.
+    ///   - rejectionReasons: The reasons why the attestation failed.
+    ///   - isRetryable: Whether the same request may be sent again; nil means true for ``Code/networkingError`` and false for other codes.
     public init(
         _ code: Code, _ message: String, cause: (any Error)? = nil, arc: String? = nil, rejectionReasons: [String] = [],
         isRetryable: Bool? = nil

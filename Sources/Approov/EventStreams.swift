@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Hands events to every listener; those from before the first listener wait for it.
+/// Delivers each event to every listener, and keeps events for the first listener until it subscribes.
 final class EventStreams<Event: Sendable>: Sendable {
     private struct State {
         var backlog: [Event] = []
@@ -11,9 +11,9 @@ final class EventStreams<Event: Sendable>: Sendable {
     private let backlogLimit: Int
     private let state = Mutex(State())
 
-    /// Streams without listeners.
+    /// Creates the streams, without listeners.
     ///
-    /// - Parameter backlogLimit: How many events wait for a listener that does not read; the oldest go first.
+    /// - Parameter backlogLimit: The maximum number of events kept for a listener that does not read; the oldest are dropped first.
     init(backlogLimit: Int) {
         self.backlogLimit = backlogLimit
     }

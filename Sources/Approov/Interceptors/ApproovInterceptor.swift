@@ -6,13 +6,13 @@ public import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 
-/// Puts a token, bound to a header of the request, on every request to a host that gets tokens.
+/// Adds a token to every request to a host that gets tokens.
 ///
-/// An ``ApproovSession`` has one of its own. Use it apart to authorize requests that something else sends; that something must then see
-/// to pins and redirects by itself.
+/// An ``ApproovSession`` has its own. Use this type alone to authorize requests that another client sends. That client must then enforce
+/// pins and handle redirects itself.
 ///
-/// The binding is read from the request as it stands when it comes here, and the token is asked for with it in one call: two requests
-/// with different Authorization values each get their own token.
+/// The interceptor reads the binding from the request and asks for the token with it in one call, so two requests with different
+/// Authorization values each get their own token.
 public final class ApproovInterceptor: RequestInterceptor {
     private let service: ApproovService
     private let tokenName: HTTPField.Name
@@ -23,17 +23,18 @@ public final class ApproovInterceptor: RequestInterceptor {
     private let isExcluded: (@Sendable (URL) -> Bool)?
     private let sendsWithoutToken: Bool
 
-    /// Makes an interceptor.
+    /// Creates an interceptor.
     ///
     /// - Parameters:
-    ///   - service: Where tokens come from.
-    ///   - tokenHeader: The headers that carry token and trace ID.
-    ///   - bindHeader: The name of the header whose value tokens are bound to, such as Authorization; nil: they are bound to nothing.
-    ///   - unboundRequests: What happens to a request without that header.
-    ///   - excluding: Says which URLs get no token although their host does; nil: none.
+    ///   - service: The source of tokens.
+    ///   - tokenHeader: The headers that carry the token and the trace ID.
+    ///   - bindHeader: The name of the header whose value tokens are bound to, such as Authorization; nil for unbound tokens.
+    ///   - unboundRequests: Whether a request may lack that header.
+    ///   - excluding: Returns true for URLs that get no token although their host does; nil to exclude no URL.
     ///   - sendsWithoutTokenWhenAuthorityIsDown: Whether requests are sent without a token while the authority cannot be reached or does
-    ///     not work, so that the API decides. Off, they fail with a retryable error.
-    /// - Throws: ``ApproovError`` `initializationError` for a malformed header name or prefix, and when two of the headers have one name.
+    ///     not work, so that the API decides. If false, they fail with a retryable error.
+    /// - Throws: ``ApproovError`` with code `initializationError` when a header name or the prefix is malformed, or two of the headers have
+    ///   the same name.
     public init(
         service: ApproovService, tokenHeader: TokenHeader = TokenHeader(), bindHeader: String? = nil,
         unboundRequests: UnboundRequests = .refused, excluding: (@Sendable (URL) -> Bool)? = nil,
@@ -56,10 +57,11 @@ public final class ApproovInterceptor: RequestInterceptor {
         }
     }
 
-    /// The request with token and trace ID, when its host gets tokens; otherwise as it is.
+    /// Returns the request with token and trace ID if its host gets tokens, otherwise unchanged.
     ///
-    /// - Throws: ``ApproovError``: `badRequest` for a URL that cannot be requested, `pinningError` for plain http to a protected host,
-    ///   `bindingMissing`, `bindingAmbiguous`, and `networkingError`, `rejectionError` or `permanentError` when no token can be had.
+    /// - Throws: ``ApproovError`` with code `badRequest` when the URL or a header is malformed, `pinningError` for plain http to a
+    ///   protected host, `bindingMissing` or `bindingAmbiguous` when the binding header is not there exactly once, and `networkingError`,
+    ///   `rejectionError` or `permanentError` when no token can be obtained; `CancellationError` when the task is cancelled.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
         let hop = try Hop(request, body: .none)
         let snapshot = service.keeper.current
@@ -69,8 +71,8 @@ public final class ApproovInterceptor: RequestInterceptor {
         }
         var fields = try HTTPFields(request)
         guard try await authorize(&fields, of: request, to: hop.url.host, entry: entry) else { return request }
-        // Every spelling of the names goes, and one comes: a dictionary of headers tells "A" and "a" apart. Set as a whole, because
-        // Foundation takes ten times as long for one header.
+        // Remove every spelling of the names, because a dictionary of headers treats "A" and "a" as different. Replace the whole
+        // dictionary, because setting a single header takes Foundation ten times as long.
         var headers = request.allHTTPHeaderFields ?? [:]
         for name in headers.keys where isOwn(name) { headers[name] = nil }
         headers[tokenName.rawName] = fields[tokenName]
@@ -80,17 +82,17 @@ public final class ApproovInterceptor: RequestInterceptor {
         return request
     }
 
-    /// Sets token and trace ID among the header fields of a request to a protected host.
+    /// Sets token and trace ID in the header fields of a request to a protected host.
     ///
     /// - Parameters:
-    ///   - fields: The header fields as they stand.
+    ///   - fields: The header fields of the request so far.
     ///   - request: The request, for the caller's predicates.
-    ///   - host: The host that is called, for which the token is.
-    ///   - entry: What the configuration says about it.
-    ///   - patience: How long to wait for a token; nil: as long as the service's limits say.
-    ///   - hasLostBinding: Whether a redirect took the binding header off.
-    /// - Returns: Whether the fields were changed.
-    /// - Throws: ``ApproovError``.
+    ///   - host: The host that is called and that the token is for.
+    ///   - entry: The configuration's rule for that host.
+    ///   - patience: The longest wait for a token; nil for the service's own limits.
+    ///   - hasLostBinding: Whether a redirect removed the binding header.
+    /// - Returns: Whether this host and URL get tokens; if not, the fields are unchanged.
+    /// - Throws: ``ApproovError`` with the codes of ``adapt(_:)``; `CancellationError` when the task is cancelled.
     func authorize(
         _ fields: inout HTTPFields, of request: URLRequest, to host: CanonicalHost, entry: ProtectedHost, within patience: Duration? = nil,
         hasLostBinding: Bool = false
@@ -104,11 +106,11 @@ public final class ApproovInterceptor: RequestInterceptor {
         } else {
             result = try await token(for: key, within: patience)
         }
-        // Whatever the caller put under these names is not ours to send.
+        // Remove the caller's own values: only this interceptor sets these headers.
         if fields.contains(where: isOwn) { fields.removeAll(where: isOwn) }
         guard try carriesToken(result) else { return true }
         fields.append(HTTPField(name: tokenName, value: tokenPrefix.isEmpty ? result.token : tokenPrefix + result.token))
-        // The authority knows the trace ID together with the app's address: behind a relay it would say who asks.
+        // The authority can link the trace ID to the app's address, so behind a relay the trace ID would reveal the caller.
         if let traceIDName, !entry.settings.oblivious { fields.append(HTTPField(name: traceIDName, value: result.traceID)) }
         return true
     }
@@ -128,24 +130,24 @@ public final class ApproovInterceptor: RequestInterceptor {
                 error: ApproovError(.networkingError, "no token came within the request's timeout; try again, with a longer one"))
     }
 
-    /// Takes off what ``authorize(_:of:to:entry:within:)`` may have set, and what the tokens are bound to.
+    /// Removes the headers that ``authorize(_:of:to:entry:within:hasLostBinding:)`` sets and, if `andBinding` is true, the binding header.
     func strip(_ request: inout URLRequest, andBinding: Bool) {
         request.removeHeaders { isOwn($0) || (andBinding && isBinding($0)) }
     }
 
-    /// Whether tokens are bound to the header.
+    /// Whether tokens are bound to the header with this name.
     func isBinding(_ name: String) -> Bool { matches(name, bindingName) }
 
     /// Whether the request has the header that tokens are bound to.
     func isBound(_ request: URLRequest) -> Bool { request.allHTTPHeaderFields?.keys.contains(where: isBinding) ?? false }
 
-    /// Whether the fields have the header that tokens are bound to.
+    /// Whether the fields contain the header that tokens are bound to.
     func isBound(_ fields: HTTPFields) -> Bool { bindingName.map { fields.scan(for: $0) } ?? false }
 
-    /// Whether the fields carry a token.
+    /// Whether the fields contain a token.
     func hasToken(_ fields: HTTPFields) -> Bool { fields.scan(for: tokenName) }
 
-    /// How a session begins to fetch tokens before they are needed.
+    /// Starts to fetch tokens for a session before they are needed.
     func prefetch(additionalFields: HTTPFields) async {
         guard let bindingName else { return service.prefetchAll(binding: nil) }
         guard let binding = additionalFields[bindingName], !Binding.isEmpty(binding) else { return await service.warmUp() }
@@ -161,9 +163,9 @@ public final class ApproovInterceptor: RequestInterceptor {
         return HTTPField.Name(name) == own
     }
 
-    /// The value of the one line of the binding header; nil when nothing is bound.
+    /// Returns the value of the binding header; nil when the token is not bound.
     ///
-    /// A value of nothing but blanks counts as no line.
+    /// A header that contains only whitespace counts as missing.
     private func binding(of fields: HTTPFields, _ request: URLRequest, hasLostBinding: Bool) throws -> String? {
         guard let bindingName else { return nil }
         var value: String?
@@ -192,7 +194,7 @@ public final class ApproovInterceptor: RequestInterceptor {
             + " new URL directly, set \(name) for it in an interceptor, or exempt the request with unboundRequests"
     }
 
-    /// What becomes of a request, by the status of its token.
+    /// Whether the request is sent with the token, according to the result's status; throws when it must not be sent.
     private func carriesToken(_ result: TokenFetchResult) throws -> Bool {
         switch result.status {
         case .success:

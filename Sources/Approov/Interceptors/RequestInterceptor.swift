@@ -1,9 +1,9 @@
 public import FoundationNetworking
 
-/// Changes requests before they are sent, and decides whether failed ones are sent again.
+/// Changes requests before they are sent, and decides whether they are sent again.
 ///
-/// Write one to add what every request needs, such as an Authorization header. Interceptors never do the sending. Host and port of a
-/// request must stay what they were.
+/// Write an interceptor to add headers that every request needs, such as Authorization. Interceptors do not send requests themselves. They
+/// must not change the scheme, host or port of a request.
 ///
 /// ```swift
 /// struct Authorizing: RequestInterceptor {
@@ -17,49 +17,56 @@ public import FoundationNetworking
 /// }
 /// ```
 ///
-/// An interceptor is called again for every redirect and every retry, with the request as the caller made it and the URL of that hop:
-/// look at the URL before adding what is not meant for everybody.
+/// The session calls an interceptor again for every redirect and every retry, with the caller's request and the URL of that hop. Check the
+/// URL before adding a header that not every host may see.
 public protocol RequestInterceptor: Sendable {
     /// Returns the request to send in place of `request`.
     ///
-    /// - Throws: Whatever keeps the request from being sent; it reaches the caller as the cause of an ``ApproovError``.
+    /// - Throws: Any error that prevents the request. The caller gets an ``ApproovError`` or a `CancellationError` unchanged, and any other
+    ///   error as the cause of an ``ApproovError`` with code `interceptorError`.
     func adapt(_ request: URLRequest) async throws -> URLRequest
 
-    /// Says whether a request is sent again.
+    /// Decides whether to send a request again.
     ///
-    /// Called after a failure and after every response; the first interceptor that does not answer ``RetryDecision/doNotRetry`` decides.
-    /// A request whose body is a stream is never sent again.
+    /// The session calls this after every failure and every response. The first interceptor that does not return
+    /// ``RetryDecision/doNotRetry`` decides. A request whose body is a stream is never sent again.
     ///
     /// - Parameters:
     ///   - request: The request as the caller made it.
-    ///   - outcome: How it ended.
-    ///   - attempt: How often it has been sent, 1 at first.
+    ///   - outcome: The response or the failure.
+    ///   - attempt: The number of times the request has been sent, starting with 1.
     /// - Returns: The decision.
     func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision
 }
 
 extension RequestInterceptor {
-    /// The request as it is.
+    /// Returns the request unchanged.
     public func adapt(_ request: URLRequest) async throws -> URLRequest { request }
 
-    /// Never again.
+    /// Returns ``RetryDecision/doNotRetry``.
+    ///
+    /// - Parameters:
+    ///   - request: The request as the caller made it.
+    ///   - outcome: The response or the failure.
+    ///   - attempt: The number of times the request has been sent, starting with 1.
+    /// - Returns: ``RetryDecision/doNotRetry``.
     public func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision { .doNotRetry }
 }
 
-/// How one sending of a request ended.
+/// The outcome of sending a request once.
 public enum RequestOutcome: Sendable {
-    /// A response came; its body has not been read.
+    /// A response arrived; its body has not been read.
     case response(HTTPURLResponse)
-    /// No response came.
+    /// No response arrived.
     case failure(any Error)
 }
 
-/// Whether a request is sent again.
+/// The decision whether to send a request again.
 public enum RetryDecision: Sendable, Hashable {
-    /// The outcome goes to the caller.
+    /// The caller gets the outcome.
     case doNotRetry
-    /// At once.
+    /// The session sends the request again at once.
     case retry
-    /// After a while, at most a minute.
+    /// The session sends the request again after this delay, at most one minute.
     case retryAfter(Duration)
 }

@@ -1,12 +1,12 @@
 public import FoundationNetworking
 
-/// What happens to a request to a protected host that lacks the header its token is bound to.
+/// The treatment of a request to a protected host that lacks the header its token is bound to.
 public enum UnboundRequests: Sendable {
-    /// It is refused with ``ApproovError/Code/bindingMissing``.
+    /// The request is refused with ``ApproovError/Code/bindingMissing``.
     case refused
-    /// It gets a token that is bound to nothing.
+    /// The request gets a token that is not bound.
     case allowed
-    /// It gets a token that is bound to nothing where the predicate says so, as for a login call; others are refused.
+    /// The request gets a token that is not bound if the predicate returns true, for example for a login call; otherwise it is refused.
     case allowedWhere(@Sendable (URLRequest) -> Bool)
 
     func allow(_ request: URLRequest) -> Bool {

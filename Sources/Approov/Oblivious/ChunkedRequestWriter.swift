@@ -6,41 +6,41 @@ import HTTPTypes
 import OHTTP
 import Synchronization
 
-/// Seals a request part by part, while its body is made and sent (draft-ietf-ohai-chunked-ohttp), in chunks of lengths that tell the
-/// relay no more than they must.
+/// Seals a request part by part, while its body is produced and sent (draft-ietf-ohai-chunked-ohttp).
 ///
-/// A request whose body is in memory or in a file has the chunks of its size class, and so has a stream that does not pause. A stream that
-/// does goes on its way without what is to come, and the relay learns how much there was before each pause.
+/// The lengths of the chunks tell the relay as little as possible. If the body is in memory or in a file, or is a stream that does not
+/// pause, they depend only on the request's size class. A stream that pauses is sent up to the pause, without waiting for the rest, so the
+/// relay learns how many bytes came before each pause.
 final class ChunkedRequestWriter: Sendable {
     private struct State: ~Copyable {
         var output: ChunkedOutput<ChunkedRequestSealer>
-        /// Nil once the message is ended.
+        /// Nil after the end of the message.
         var encoder: BinaryHTTPRequestEncoder? = BinaryHTTPRequestEncoder()
     }
 
     private let state: Mutex<State>
     private let pause: BodyPause
 
-    /// Makes a writer for one request.
+    /// Creates a writer for one request.
     ///
     /// - Parameters:
-    ///   - sealer: Seals it.
-    ///   - time: Says when a stream pauses.
+    ///   - sealer: Seals the request.
+    ///   - time: The clock that decides when a stream has paused.
     init(_ sealer: consuming ChunkedRequestSealer, time: any TimeSource) {
         state = Mutex(State(output: ChunkedOutput(sealer)))
         pause = BodyPause { try await time.sleep(for: ChunkBuffer.longestWait) }
     }
 
-    /// The body of the outer request.
+    /// Returns the body of the outer request, which can be sent once.
     ///
-    /// What is in memory is sealed at once; a file or a stream as the network takes it.
+    /// A body in memory is sealed at once. A file or a stream is sealed while the network sends it.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - head: What the gateway learns of it besides its body.
-    ///   - length: The bytes of its body, where they are known.
-    /// - Returns: What is to be sent, once.
-    /// - Throws: `OHTTPError` for a request that Binary HTTP cannot say.
+    ///   - head: The head of the inner request, which the gateway sees.
+    ///   - length: The number of bytes in its body; nil if not known.
+    /// - Returns: The body to send, once.
+    /// - Throws: `OHTTPError` when Binary HTTP cannot represent the request.
     func body(of request: TransportRequest, head: HTTPRequest, length: Int?) throws -> RequestBody {
         switch request.body {
         case .none: return .bytes(try whole(BinaryHTTPRequest(head: head)))
@@ -75,7 +75,7 @@ final class ChunkedRequestWriter: Sendable {
         }
     }
 
-    /// Which bytes are held back; see `ChunkBuffer.holding`.
+    /// The state of the bytes held back; see `ChunkBuffer.holding`.
     private var holding: Int? { state.withLock { $0.output.holding } }
 
     private func add(_ encode: (inout BinaryHTTPRequestEncoder?) throws -> [UInt8]?) throws -> [UInt8] {
@@ -87,7 +87,7 @@ final class ChunkedRequestWriter: Sendable {
 
     private func flush() throws -> [UInt8] { try state.withLock { try $0.output.flush() } }
 
-    /// What is to be sent next after all parts of the body; nil when that was all.
+    /// Returns the next bytes to send after the last part of the body; nil when all have been sent.
     private func end() throws -> [UInt8]? {
         try state.withLock { state in
             if let encoder = state.encoder.take() { state.output.end(try encoder.end()) }

@@ -8,11 +8,11 @@ actor ChunkedResponseReader {
     private let outer: ResponseBody.Iterator
     private let options: TransferOptions
     private let limit: Int?
-    /// Nil once the stream has ended.
+    /// Nil after the end of the stream.
     private var opener: ChunkedResponseOpener?
     private var parser: BinaryHTTPResponseParser
     private var received = 0
-    /// The bytes that the host says its response has.
+    /// The number of bytes that the host's Content-Length states.
     private var expected: Int?
     private var failure: (any Error)?
     private var isReading = false
@@ -26,9 +26,10 @@ actor ChunkedResponseReader {
             limits: BinaryHTTPLimits(fieldSectionBytes: options.maximumHeaderBytes, bodyBytes: options.maximumBodyBytes ?? .max))
     }
 
-    /// The head of the response; before any part of its body.
+    /// Reads the head of the response; call it before ``part()``.
     ///
-    /// - Throws: ``ApproovError``; what the transport throws.
+    /// - Throws: ``ApproovError`` with code `obliviousError` when the response cannot be opened, or `responseTooLarge` when it exceeds a
+    ///   limit; any error of the transport.
     func head() async throws -> HTTPResponse {
         while let event = try await next() {
             guard case .head(let head) = event else { continue }
@@ -38,9 +39,10 @@ actor ChunkedResponseReader {
         throw ApproovError(.obliviousError, "the gateway's response ended before it began")
     }
 
-    /// The next part of the body, at least one byte; nil when the response is complete.
+    /// Reads the next part of the body, at least one byte; nil when the response is complete.
     ///
-    /// - Throws: ``ApproovError``; what the transport throws.
+    /// - Throws: ``ApproovError`` with code `obliviousError` when the response cannot be opened, or `responseTooLarge` when it exceeds a
+    ///   limit; any error of the transport.
     func part() async throws -> [UInt8]? {
         while let event = try await next() {
             guard case .body(let bytes) = event else { continue }
@@ -52,11 +54,11 @@ actor ChunkedResponseReader {
     }
 
     private func next() async throws -> BinaryHTTPResponseParser.Event? {
-        // Two consumers of one body are a mistake of theirs; the order of what they get must not be left to chance.
+        // Two tasks that read one body are a mistake of the caller. Fail, because the order of their parts would be random.
         guard !isReading else { throw ApproovError(.obliviousError, "the body of a response is read by two tasks at once: read it in one") }
         isReading = true
         defer { isReading = false }
-        // After a failure there is no end: what was cut short must never look complete.
+        // Repeat the failure on every later call, so that a truncated response never looks complete.
         if let failure { throw failure }
         do {
             return try await nextEvent()
@@ -93,7 +95,7 @@ actor ChunkedResponseReader {
     }
 }
 
-/// The parts of a response in chunks.
+/// The body of a chunked response as a sequence of parts.
 struct ChunkedResponseBody: AsyncSequence, Sendable {
     let reader: ChunkedResponseReader
 

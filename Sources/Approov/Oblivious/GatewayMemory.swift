@@ -1,23 +1,23 @@
 import HTTPClient
 import Synchronization
 
-/// What was learned about gateways, each known by the relay before it.
+/// Remembers whether gateways understand chunked messages; each gateway is identified by the relay in front of it.
 ///
-/// A session has one relay, or two where it has a route of its own beside the configuration's; more only as configurations change.
+/// A session has one relay, or two if it has its own route beside the configuration's. It meets more only when configurations change.
 final class GatewayMemory: Sendable {
-    /// What a gateway does with messages in chunks.
+    /// The gateway's support for chunked messages.
     enum Chunks: Sendable {
-        /// It understood one.
+        /// The gateway has understood a chunked message.
         case understood
-        /// It, or a host that can imitate it, asked for one.
+        /// The gateway, or a host that imitates it, has asked for a chunked message.
         case wanted
-        /// It refused one.
+        /// The gateway has refused a chunked message.
         case refused
     }
 
-    /// How many relays are remembered; of more, the one whose gateway was noted longest ago is let go.
+    /// The maximum number of relays to remember; beyond it, the entry noted longest ago is dropped.
     static let maximumRelays = 16
-    /// After how long a gateway that refused chunks is asked again: it may have been the relay, or an older gateway.
+    /// The time after which a refusal is forgotten, because the relay may have caused it, or the gateway may have been upgraded.
     private static let refusalLifetime: Duration = .seconds(600)
 
     private struct Entry {
@@ -26,17 +26,17 @@ final class GatewayMemory: Sendable {
         let since: Duration
     }
 
-    /// In the order in which they were noted last.
+    /// In the order of their latest notes, oldest first.
     private let entries = Mutex<[Entry]>([])
 
-    /// What the gateway behind a relay does with messages in chunks; nil: not known.
+    /// Returns whether the gateway behind a relay supports chunked messages; nil if not known.
     func chunks(behind relay: TransportURL, now: Duration) -> Chunks? {
         entries.withLock { Self.valid($0, relay, now)?.chunks }
     }
 
-    /// Remembers what the gateway behind a relay did with a message in chunks.
+    /// Notes how the gateway behind a relay reacted to a chunked message.
     ///
-    /// What it refused it does not want; and what it understood once it goes on understanding, unless it is an older gateway by now.
+    /// `.wanted` never overwrites `.refused` or `.understood`. `.refused` overwrites both others, in case the gateway was downgraded.
     func note(_ chunks: Chunks, behind relay: TransportURL, now: Duration) {
         entries.withLock { entries in
             var entry = Entry(relay: relay, chunks: chunks, since: now)
@@ -52,7 +52,7 @@ final class GatewayMemory: Sendable {
         }
     }
 
-    /// Knows nothing any more of the gateway behind a relay.
+    /// Forgets the gateway behind a relay.
     func forget(_ relay: TransportURL) {
         entries.withLock { $0.removeAll { $0.relay == relay } }
     }

@@ -5,18 +5,20 @@ import HTTPClient
 import HTTPTypes
 
 extension HTTPRequest {
-    /// What the gateway learns: the request as it would have gone to the host itself, but for a response that is not encoded.
+    /// Creates the inner request, which the gateway opens and forwards.
+    ///
+    /// It is the same as a direct request to the host, except that it asks for a response without content encoding.
     ///
     /// - Parameters:
     ///   - request: The request to the host.
-    ///   - date: When it is sent, for the gateway's replay window (RFC 9458 section 6.5); a date of the caller's own stays.
-    ///   - contentLength: The bytes of its content, where the message around it does not say them and the host is to know.
+    ///   - date: The time of sending, for the gateway's replay window (RFC 9458, section 6.5); a Date that the caller set takes precedence.
+    ///   - contentLength: The number of content bytes, if the host must learn it and the message does not state it.
     init(inside request: TransportRequest, date: Date, contentLength: Int? = nil) {
         var fields = request.headerFields
-        // The transport's own, as on the way straight to the host.
+        // The transport sets these two fields, as it does for a direct request.
         fields.removeAll { $0.name == .contentLength || $0.name.canonicalName == "host" }
         if let contentLength { fields[.contentLength] = String(contentLength) }
-        // On the way straight to the host the transport offers what it can undo; nobody undoes anything here.
+        // In a direct request, the transport offers the encodings that it can decode. Here it cannot decode the inner response.
         if !fields.contains(.acceptEncoding) { fields.append(HTTPField(name: .acceptEncoding, value: "identity")) }
         if !fields.contains(.date) { fields.append(HTTPField(name: .date, value: HTTPDate.format(date))) }
         let url = request.url

@@ -5,31 +5,37 @@ import HTTPClient
 import HTTPTypes
 import OHTTP
 
-/// Sends a request inside Oblivious HTTP: Binary HTTP, sealed for the gateway, posted to the relay.
+/// Sends a request over Oblivious HTTP: encodes it as Binary HTTP, seals it for the gateway, and posts it to the relay.
 ///
-/// It sends nothing twice on its own account, with two exceptions, both said inside of the encapsulation: the gateway does not accept the
-/// date; or the host has answered, and its response did not fit: then a GET or HEAD is sent again for a response in chunks. Whether a gateway
-/// knows chunks it is asked before the first request goes there in them: an answer outside of the encapsulation, which the relay may have
-/// made up, has no request sent again. Whoever uses it sends a request once more for one such answer: that the key is refused, once a newer
-/// key is there, so that a relay can have a request run twice at each change of keys, while the older one is accepted.
+/// The channel never resends a request on its own, except when the *encapsulated* response says (a) that the Date was rejected, or (b) that
+/// the response was too large and the method is GET or HEAD; the second request then asks for a response in chunks. With automatic
+/// chunking, the channel probes an unknown gateway before it sends the first chunked request; the probe contains no request.
+///
+/// The relay can forge a response outside of the encapsulation, so the channel never resends because of one. Its callers resend once after
+/// one such response, ``RelayExchange/Refusal/key``: ``RequestPerformer`` only with a newer key, ``ObliviousLoader`` also with the same key
+/// if the method is idempotent. At each change of keys, a relay can therefore make a request run twice while the gateway accepts the older
+/// key.
 struct ObliviousChannel: Sendable {
-    /// The most bytes of a body that is not in chunks.
+    /// The maximum size in bytes of a body that is not in chunks.
     static let maximumWholeBytes = 64 << 20
-    /// What relays see of every user of this package.
+    /// The default User-Agent that relays see; the same for every user of this package.
     static let userAgent = "approov"
-    /// The most bytes of a body that goes whole to a gateway of which nothing is known.
+    /// The maximum size in bytes of a body that is sent whole to a gateway whose support for chunks is not known.
     private static let usualWholeBytes = 512 << 10
-    /// How old a date gateways of this package accept, in seconds, unless their operator says otherwise.
+    /// The default replay window of this package's gateways: the greatest age of a date that they accept, in seconds.
     private static let usualWindow: TimeInterval = 60
-    /// How far ahead of their clock a date may be, in seconds; two more because dates have whole ones.
+    /// How far a date may be ahead of a gateway's clock, in seconds: 5, and 2 more because dates have whole seconds.
     private static let usualLead: TimeInterval = 7
-    /// How gateways of this package say that a response needs chunks.
+    /// The problem type with which this package's gateways say that a response must be in chunks.
     private static let responseTooLarge = "urn:approov:problem:response-too-large"
-    /// What responses say their version is.
+    /// The HTTP version of responses that came over Oblivious HTTP.
     static let version = "OHTTP"
-    /// What asks a gateway whether it understands chunks: of no framing that there is, and for the relay as long as a small request.
+    /// The probe for chunked OHTTP.
+    ///
+    /// It uses an undefined framing indicator, and is padded to the smallest size class so that the relay cannot tell it from a small
+    /// request.
     private static let question = [UInt8](repeating: 0x3f, count: BinaryHTTPPadding.sizeClasses.paddedSize(of: 1))
-    /// What a response's head may add to its body.
+    /// The maximum number of bytes that a response's head adds to its body.
     private static let headAllowance = 1 << 20
 
     let route: ObliviousRoute
@@ -37,7 +43,7 @@ struct ObliviousChannel: Sendable {
     let time: any TimeSource
     let userAgent: String
     let memory: GatewayMemory
-    /// When the request began whose time is counted.
+    /// When the request began; its total timeout counts from here.
     let started: Duration
 
     init(
@@ -52,18 +58,19 @@ struct ObliviousChannel: Sendable {
         started = time.uptime
     }
 
-    /// Sends a request and returns the response that was inside.
+    /// Sends a request and returns the response from inside the encapsulation.
     ///
     /// - Parameters:
-    ///   - request: The request to the host; its policy judges the relay.
-    ///   - isStreamed: Whether the caller takes the response part by part, or sends a body of any size.
+    ///   - request: The request to the host; its trust policy applies to the relay.
+    ///   - isStreamed: Whether the caller reads the response part by part, or sends a body of any size.
     /// - Returns: The host's response.
-    /// - Throws: ``RelayExchange/Refusal`` `key`; ``ApproovError`` `obliviousError`; what the transport throws.
+    /// - Throws: ``RelayExchange/Refusal/key`` when the gateway refuses the key; ``ApproovError`` with code `obliviousError` when the relay
+    ///   or the gateway fails, `bodyFailed` or `responseTooLarge` when a body is too large; any error of the transport.
     func send(_ request: TransportRequest, isStreamed: Bool) async throws -> TransportResponse {
         if try await !usesChunks(for: request, isStreamed: isStreamed) {
             let response = try await dated(request, sendWhole)
             guard route.chunking == .automatic, response.status == 502 else { return response }
-            // A gateway of ours says when a response does not fit; then it knows chunks.
+            // A gateway of this package says when a response does not fit, and then it supports chunks.
             let (problem, again) = try await peek(response)
             guard problem == Self.responseTooLarge else { return again }
             memory.note(.wanted, behind: route.relay, now: time.uptime)
@@ -82,7 +89,7 @@ struct ObliviousChannel: Sendable {
         } catch RelayExchange.Refusal.form(let status) {
             let isAutomatic = route.chunking == .automatic
             if isAutomatic {
-                // 415 is about the media type. 400 and 422 may be about anything: the gateway is asked anew when it matters next.
+                // 415 is about the media type. 400 and 422 can have other causes, so probe the gateway again when it next matters.
                 if status == 415 {
                     memory.note(.refused, behind: route.relay, now: time.uptime)
                 } else {
@@ -98,9 +105,9 @@ struct ObliviousChannel: Sendable {
         }
     }
 
-    /// Whether a request goes in chunks: all that go to a gateway that understands them.
+    /// Whether a request goes in chunks, as all requests do to a gateway that understands them.
     ///
-    /// One of which nothing is known yet is asked for the sake of what may not fit a whole message, and of what is streamed.
+    /// An unknown gateway is probed only when the request may be too large to go whole, or is streamed.
     private func usesChunks(for request: TransportRequest, isStreamed: Bool) async throws -> Bool {
         switch route.chunking {
         case .always: return true
@@ -117,7 +124,7 @@ struct ObliviousChannel: Sendable {
         }
     }
 
-    /// Whether a body fits a whole message at any gateway.
+    /// Whether every gateway accepts the body whole.
     private static func fitsWhole(_ body: RequestBody) -> Bool {
         switch body {
         case .none: true
@@ -126,8 +133,9 @@ struct ObliviousChannel: Sendable {
         }
     }
 
-    /// Asks the gateway whether it understands chunks, with a message that is no request: what it then says inside of the encapsulation
-    /// does not matter, and no host hears of it.
+    /// Probes whether the gateway understands chunks.
+    ///
+    /// The probe contains no request, so it reaches no host. The content of the encapsulated response does not matter.
     private func understandsChunks(onBehalfOf request: TransportRequest) async throws -> Bool {
         let message: [UInt8]
         let opener: ChunkedResponseOpener
@@ -145,27 +153,27 @@ struct ObliviousChannel: Sendable {
             let reader = ChunkedResponseReader(opener, body: outer.body, options: options)
             _ = try await reader.head()
             memory.note(.understood, behind: route.relay, now: time.uptime)
-            // To its end, so that the request can go over the same connection.
+            // Read to the end, so that the request can use the same connection.
             while try await reader.part() != nil {}
             return true
         } catch RelayExchange.Refusal.form {
             memory.note(.refused, behind: route.relay, now: time.uptime)
             return false
         } catch RelayExchange.Refusal.other(let status) {
-            // Who is busy or away for a small question is so for the request, and would be blamed for what he may well know.
+            // A server that is busy or away for a small probe is so for the request, too. Do not conclude that it cannot understand chunks.
             guard ![429, 502, 503, 504].contains(status) else { throw unexpected(status, isChunked: true) }
             return false
         } catch is ApproovError {
-            // Not what was asked, but whole messages may work.
+            // The answer is not what was expected, but whole messages may still work.
             return false
         }
     }
 
-    /// Sends with the clock's date and, when the gateway refuses that, once more with the gateway's (RFC 9458 section 6.5.2).
+    /// Sends with the clock's date and, if the gateway rejects that, once more with the gateway's date (RFC 9458, section 6.5.2).
     ///
-    /// The gateway's date serves that one request and nothing else. What must not run twice is sent again only where the clocks really differ.
-    /// Where they agree, the date was right when the request was sent, and somebody has held the request back, or sent it a second time once
-    /// its date was too old, when the first may have run: the relay could do both.
+    /// The gateway's date is used for that one request only. A request that must not run twice is sent again only if the clocks really
+    /// differ. If they agree, the date was right when the request was sent. Then the relay may have delayed the request, or sent it a
+    /// second time after its date became too old; in the second case the first copy may have run.
     private func dated(
         _ request: TransportRequest, _ send: (TransportRequest, Date) async throws -> TransportResponse
     ) async throws -> TransportResponse {
@@ -181,15 +189,15 @@ struct ObliviousChannel: Sendable {
         return try await send(request, date)
     }
 
-    /// Whether a gateway with this date would not have accepted a request when that was sent.
+    /// Whether a gateway with this date would have rejected a request at the time of sending.
     ///
-    /// The relay may hold an answer back for as long as it likes, so that the gateway's date can be any between the two times although the
-    /// clocks agree.
+    /// The relay may delay a response without limit. Even if the clocks agree, the gateway's date can therefore be any time between `sent`
+    /// and `arrived`.
     private static func isClockWrong(at date: Date, sent: Date, arrived: Date) -> Bool {
         date.timeIntervalSince(arrived) > usualWindow || sent.timeIntervalSince(date) > usualLead
     }
 
-    /// The type of a problem (RFC 9457), nil when the response is none, and the response with its body as it was.
+    /// Returns the type of a problem (RFC 9457), nil if the response is not a problem, and the response with its body still unread.
     private func peek(_ response: TransportResponse) async throws -> (type: String?, response: TransportResponse) {
         guard response.headerFields.mediaType == Problem.mediaType else { return (nil, response) }
         var start: [UInt8] = []
@@ -221,7 +229,7 @@ struct ObliviousChannel: Sendable {
         let limit = min(options.maximumBodyBytes ?? .max, Self.maximumWholeBytes)
         let answer: [UInt8]
         do {
-            // Padding adds an eighth at most.
+            // Padding adds at most one eighth.
             answer = try await outer.body.collect(upTo: limit + limit / 8 + Self.headAllowance)
         } catch let error as TransportError where error.code == .bodyTooLarge {
             throw Self.tooLarge(limit)
@@ -242,7 +250,7 @@ struct ObliviousChannel: Sendable {
 
     private func sendChunked(_ request: TransportRequest, date: Date) async throws -> TransportResponse {
         let length = try request.body.length
-        // Methods that give content a meaning say that there is none (RFC 9110 section 8.6).
+        // For methods that give content a meaning, an empty body is stated as a length of 0 (RFC 9110, section 8.6).
         let hasContent = length != 0 || [.post, .put, .patch].contains(request.method)
         let inner = HTTPRequest(inside: request, date: date, contentLength: hasContent ? length : nil)
         let body: RequestBody
@@ -262,7 +270,7 @@ struct ObliviousChannel: Sendable {
             body: ResponseBody(ChunkedResponseBody(reader: reader)))
     }
 
-    /// Sends what was sealed, and reports what of it has gone out where it was sealed at once.
+    /// Sends the sealed request, and reports upload progress if the request was sealed as a whole.
     private func send(
         _ sealed: RequestBody, isChunked: Bool, for request: TransportRequest, length: Int?
     ) async throws -> TransportResponse {
@@ -282,7 +290,7 @@ struct ObliviousChannel: Sendable {
         RelayExchange.unexpected(status, from: route.relay, isChunked: isChunked)
     }
 
-    /// Posts what was sealed to the relay, within what earlier messages have left of the request's time.
+    /// Posts the sealed request to the relay, within the time that earlier messages have left.
     private func post(
         _ sealed: RequestBody, isChunked: Bool, for request: TransportRequest, onUpload: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> TransportResponse {

@@ -5,23 +5,23 @@ public import Foundation
 import HTTPClient
 import OHTTP
 
-/// The way to a host over Oblivious HTTP (RFC 9458): a relay, which learns who asks, and the key of the gateway behind it, which learns
-/// what is asked.
+/// A route to hosts over Oblivious HTTP (RFC 9458): a relay, and the key of the gateway behind it.
 ///
-/// Hosts that the configuration calls oblivious have theirs in it. Give a session one of its own for hosts that the configuration does not
-/// name.
+/// The relay learns who calls, and the gateway learns the request. For the oblivious hosts of the configuration, the configuration
+/// contains the route. Give a session its own route for hosts that the configuration does not name.
 public struct ObliviousRoute: Sendable {
-    /// Whether messages are sent in chunks (draft-ietf-ohai-chunked-ohttp), so that neither requests nor responses need to be in memory.
+    /// Whether messages are sent in chunks (draft-ietf-ohai-chunked-ohttp), so that requests and responses need not fit in memory.
     public enum Chunking: Sendable {
-        /// All requests in chunks once the gateway has understood one.
+        /// All requests go in chunks once the gateway has understood one.
         ///
-        /// Before the first one that has a body from a file or a stream, or a large one, or whose response is streamed, a message with no
-        /// request in it asks the gateway whether it knows chunks. When it refuses that with 400, 415 or 422, requests of the next ten
-        /// minutes go without. Say `always` or `never` where it is known, and the question is spared.
+        /// The session first probes the gateway with a message that contains no request. It does so before the first request that has a
+        /// body from a file or a stream, has a body of more than 512 KiB, or has a streamed response. If the gateway refuses the probe with
+        /// 400, 415 or 422, requests are sent whole for ten minutes. Choose `always` or `never` if you know what the gateway supports; that
+        /// saves the probe.
         case automatic
-        /// Always, for a gateway that is known to understand them.
+        /// Always; for a gateway that is known to understand chunks.
         case always
-        /// Never, for a gateway that knows RFC 9458 alone.
+        /// Never; for a gateway that supports only RFC 9458.
         case never
     }
 
@@ -29,13 +29,13 @@ public struct ObliviousRoute: Sendable {
     let key: KeyConfiguration
     let chunking: Chunking
 
-    /// Names relay and gateway.
+    /// Creates a route from a relay and a gateway's keys.
     ///
     /// - Parameters:
     ///   - relay: The relay's URL: https, or plain http on a loopback address.
-    ///   - keyConfiguration: What the gateway publishes as `application/ohttp-keys`, or one bare configuration.
+    ///   - keyConfiguration: The `application/ohttp-keys` that the gateway publishes, or one bare key configuration.
     ///   - chunking: Whether messages are sent in chunks.
-    /// - Throws: ``ApproovError`` `configurationError` for a relay that cannot be used or keys that cannot be read.
+    /// - Throws: ``ApproovError`` with code `configurationError` when the relay cannot be used or the keys cannot be read.
     public init(relay: URL, keyConfiguration: Data, chunking: Chunking = .automatic) throws {
         do {
             try self.init(relay: Self.relay(relay.absoluteString), keys: keyConfiguration, chunking: chunking)
@@ -46,7 +46,7 @@ public struct ObliviousRoute: Sendable {
         }
     }
 
-    /// Reads what the signed configuration says; there, a list of keys is the only form.
+    /// Creates the route of a signed configuration, which contains the keys as a list only.
     init(_ settings: ObliviousSettings) throws {
         relay = try Self.relay(settings.relay)
         key = try KeyConfigurationList(decoding: Base64.decode(settings.keyConfig) ?? []).preferred()
@@ -58,23 +58,23 @@ public struct ObliviousRoute: Sendable {
             }
     }
 
-    /// Reads the keys that a gateway published.
+    /// Creates a route from the keys that a gateway published.
     init(relay: TransportURL, keys: Data, chunking: Chunking) throws {
         self.relay = relay
         self.chunking = chunking
         do {
             key = try KeyConfigurationList(decoding: keys).preferred()
         } catch {
-            // Some gateways publish a single configuration without the length that a list gives each.
+            // Some gateways publish a single configuration without the length that precedes each entry of a list.
             guard error.code == .malformedKeyConfiguration, let single = try? KeyConfiguration(decoding: keys) else { throw error }
             key = single
         }
     }
 
-    /// Reads a relay's URL.
+    /// Parses a relay's URL.
     static func relay(_ text: String) throws -> TransportURL { try url(text, of: "the relay") }
 
-    /// Reads the URL of a gateway's keys.
+    /// Parses the URL of a gateway's keys.
     static func keys(_ text: String) throws -> TransportURL { try url(text, of: "the key URL's host") }
 
     private static func url(_ text: String, of server: String) throws -> TransportURL {

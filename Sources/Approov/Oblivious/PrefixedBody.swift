@@ -1,6 +1,6 @@
 import HTTPClient
 
-/// A body whose beginning was read already.
+/// A body whose first bytes have already been read.
 struct PrefixedBody: AsyncSequence, Sendable {
     let prefix: [UInt8]
     let rest: ResponseBody.Iterator

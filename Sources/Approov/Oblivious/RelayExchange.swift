@@ -4,25 +4,25 @@ import HTTPClient
 import HTTPTypes
 import OHTTP
 
-/// The outer request: a POST to the relay that says nothing about the caller.
+/// Sends the outer request: a POST to the relay that reveals nothing about the caller.
 struct RelayExchange: Sendable {
-    /// The most bytes of an answer that is not encapsulated.
+    /// The maximum size in bytes of a response that is not encapsulated.
     static let maximumProblemBytes = 16 << 10
 
     let transport: any HTTPTransport
     let relay: TransportURL
-    /// The same for everyone.
+    /// The same for all users.
     let userAgent: String
 
-    /// Why the gateway did not open the request, told outside of the encapsulation.
+    /// The reason why the gateway did not open the request, stated outside of the encapsulation.
     ///
-    /// Nobody has signed that: the relay may have written it although the gateway has served the request.
+    /// It is not authenticated: the relay may have written it although the gateway has served the request.
     enum Refusal: Error {
-        /// It does not accept the key, and a newer key may be accepted.
+        /// The gateway does not accept the key; it may accept a newer one.
         case key
-        /// It does not understand the form of the message.
+        /// The gateway does not understand the form of the message.
         case form(status: Int)
-        /// Something else: the relay, or the gateway, may be busy, or away, or none.
+        /// Another status: the relay or the gateway may be busy, unavailable, or not an OHTTP server at all.
         case other(status: Int)
     }
 
@@ -31,15 +31,16 @@ struct RelayExchange: Sendable {
     /// - Parameters:
     ///   - body: The encapsulated request.
     ///   - isChunked: Whether it is in chunks.
-    ///   - request: The request inside, for its timeouts, its proxy and its trust policy.
-    ///   - onUpload: Called with the bytes of the encapsulated request that have gone out.
+    ///   - request: The inner request, for its timeouts, proxy and trust policy.
+    ///   - onUpload: Called with the number of bytes of the encapsulated request sent so far.
     /// - Returns: The encapsulated response.
-    /// - Throws: ``Refusal``; ``ApproovError`` `obliviousError` for an answer that is no encapsulated response; what the transport throws.
+    /// - Throws: ``Refusal`` for any status other than 2xx; ``ApproovError`` with code `obliviousError` when the response is not
+    ///   encapsulated; any error of the transport.
     func send(
         _ body: RequestBody, isChunked: Bool, for request: TransportRequest, onUpload: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> TransportResponse {
         var options = request.options
-        // Sent again on a connection that died, a request could reach the host twice (RFC 9458 section 8.1).
+        // If the transport resent it after a broken connection, the request could reach the host twice (RFC 9458, section 8.1).
         options.isIdempotent = false
         options.decompresses = false
         options.maximumBodyBytes = nil
@@ -57,7 +58,7 @@ struct RelayExchange: Sendable {
     }
 
     private func refusal(_ response: TransportResponse, isChunked: Bool) async throws -> Refusal {
-        // 401 is what a widely used gateway answers to a key that it does not know.
+        // A widely used gateway answers 401 to a key that it does not know.
         if response.status == 401 { return .key }
         if response.status == 400, response.headerFields.mediaType == Problem.mediaType {
             let bytes = try await response.body.collect(upTo: Self.maximumProblemBytes)
@@ -68,7 +69,7 @@ struct RelayExchange: Sendable {
         return .other(status: response.status)
     }
 
-    /// What an answer of another status is to the caller.
+    /// Returns the caller's error for an unexpected status.
     static func unexpected(_ status: Int, from relay: TransportURL, isChunked: Bool) -> ApproovError {
         ApproovError(
             .obliviousError,
@@ -76,7 +77,7 @@ struct RelayExchange: Sendable {
                 + remedy(for: status, isChunked: isChunked))
     }
 
-    /// What to do about an answer, where its status says so.
+    /// Returns the remedy that the status suggests; empty for other statuses.
     private static func remedy(for status: Int, isChunked: Bool) -> String {
         switch status {
         case 404: ": the path is wrong of the relay's URL here, or of the gateway's URL there"

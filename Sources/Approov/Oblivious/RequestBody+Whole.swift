@@ -3,13 +3,13 @@ import HTTPClient
 import Synchronization
 
 extension RequestBody {
-    /// The whole body in memory.
+    /// Reads the whole body into memory.
     ///
     /// - Parameters:
-    ///   - limit: The most bytes.
-    ///   - remedy: What to do about a larger one.
+    ///   - limit: The maximum size in bytes.
+    ///   - remedy: The remedy to name when the body is larger.
     /// - Returns: The bytes.
-    /// - Throws: ``ApproovError`` `bodyFailed` when it is larger; what reading it throws.
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the body is larger; any error from reading it.
     func collected(
         upTo limit: Int, remedy: String = "over Oblivious HTTP it goes in chunks only, to a gateway that knows them"
     ) async throws -> Data {
@@ -32,13 +32,13 @@ extension RequestBody {
     }
 }
 
-/// Gathers a body that comes in parts.
+/// Collects a body that arrives in parts.
 private final class WholeBody: Sendable {
     private let bytes = Mutex(Data())
 
     var data: Data { bytes.withLock { $0 } }
 
-    /// Appends unless there would be too much.
+    /// Appends a part; returns false if the body would exceed the limit.
     func append(_ part: [UInt8], upTo limit: Int) -> Bool {
         bytes.withLock { bytes in
             guard part.count <= limit - bytes.count else { return false }

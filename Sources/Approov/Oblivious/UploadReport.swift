@@ -1,29 +1,29 @@
 import HTTPClient
 import Synchronization
 
-/// Tells the caller how much of a request's body has gone out.
+/// Reports to the caller how much of a request's body has been sent.
 final class UploadReport: Sendable {
     private let report: @Sendable (TransferProgress) -> Void
     private let total: Int?
     private let completed = Atomic(0)
 
-    /// A report to whoever the request's options name; nil when that is nobody.
+    /// Creates a report to the request's `onUpload` observer; nil if it has none.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - total: The bytes of its body; nil: not known.
+    ///   - total: The number of bytes in its body; nil if not known.
     init?(of request: TransportRequest, total: Int?) {
         guard let report = request.options.onUpload else { return nil }
         self.report = report
         self.total = total
     }
 
-    /// Says how many bytes have gone out: more than were said before, and never more than there are.
+    /// Reports the number of bytes sent, if it is greater than before; never reports more than the total.
     func advance(to count: Int) {
         let count = min(count, total ?? count)
         if completed.max(count, ordering: .relaxed).oldValue < count { report(TransferProgress(completed: count, total: total)) }
     }
 
-    /// Says that more bytes have gone out.
+    /// Reports that more bytes have been sent.
     func add(_ count: Int) { advance(to: completed.load(ordering: .relaxed) + count) }
 }

@@ -1,18 +1,20 @@
 import HTTPClient
 
-/// The body of a response, byte by byte, as it arrives and no faster than it is read.
+/// The body of a response, byte by byte, as it arrives.
 ///
-/// It can be iterated once. Dropping it before its end ends the transfer.
+/// The transfer is never faster than the reader. The body can be iterated once. Dropping it before its end cancels the transfer.
 public struct ApproovBytes: AsyncSequence, Sendable {
     /// A byte.
     public typealias Element = UInt8
 
-    /// The same body in the parts that it arrives in, which is faster for whoever writes it elsewhere.
+    /// The same body in the parts in which it arrives; faster than single bytes when the caller copies or stores the body.
     public let chunks: Chunks
 
+    /// Creates the sequence.
+    ///
     /// - Parameters:
-    ///   - body: The body.
-    ///   - isRepeatable: Whether the request that it answers can be sent again without the server executing it twice.
+    ///   - body: The body of the response.
+    ///   - isRepeatable: Whether the request can be sent again without the server executing it twice.
     init(_ body: ResponseBody, isRepeatable: Bool = false) {
         chunks = Chunks(body: body, isRepeatable: isRepeatable)
     }
@@ -20,7 +22,7 @@ public struct ApproovBytes: AsyncSequence, Sendable {
     /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(chunks: chunks.makeAsyncIterator()) }
 
-    /// Hands out the bytes in order.
+    /// Returns the bytes in order.
     public struct Iterator: AsyncIteratorProtocol {
         @usableFromInline var chunks: Chunks.Iterator
         @usableFromInline var chunk: [UInt8] = []
@@ -30,9 +32,9 @@ public struct ApproovBytes: AsyncSequence, Sendable {
             self.chunks = chunks
         }
 
-        /// The next byte, nil at the end.
+        /// Returns the next byte, or nil at the end.
         ///
-        /// - Throws: ``ApproovError``; `CancellationError` when the task is cancelled.
+        /// - Throws: ``ApproovError`` when the transfer fails; `CancellationError` when the task is cancelled.
         @inlinable
         public mutating func next() async throws -> UInt8? {
             if position == chunk.count {
@@ -47,7 +49,7 @@ public struct ApproovBytes: AsyncSequence, Sendable {
 
     /// The body of a response in parts of at least one byte.
     public struct Chunks: AsyncSequence, Sendable {
-        /// A part.
+        /// A part of the body.
         public typealias Element = [UInt8]
 
         let body: ResponseBody
@@ -56,14 +58,14 @@ public struct ApproovBytes: AsyncSequence, Sendable {
         /// Starts reading.
         public func makeAsyncIterator() -> Iterator { Iterator(parts: body.makeAsyncIterator(), isRepeatable: isRepeatable) }
 
-        /// Hands out the parts in order.
+        /// Returns the parts in order.
         public struct Iterator: AsyncIteratorProtocol {
             var parts: ResponseBody.Iterator
             let isRepeatable: Bool
 
-            /// The next part, nil at the end.
+            /// Returns the next part, or nil at the end.
             ///
-            /// - Throws: ``ApproovError``; `CancellationError` when the task is cancelled.
+            /// - Throws: ``ApproovError`` when the transfer fails; `CancellationError` when the task is cancelled.
             public mutating func next() async throws -> [UInt8]? {
                 do {
                     return try await parts.next()

@@ -3,11 +3,11 @@ public import FoundationNetworking
 import HTTPClient
 
 extension ApproovSession {
-    /// Performs a request and gives the response's body as it arrives.
+    /// Performs a request and returns the response's body as it arrives.
     ///
     /// - Parameter request: The request.
-    /// - Returns: The body as a sequence, and the head.
-    /// - Throws: ``ApproovError``; `CancellationError` as soon as the task is cancelled.
+    /// - Returns: The body as a sequence of bytes, and the response's head.
+    /// - Throws: ``ApproovError`` when the request fails; `CancellationError` as soon as the task is cancelled.
     public func bytes(for request: URLRequest) async throws -> (ApproovBytes, HTTPURLResponse) {
         if try isWrapped(request) {
             let (data, head) = try await wrapped.data(for: request)
@@ -22,11 +22,11 @@ extension ApproovSession {
         }
     }
 
-    /// Gets a URL and gives the response's body as it arrives.
+    /// Performs a GET request and returns the response's body as it arrives.
     ///
     /// - Parameter url: The URL.
-    /// - Returns: The body as a sequence, and the head.
-    /// - Throws: ``ApproovError``; `CancellationError` as soon as the task is cancelled.
+    /// - Returns: The body as a sequence of bytes, and the response's head.
+    /// - Throws: ``ApproovError`` when the request fails; `CancellationError` as soon as the task is cancelled.
     public func bytes(from url: URL) async throws -> (ApproovBytes, HTTPURLResponse) {
         try await bytes(for: URLRequest(url: url))
     }

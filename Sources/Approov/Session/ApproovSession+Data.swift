@@ -7,21 +7,25 @@ extension ApproovSession {
     ///
     /// - Parameters:
     ///   - request: The request, with its body in `httpBody` or `httpBodyStream`.
-    ///   - limit: The most bytes the response's body may have; nil: as many as come.
-    /// - Returns: Body and head of the response, whatever its status.
-    /// - Throws: ``ApproovError``; `CancellationError` as soon as the task is cancelled.
+    ///   - limit: The maximum size of the response's body in bytes; nil means no limit, but over Oblivious HTTP 64 MiB for a response that
+    ///     is not in chunks.
+    /// - Returns: The response's body and head, whatever the status.
+    /// - Throws: ``ApproovError`` with code `responseTooLarge` when the body exceeds the limit, and with other codes when the request
+    ///   fails; `CancellationError` as soon as the task is cancelled.
     public func data(for request: URLRequest, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
         let observation = RequestPerformer.Observation(bodyLimit: limit)
         return try await data(for: request, body: RequestBody(of: request), observation: observation)
     }
 
-    /// Gets a URL and reads the whole response.
+    /// Performs a GET request and reads the whole response.
     ///
     /// - Parameters:
     ///   - url: The URL.
-    ///   - limit: The most bytes the response's body may have; nil: as many as come.
-    /// - Returns: Body and head of the response, whatever its status.
-    /// - Throws: ``ApproovError``; `CancellationError` as soon as the task is cancelled.
+    ///   - limit: The maximum size of the response's body in bytes; nil means no limit, but over Oblivious HTTP 64 MiB for a response that
+    ///     is not in chunks.
+    /// - Returns: The response's body and head, whatever the status.
+    /// - Throws: ``ApproovError`` with code `responseTooLarge` when the body exceeds the limit, and with other codes when the request
+    ///   fails; `CancellationError` as soon as the task is cancelled.
     public func data(from url: URL, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
         try await data(for: URLRequest(url: url), limit: limit)
     }
@@ -29,11 +33,11 @@ extension ApproovSession {
     /// Performs a request with a body from memory and reads the whole response.
     ///
     /// - Parameters:
-    ///   - request: The request; a body of its own is not sent.
-    ///   - body: The body.
-    ///   - onProgress: Called with how much of the body has been sent; must not block.
-    /// - Returns: Body and head of the response, whatever its status.
-    /// - Throws: ``ApproovError``; `CancellationError` as soon as the task is cancelled.
+    ///   - request: The request; its own body is ignored.
+    ///   - body: The body to send.
+    ///   - onProgress: Called with the number of body bytes sent so far; must not block.
+    /// - Returns: The response's body and head, whatever the status.
+    /// - Throws: ``ApproovError`` when the request fails; `CancellationError` as soon as the task is cancelled.
     public func upload(
         for request: URLRequest, from body: Data, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (Data, HTTPURLResponse) {
@@ -43,14 +47,15 @@ extension ApproovSession {
 
     /// Performs a request with the content of a file as its body and reads the whole response.
     ///
-    /// The file is read while it is sent; it must not change meanwhile.
+    /// The session reads the file while it sends it; the file must not change during that time.
     ///
     /// - Parameters:
-    ///   - request: The request; a body of its own is not sent.
-    ///   - file: The URL of a regular file.
-    ///   - onProgress: Called with how much of the body has been sent; must not block.
-    /// - Returns: Body and head of the response, whatever its status.
-    /// - Throws: ``ApproovError``, `bodyFailed` when the file cannot be read; `CancellationError` as soon as the task is cancelled.
+    ///   - request: The request; its own body is ignored.
+    ///   - file: The file URL of a regular file.
+    ///   - onProgress: Called with the number of body bytes sent so far; must not block.
+    /// - Returns: The response's body and head, whatever the status.
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the file cannot be read, and with other codes when the request fails;
+    ///   `CancellationError` as soon as the task is cancelled.
     public func upload(
         for request: URLRequest, fromFile file: URL, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (Data, HTTPURLResponse) {
@@ -74,9 +79,9 @@ extension ApproovSession {
 }
 
 extension URLRequest {
-    /// The request with its body where a protocol class finds it.
+    /// Returns the request with the body in `httpBody`, where a protocol class finds it.
     ///
-    /// - Throws: ``ApproovError`` `bodyFailed` when a file cannot be read.
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the file cannot be read.
     func carrying(_ body: RequestBody) throws -> URLRequest {
         var request = self
         switch body {

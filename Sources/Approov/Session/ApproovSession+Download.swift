@@ -5,12 +5,14 @@ public import HTTPClient
 extension ApproovSession {
     /// Performs a request and writes the response's body to a file as it arrives.
     ///
+    /// The caller must move or remove the file. When the download fails, no file is left behind.
+    ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - onProgress: Called with how much of the body has come; must not block.
-    /// - Returns: The URL of a file in the temporary folder, mode 0600, which is the caller's to move or remove; and the head.
-    /// - Throws: ``ApproovError``, `bodyFailed` when the file cannot be written; `CancellationError` as soon as the task is cancelled.
-    ///   Then no file is left.
+    ///   - onProgress: Called with the number of body bytes received so far; must not block.
+    /// - Returns: The URL of a file with mode 0600 in the temporary folder, and the response's head.
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the file cannot be written, and with other codes when the request fails;
+    ///   `CancellationError` as soon as the task is cancelled.
     public func download(
         for request: URLRequest, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {
@@ -33,13 +35,16 @@ extension ApproovSession {
         }
     }
 
-    /// Gets a URL and writes the response's body to a file as it arrives.
+    /// Performs a GET request and writes the response's body to a file as it arrives.
+    ///
+    /// The caller must move or remove the file. When the download fails, no file is left behind.
     ///
     /// - Parameters:
     ///   - url: The URL.
-    ///   - onProgress: Called with how much of the body has come; must not block.
-    /// - Returns: The URL of a file in the temporary folder, mode 0600, which is the caller's to move or remove; and the head.
-    /// - Throws: ``ApproovError`` as for a request.
+    ///   - onProgress: Called with the number of body bytes received so far; must not block.
+    /// - Returns: The URL of a file with mode 0600 in the temporary folder, and the response's head.
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the file cannot be written, and with other codes when the request fails;
+    ///   `CancellationError` as soon as the task is cancelled.
     public func download(
         from url: URL, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {

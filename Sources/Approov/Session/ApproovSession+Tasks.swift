@@ -4,27 +4,43 @@ import HTTPClient
 import Synchronization
 
 extension ApproovSession {
-    /// What a data or upload task ends with; called once, on any thread.
+    /// The completion handler of a data or upload task, called once, on any thread.
     public typealias DataHandler = @Sendable (Data?, URLResponse?, (any Error)?) -> Void
 
-    /// What a download task ends with; called once, on any thread.
+    /// The completion handler of a download task, called once, on any thread.
     ///
-    /// The file is removed when it returns.
+    /// The task removes the file when the handler returns.
     public typealias DownloadHandler = @Sendable (URL?, URLResponse?, (any Error)?) -> Void
 
-    /// A task that performs a request and reads the whole response; begins with `resume()`.
+    /// Creates a task that performs a request and reads the whole response; call `resume()` to start it.
+    ///
+    /// - Parameters:
+    ///   - request: The request, with its body in `httpBody` or `httpBodyStream`.
+    ///   - completionHandler: Called with the response's body and head, or with the error.
+    /// - Returns: The task, not started.
     public func dataTask(with request: URLRequest, completionHandler: @escaping DataHandler) -> ApproovTask {
         task(completionHandler) { session, observation in
             try await session.data(for: request, body: RequestBody(of: request), observation: observation)
         }
     }
 
-    /// A task that gets a URL and reads the whole response; begins with `resume()`.
+    /// Creates a task that performs a GET request and reads the whole response; call `resume()` to start it.
+    ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - completionHandler: Called with the response's body and head, or with the error.
+    /// - Returns: The task, not started.
     public func dataTask(with url: URL, completionHandler: @escaping DataHandler) -> ApproovTask {
         dataTask(with: URLRequest(url: url), completionHandler: completionHandler)
     }
 
-    /// A task that performs a request with a body from memory; begins with `resume()`.
+    /// Creates a task that performs a request with a body from memory; call `resume()` to start it.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - body: The body to send; nil to send the request's own body.
+    ///   - completionHandler: Called with the response's body and head, or with the error.
+    /// - Returns: The task, not started.
     public func uploadTask(with request: URLRequest, from body: Data?, completionHandler: @escaping DataHandler) -> ApproovTask {
         task(completionHandler) { session, observation in
             let body = body.map { RequestBody.bytes([UInt8]($0)) } ?? RequestBody(of: request)
@@ -32,7 +48,13 @@ extension ApproovSession {
         }
     }
 
-    /// A task that performs a request with the content of a file as its body; begins with `resume()`.
+    /// Creates a task that performs a request with the content of a file as its body; call `resume()` to start it.
+    ///
+    /// - Parameters:
+    ///   - request: The request; its own body is ignored.
+    ///   - file: The file URL of a regular file, which must not change while it is sent.
+    ///   - completionHandler: Called with the response's body and head, or with the error.
+    /// - Returns: The task, not started.
     public func uploadTask(with request: URLRequest, fromFile file: URL, completionHandler: @escaping DataHandler) -> ApproovTask {
         task(completionHandler) { session, observation in
             guard file.isFileURL else { throw ApproovError(.bodyFailed, "a body is uploaded from a file: give a file URL") }
@@ -41,7 +63,12 @@ extension ApproovSession {
         }
     }
 
-    /// A task that performs a request and writes the response's body to a file; begins with `resume()`.
+    /// Creates a task that performs a request and writes the response's body to a file; call `resume()` to start it.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - completionHandler: Called with the file's URL and the response's head, or with the error.
+    /// - Returns: The task, not started.
     public func downloadTask(with request: URLRequest, completionHandler: @escaping DownloadHandler) -> ApproovTask {
         let progress = ApproovTask.Progress()
         return ApproovTask(progress: progress) { [self] in
@@ -57,7 +84,12 @@ extension ApproovSession {
         }
     }
 
-    /// A task that gets a URL and writes the response's body to a file; begins with `resume()`.
+    /// Creates a task that performs a GET request and writes the response's body to a file; call `resume()` to start it.
+    ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - completionHandler: Called with the file's URL and the response's head, or with the error.
+    /// - Returns: The task, not started.
     public func downloadTask(with url: URL, completionHandler: @escaping DownloadHandler) -> ApproovTask {
         downloadTask(with: URLRequest(url: url), completionHandler: completionHandler)
     }

@@ -5,60 +5,69 @@ public import Foundation
 public import FoundationNetworking
 public import HTTPClient
 
-/// Takes the place of a URLSession: every request to a protected host carries an attestation token and goes only to a server that
-/// satisfies the host's pins.
+/// A replacement for `URLSession` that adds attestation tokens to requests and enforces pins.
+///
+/// By default, every request to a protected host carries a token. The session sends it only to a server that satisfies the host's pins.
 ///
 /// ```swift
 /// let session = try ApproovSession(wrapping: .shared, service: service, bindHeader: "Authorization")
 /// let (data, response) = try await session.data(for: request)
 /// ```
 ///
-/// **What the wrapped session's configuration still does:** additional headers (a request's own come first), `timeoutIntervalForRequest`
-/// (how long nothing may happen; a request's own `timeoutInterval` comes first unless it is 60), `timeoutIntervalForResource` (with all
-/// redirects), cookies (storage, `httpShouldSetCookies`, never accepting them), HTTP proxies of `connectionProxyDictionary`, and
-/// `protocolClasses`: a request that one of them claims, as a mock does, goes to the wrapped session, unless its host is protected, or
-/// may not be called at all (plain http to a host with an evaluator, a host without one where all must have one). Whatever else such a
-/// class sends is its own affair, pins of evaluators included: install none in production. Requests whose scheme is not http or https
-/// go to the wrapped session, too.
+/// **Settings of the wrapped session that still apply:**
 ///
-/// **What it no longer does:** delegates and task delegates, credential storage and client certificates, HTTP pipelining, connection
-/// limits, cookie policies between "always" and "never" (they count as "always"), and the URL cache: nothing is cached. Of the cache
-/// policies, the two that ask caches on the way to revalidate send `Cache-Control: no-cache`, `returnCacheDataDontLoad` fails, the rest
-/// mean "load". A response with a redirect's status begins a new request, with interceptors, token and pins of its own.
+/// - `httpAdditionalHeaders`; the request's own headers take precedence.
+/// - `timeoutIntervalForRequest`, the idle timeout. The request's own `timeoutInterval` takes precedence unless it is 60.
+/// - `timeoutIntervalForResource`, which includes all redirects.
+/// - Cookies: the storage, `httpShouldSetCookies`, and the policy that never accepts cookies.
+/// - The proxies in `connectionProxyDictionary`.
+/// - `protocolClasses`. If one of them claims a request, as a mock does, the wrapped session performs the request. The exceptions are
+///   requests to protected hosts and requests that must not be sent at all: plain http to a host with an evaluator, or any request to a
+///   host without an evaluator where every host must have one. The session does not control what a protocol class sends, and the pins of
+///   evaluators do not apply to it: install no protocol class in production.
 ///
-/// **What goes along with a redirect to another origin** (another scheme, host or port): the body where the status asks for it, and of the
-/// request's and the session's headers only those that describe what is asked for or sent: Accept and its kin, User-Agent, Cache-Control,
-/// Range, the conditions (If-…) and Content-…. Every other one stays behind, Authorization, Cookie and X-Api-Key as well as names that
-/// nobody knows, and the header that tokens are bound to in any case. An interceptor, which sees the new URL, can add what is meant for it.
+/// The wrapped session also performs requests whose scheme is neither http nor https.
+///
+/// **Settings that no longer apply:** delegates and task delegates, credential storage and client certificates, HTTP pipelining, connection
+/// limits, cookie policies between "always" and "never" (they count as "always"), and the URL cache, because the session caches nothing. Of
+/// the cache policies, the two that ask caches on the way to revalidate send `Cache-Control: no-cache`, `returnCacheDataDontLoad` fails,
+/// and the others mean "load".
+///
+/// **Redirects:** the session handles each redirect as a new request, with its own interceptor calls, token and pins. When a redirect leads
+/// to another origin (scheme, host or port), the body goes along if the status requires it. Of the request's and the session's headers,
+/// only those that describe the content asked for or sent go along: Accept and its variants, User-Agent, Cache-Control, Range, the
+/// conditions (If-…) and Content-…. All other headers stay behind, such as Authorization, Cookie, X-Api-Key and headers with unknown names,
+/// and so does the header that tokens are bound to. An interceptor sees the new URL and can add the headers for it.
 public final class ApproovSession: Sendable {
     let performer: RequestPerformer
     let wrapped: WrappedSession
     private let service: ApproovService?
     private let prefetching: Task<Void, Never>?
 
-    /// Wraps a session.
+    /// Creates a session that wraps a `URLSession`.
     ///
     /// - Parameters:
-    ///   - session: The session whose configuration goes on having its effect.
-    ///   - service: Where tokens and pins come from; nil: no host is protected, and only the trust manager's evaluators apply.
-    ///   - trustManager: Evaluators for further hosts.
-    ///   - interceptors: Called in this order before the token is asked for.
-    ///   - bindHeader: The name of the header whose value tokens are bound to, such as Authorization; nil: they are bound to nothing.
-    ///   - tokenHeader: The headers that carry token and trace ID.
-    ///   - unboundRequests: What happens to a request to a protected host without the binding header.
-    ///   - excluding: Says which URLs get no token although their host does; their host stays pinned.
+    ///   - session: The session whose configuration still applies, as described above.
+    ///   - service: The source of tokens and pins; nil means that no host is protected and only the trust manager's evaluators apply.
+    ///   - trustManager: The evaluators for further hosts.
+    ///   - interceptors: The caller's interceptors, called in this order before the session asks for a token.
+    ///   - bindHeader: The name of the header whose value tokens are bound to, such as Authorization; nil for unbound tokens.
+    ///   - tokenHeader: The headers that carry the token and the trace ID.
+    ///   - unboundRequests: Whether a request to a protected host may lack the binding header.
+    ///   - excluding: Returns true for URLs that get no token although their host does; the host stays pinned.
     ///   - sendsWithoutTokenWhenAuthorityIsDown: Whether requests are sent without a token while the authority cannot be reached or does
-    ///     not work, so that the API decides. Off, they fail with a retryable error.
-    ///   - prefetchToken: Whether tokens are fetched at once: with the binding header among the additional headers, or unbound when none
-    ///     is named; otherwise connection, configuration and challenge are made ready, and ``prefetch(for:binding:)`` does the rest.
-    ///   - obliviousRoute: The relay and gateway for hosts that the configuration does not name; nil: they are called straight. For those
-    ///     that it names it says by itself whether and how they are called over Oblivious HTTP.
-    ///   - allRequestsMustBeOblivious: Whether a request is refused that would not go over Oblivious HTTP. What the wrapped session itself
-    ///     performs is not asked.
-    ///   - maximumRedirects: How many redirects are followed; with 0 a redirect comes back as it is.
-    ///   - transport: What sends requests; nil: the service's, or one of its own.
-    ///   - clock: Where the time comes from; nil: the service's, or the system's.
-    /// - Throws: ``ApproovError`` `initializationError` or `configurationError` naming the header, proxy or host that is malformed.
+    ///     not work, so that the API decides. If false, they fail with a retryable error.
+    ///   - prefetchToken: Whether the session fetches tokens at once. It binds them to the value of the binding header among the additional
+    ///     headers, or to nothing when `bindHeader` is nil. If that value is missing, the session only prepares the connection, the
+    ///     configuration and a challenge; call ``prefetch(for:binding:)`` to fetch the token.
+    ///   - obliviousRoute: The relay and gateway for hosts that the configuration does not name; nil to call those hosts direct. For the
+    ///     hosts that the configuration names, the configuration decides.
+    ///   - allRequestsMustBeOblivious: Whether the session refuses every request that would not go over Oblivious HTTP. Requests for file
+    ///     URLs, and requests that a protocol class of the wrapped session claims, are exempt.
+    ///   - maximumRedirects: The maximum number of redirects to follow; with 0 the caller gets the redirect itself as the response.
+    ///   - transport: The transport that sends requests; nil for the service's transport, or a new `CurlTransport` without a service.
+    ///   - clock: The clock; nil for the service's clock, or the system's clock without a service.
+    /// - Throws: ``ApproovError`` with code `initializationError` or `configurationError`, which names the malformed header, proxy or host.
     public init(
         wrapping session: URLSession = URLSession(configuration: .default), service: ApproovService?,
         trustManager: ApproovTrustManager = ApproovTrustManager(), interceptors: [any RequestInterceptor] = [],
@@ -100,10 +109,13 @@ public final class ApproovSession: Sendable {
             }
     }
 
-    /// Wraps a session of its own, with the configuration that ``ApproovConfiguration/bundled()`` finds and the state in
+    /// Creates a session that wraps a new `URLSession` and creates its own service.
+    ///
+    /// The service uses the configuration that ``ApproovConfiguration/bundled()`` finds and the state in
     /// ``ApproovService/defaultStateDirectory()``.
     ///
-    /// - Throws: ``ApproovError`` when there is no such configuration, it cannot be used, or the state cannot be read.
+    /// - Throws: ``ApproovError`` with code `configurationError` when that configuration is missing or cannot be used, and with code
+    ///   `initializationError` when the service cannot be set up, for example because its state cannot be read.
     public convenience init() throws {
         let service = try ApproovService(configuration: .bundled(), stateDirectory: ApproovService.defaultStateDirectory())
         try self.init(service: service)
@@ -113,7 +125,7 @@ public final class ApproovSession: Sendable {
         prefetching?.cancel()
     }
 
-    /// Begins to fetch a token that will be needed soon, when its binding is known.
+    /// Starts to fetch a token that will be needed soon; use it once the binding is known.
     ///
     /// - Parameters:
     ///   - url: An https URL.
@@ -123,6 +135,9 @@ public final class ApproovSession: Sendable {
     }
 
     /// Whether the wrapped session performs the request.
+    ///
+    /// - Throws: ``ApproovError`` with code `obliviousError` when the request must go over a relay but its scheme does not allow that, and
+    ///   with code `badRequest` when its URL cannot be requested.
     func isWrapped(_ request: URLRequest) throws -> Bool {
         if WrappedSession.isForeign(request) {
             guard !performer.isStraightRefused || request.url?.isFileURL == true else {
@@ -134,7 +149,7 @@ public final class ApproovSession: Sendable {
         let url = try Hop(request, body: .none).url
         let policy = try performer.policies.current()
         guard policy.snapshot?.protectedHost(for: url.host) == nil else { return false }
-        // What may not be called at all may not be called by a class either; the session says why.
+        // A protocol class must not send a request that the session itself would refuse. The session then reports the reason.
         return policy.trust.hasRule(for: url.host) ? url.isSecure : !policy.trust.refusesUnmatchedHosts
     }
 }

@@ -1,7 +1,7 @@
 public import HTTPClient
 import Synchronization
 
-/// One request on its way, for callers without async: begins when it is resumed, ends with its completion handler.
+/// A request for callers that do not use async: `resume()` starts it, and its completion handler gets the result.
 public final class ApproovTask: Sendable {
     private enum State {
         case suspended
@@ -9,7 +9,7 @@ public final class ApproovTask: Sendable {
         case finished
     }
 
-    /// How far a transfer has come.
+    /// The progress of the upload and the download.
     final class Progress: Sendable {
         let upload = Mutex(TransferProgress(completed: 0, total: nil))
         let download = Mutex(TransferProgress(completed: 0, total: nil))
@@ -20,25 +20,25 @@ public final class ApproovTask: Sendable {
     private let work: @Sendable () async -> Void
     private let cancelled: @Sendable () -> Void
 
-    /// Makes a task.
+    /// Creates a task.
     ///
     /// - Parameters:
-    ///   - progress: Where the work reports how far it has come.
+    ///   - progress: The object in which `work` reports progress.
     ///   - work: Performs the request and calls the completion handler.
-    ///   - cancelled: Calls the completion handler of a task that is cancelled before it begins.
+    ///   - cancelled: Calls the completion handler when the task is cancelled before it starts.
     init(progress: Progress, work: @escaping @Sendable () async -> Void, cancelled: @escaping @Sendable () -> Void) {
         self.progress = progress
         self.work = work
         self.cancelled = cancelled
     }
 
-    /// How much of the request's body has been sent.
+    /// The number of bytes of the request's body that have been sent.
     public var uploadProgress: TransferProgress { progress.upload.withLock { $0 } }
 
-    /// How much of the response's body has come.
+    /// The number of bytes of the response's body that have been received.
     public var downloadProgress: TransferProgress { progress.download.withLock { $0 } }
 
-    /// Begins; has no effect the second time.
+    /// Starts the task; further calls have no effect.
     public func resume() {
         state.withLock { state in
             guard case .suspended = state else { return }
@@ -50,7 +50,7 @@ public final class ApproovTask: Sendable {
         }
     }
 
-    /// Ends the transfer; the completion handler gets a `CancellationError`, unless the response is there already.
+    /// Cancels the task; the completion handler gets a `CancellationError`, unless the request has already finished.
     public func cancel() {
         let isFirst = state.withLock { state in
             switch state {

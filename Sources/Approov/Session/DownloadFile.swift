@@ -1,14 +1,14 @@
 import Foundation
 
-/// A file in the temporary folder that nobody else may read, written part by part.
+/// A temporary file that only its owner may read (mode 0600), written part by part and removed unless kept.
 struct DownloadFile: ~Copyable {
     let url: URL
     private let descriptor: Int32
     private var isKept = false
 
-    /// Makes the file.
+    /// Creates the file in the temporary folder.
     ///
-    /// - Throws: ``ApproovError`` `bodyFailed`.
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the file cannot be created.
     init() throws {
         let name = "approov-download-\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
         let url = FileManager.default.temporaryDirectory.appending(path: name)
@@ -23,9 +23,9 @@ struct DownloadFile: ~Copyable {
         if !isKept { unlink(url.path(percentEncoded: false)) }
     }
 
-    /// Appends.
+    /// Appends a part.
     ///
-    /// - Throws: ``ApproovError`` `bodyFailed`, as on a full disk; the file goes with this value.
+    /// - Throws: ``ApproovError`` with code `bodyFailed`, for example when the disk is full; the file is removed with this value.
     func write(_ part: [UInt8]) throws {
         try part.withUnsafeBytes { bytes in
             var written = 0
@@ -38,7 +38,7 @@ struct DownloadFile: ~Copyable {
         }
     }
 
-    /// Leaves the file to the caller.
+    /// Keeps the file and returns its URL; the caller must move or remove it.
     consuming func keep() -> URL {
         isKept = true
         return url

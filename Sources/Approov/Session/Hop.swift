@@ -4,25 +4,30 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 
-/// One request on its way: as the caller made it, or as a redirect changed it.
+/// One request to send: the caller's own, or the one that follows a redirect.
 struct Hop {
-    /// Without anything that interceptors or the session add.
+    /// The request without the additions of interceptors and the session.
     var request: URLRequest
     var url: TransportURL
     var body: RequestBody
-    /// Whether the origin was left once: header fields that may have been meant for it alone stay behind for good.
+    /// Whether a redirect has left the first origin.
+    ///
+    /// Header fields that may be meant for one origin only then stay behind, even if a later redirect returns to it.
     var hasLeftOrigin = false
-    /// Whether a redirect took off the header that tokens are bound to.
+    /// Whether a redirect removed the header that tokens are bound to.
     var hasLostBinding = false
-    /// Whether a host that is called over a relay redirected here: whoever answers straight would learn who called that host.
+    /// Whether a host that is called over a relay redirected here.
+    ///
+    /// A direct request would tell the server of the new host who called that host.
     var isBehindRelay = false
-    /// Whether an earlier hop carried a token, or went to a host that is protected or evaluated: then no later one goes over plain http,
-    /// as what it carries may stem from that one.
+    /// Whether an earlier hop carried a token, or went to a protected or evaluated host.
+    ///
+    /// No later hop then uses plain http, because that hop may carry data from the earlier one.
     var staysSecure = false
 
-    /// The first hop.
+    /// Creates the first hop.
     ///
-    /// - Throws: ``ApproovError`` `badRequest` for a URL that cannot be requested.
+    /// - Throws: ``ApproovError`` with code `badRequest` when the request has no URL, or one that cannot be requested.
     init(_ request: URLRequest, body: RequestBody, urls: LastValue<URL, TransportURL>? = nil) throws {
         guard let url = request.url else { throw ApproovError(.badRequest, "the request has no URL: set one with scheme and host") }
         do {
@@ -34,9 +39,9 @@ struct Hop {
         self.body = body
     }
 
-    /// The method.
+    /// The request's method.
     ///
-    /// - Throws: ``ApproovError`` `badRequest` when it is no token of RFC 9110.
+    /// - Throws: ``ApproovError`` with code `badRequest` when the method is not a token of RFC 9110.
     var method: HTTPRequest.Method {
         get throws {
             guard let text = request.httpMethod, text != "GET" else { return .get }
@@ -49,9 +54,9 @@ struct Hop {
 }
 
 extension HTTPFields {
-    /// The header fields of a request.
+    /// Creates the header fields of a request.
     ///
-    /// - Throws: ``ApproovError`` `badRequest` naming a field whose name or value may not stand in a header.
+    /// - Throws: ``ApproovError`` with code `badRequest`, which names the field, when a name or value is not allowed in a header.
     init(_ request: URLRequest) throws {
         self.init()
         guard let headers = request.allHTTPHeaderFields else { return }
@@ -63,7 +68,7 @@ extension HTTPFields {
         guard let parsed = HTTPField.Name(name) else {
             throw ApproovError(.badRequest, "the request has a header with a malformed name: \(LoggableText.name(name))")
         }
-        // Outer blanks are no part of a value (RFC 9110 section 5.5).
+        // Leading and trailing whitespace is not part of a value (RFC 9110, section 5.5).
         let value = HTTPField.isValidValue(value) ? value : value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
         guard HTTPField.isValidValue(value) else {
             throw ApproovError(.badRequest, "the value of the header \(parsed) has characters that a header may not have")

@@ -4,9 +4,9 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 
-/// A response, and the request's URL as Foundation spells it.
+/// A response, with the request's URL as Foundation spells it.
 struct Performed {
-    /// All that a response's head for Foundation is made of.
+    /// The values from which Foundation's response head is made.
     struct Head: Equatable, Sendable {
         let status: Int
         let version: String
@@ -16,15 +16,17 @@ struct Performed {
 
     let response: TransportResponse
     let url: URL
-    /// The last head that was made: Foundation takes longer to make one than the rest of a session's work takes together.
+    /// The last head made.
+    ///
+    /// Foundation takes longer to make one than the session takes for all its other work on a request.
     let heads: LastValue<Head, HTTPURLResponse>
 
-    /// The response's head as Foundation has it.
+    /// Returns the response's head as an `HTTPURLResponse`.
     ///
-    /// - Throws: ``ApproovError`` `networkingError` when Foundation does not take it.
+    /// - Throws: ``ApproovError`` with code `networkingError` when Foundation cannot represent the head.
     func head() throws -> HTTPURLResponse {
         let head = Head(status: response.status, version: response.version, fields: response.headerFields, url: url)
-        // A cookie is nobody's but its jar's.
+        // Only the cookie storage may hold cookies, so do not cache a head that sets one.
         return try heads.value(for: head, isKept: { _ in !head.fields.scan(for: .setCookie) }, make: Self.represent)
     }
 

@@ -3,30 +3,30 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 
-/// What a redirect asks for (RFC 9110 section 15.4, and the Fetch standard where that leaves a choice).
+/// The rules for following a redirect (RFC 9110, section 15.4, and the Fetch standard where the RFC leaves a choice).
 enum RedirectRules {
-    /// Whether the status asks to go elsewhere.
+    /// Whether the status is that of a redirect.
     static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
-    /// The next hop; nil when the response does not say where to.
+    /// Returns the next hop, or nil when the response has no Location.
     ///
-    /// The request begins anew without what interceptors added. When the origin changes, only header fields go along that are known to be
-    /// meant for any server (``travels(_:)``), and of those not what tokens are bound to.
+    /// The next hop does not have what interceptors added to this one. If the origin changes, only the header fields go along that are
+    /// known to be meant for any server (``travels(_:)``), and never the header that tokens are bound to.
     ///
     /// - Parameters:
     ///   - response: A response with a redirect's status.
-    ///   - hop: What was asked for.
+    ///   - hop: The hop that the response answers.
     ///   - base: The URL that answered, against which the location is resolved.
-    ///   - demandsTLS: Whether that request carried a token, or went to a host that is protected or evaluated.
-    ///   - interceptor: What knows the names of token and binding headers.
+    ///   - demandsTLS: Whether the request carried a token, or went to a protected or evaluated host.
+    ///   - interceptor: The interceptor that knows the names of the token and binding headers; nil without a service.
     /// - Returns: The next hop.
-    /// - Throws: ``ApproovError`` `redirectRefused`.
+    /// - Throws: ``ApproovError`` with code `redirectRefused` when the redirect must not or cannot be followed.
     static func next(
         after response: TransportResponse, from hop: Hop, at base: URL, demandsTLS: Bool, interceptor: ApproovInterceptor?
     ) throws -> Hop? {
         let locations = response.headerFields[values: .location]
         guard let location = locations.first else { return nil }
-        // Which of several a reader follows is a matter of taste, and not one to leave to whoever could add a line.
+        // Clients differ in which of several locations they follow. An attacker who can add a header line must not get to choose.
         guard locations.allSatisfy({ $0 == location }) else {
             throw ApproovError(.redirectRefused, "\(hop.url.host) redirects to more than one URL")
         }
@@ -73,12 +73,12 @@ enum RedirectRules {
         return next
     }
 
-    /// Whether a header field may go to another origin than the one it was meant for.
+    /// Whether a header field may go to an origin other than the one it was meant for.
     ///
-    /// Only these: any other name may stand for a credential, as X-Api-Key does, and there is no list of them all.
+    /// This is a list of the fields that may. Any other name may carry a credential, as X-Api-Key does, and no list of those is complete.
     ///
-    /// - Parameter name: In lower case.
-    /// - Returns: Whether it may.
+    /// - Parameter name: The field's name in lower case.
+    /// - Returns: Whether the field may go along.
     static func travels(_ name: String) -> Bool { travelling.contains(name) }
 
     private static let travelling: Set<String> = contentFields.union([
@@ -92,10 +92,10 @@ enum RedirectRules {
         "transfer-encoding", "expect",
     ]
 
-    /// The location as an absolute URL.
+    /// Resolves a location to an absolute URL.
     ///
-    /// A reference such as `#part` stands for the document itself. That is what the caller asked for: what interceptors put into the query
-    /// is the next hop's to add.
+    /// An empty location, or a fragment such as `#part`, refers to the document itself. It resolves to the URL that the caller asked for,
+    /// without the query items that interceptors added, because they adapt the next hop again.
     private static func resolve(_ location: String, against base: URL, askedFor own: URL?) -> URL? {
         guard location.isEmpty || location.hasPrefix("#") else { return URL(string: location, relativeTo: base)?.absoluteURL }
         guard let own, var parts = URLComponents(url: own, resolvingAgainstBaseURL: true) else { return nil }
@@ -113,7 +113,7 @@ enum RedirectRules {
 }
 
 extension URLRequest {
-    /// Removes the header fields whose names the predicate names.
+    /// Removes the header fields whose names satisfy the predicate.
     mutating func removeHeaders(where predicate: (String) -> Bool) {
         guard let headers = allHTTPHeaderFields, headers.keys.contains(where: predicate) else { return }
         allHTTPHeaderFields = headers.filter { !predicate($0.key) }

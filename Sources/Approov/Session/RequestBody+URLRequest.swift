@@ -4,7 +4,7 @@ import FoundationNetworking
 import HTTPClient
 
 extension RequestBody {
-    /// The body that a request carries itself.
+    /// Creates the body from the request's `httpBody` or `httpBodyStream`.
     init(of request: URLRequest) {
         if let data = request.httpBody {
             self = .bytes([UInt8](data))
@@ -17,11 +17,11 @@ extension RequestBody {
     }
 }
 
-/// The bytes of an input stream in parts, read when they are asked for.
+/// Reads an input stream in parts, on demand.
 ///
-/// Reading blocks, so it happens on a queue of its own; nothing is read ahead.
+/// Reading blocks, so it happens on a separate serial queue. Nothing is read ahead.
 struct InputStreamParts: AsyncSequence, Sendable {
-    /// The most bytes of a part.
+    /// The maximum size of a part in bytes.
     static let partSize = 64 << 10
 
     private let reader: Reader
@@ -38,7 +38,7 @@ struct InputStreamParts: AsyncSequence, Sendable {
         mutating func next() async throws -> [UInt8]? { try await reader.next() }
     }
 
-    /// `@unchecked Sendable`: the stream is touched on the serial queue only.
+    /// `@unchecked Sendable`: only the serial queue uses the stream.
     fileprivate final class Reader: @unchecked Sendable {
         private let stream: InputStream
         private let queue = DispatchQueue(label: "approov.body-stream")
@@ -60,7 +60,7 @@ struct InputStreamParts: AsyncSequence, Sendable {
 
         private func read() throws -> [UInt8]? {
             if !isOpen {
-                // Opened anew, it would look like one without any bytes.
+                // Reopening a stream that was read before would make it look empty.
                 guard ![.atEnd, .closed, .error].contains(stream.streamStatus) else {
                     throw ApproovError(.bodyFailed, "the request's body stream was read before: give each request a stream of its own")
                 }

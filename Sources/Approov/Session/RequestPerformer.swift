@@ -6,16 +6,17 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 
-/// Takes one request from the app to the response, redirects and retries included.
+/// Performs one request of the app, including its redirects and retries.
 ///
-/// What the wrapped session adds is merged in, the caller's interceptors have their turn, a protected host's token is asked for with the
-/// binding as it then stands, and the request goes to the host or over the relay. A redirect begins again, without what was added.
+/// Each hop takes these steps. The performer adds the wrapped session's defaults and calls the caller's interceptors. For a protected host,
+/// it then fetches a token bound to the request's headers at that moment. Finally it sends the request, direct or over the relay. A
+/// redirect starts again without these additions.
 struct RequestPerformer: Sendable {
-    /// How often a request is sent again at most because an interceptor wants it.
+    /// The maximum number of times that a request is sent again because an interceptor asks for it.
     static let maximumRetries = 8
     /// The longest wait before a retry.
     static let longestRetryDelay: Duration = .seconds(60)
-    /// How often the rules may change under a request before it is refused.
+    /// The maximum number of attempts to prepare a request while the policy keeps changing; then the request is refused.
     private static let maximumPolicyChanges = 4
 
     let defaults: SessionDefaults
@@ -26,38 +27,38 @@ struct RequestPerformer: Sendable {
     let transport: any HTTPTransport
     let time: any TimeSource
     let maximumRedirects: Int
-    /// The way to hosts that the configuration does not name; nil: straight.
+    /// The route to hosts that the configuration does not name; nil to call them direct.
     let ownRoute: ObliviousRoute?
-    /// Whether requests that would go straight are refused.
+    /// Whether requests that would go direct are refused.
     let isStraightRefused: Bool
     let gatewayMemory = GatewayMemory()
     private let heads = LastValue<Performed.Head, HTTPURLResponse>()
     private let urls = LastValue<URL, TransportURL>()
 
-    /// Bounds and observers of one transfer.
+    /// The limits and observers of one transfer.
     struct Observation: Sendable {
         var bodyLimit: Int?
         var onUpload: (@Sendable (TransferProgress) -> Void)?
         var onDownload: (@Sendable (TransferProgress) -> Void)?
-        /// Whether the caller takes the response part by part, so that it may be of any size.
+        /// Whether the caller reads the response part by part, so that it may have any size.
         var isStreamed = false
     }
 
     private struct Sent {
         let response: TransportResponse
-        /// Where it was sent, which interceptors may have changed within the origin.
+        /// The URL that the request was sent to; interceptors may have changed it within the origin.
         let url: URL
-        /// The URL as the caller, or a redirect, spelt it: what the caller is told.
+        /// The URL as the caller or a redirect spelled it; the caller sees this one.
         let askedFor: URL
-        /// Whether a redirect may not lead to plain http.
+        /// Whether a redirect must not lead to plain http.
         let demandsTLS: Bool
-        /// Whether it went over a relay.
+        /// Whether the request went over a relay.
         let isOblivious: Bool
     }
 
     /// Performs the request.
     ///
-    /// - Throws: ``ApproovError``, or `CancellationError`.
+    /// - Throws: ``ApproovError`` when the request fails; `CancellationError` when the task is cancelled.
     func perform(_ request: URLRequest, body: RequestBody, observation: Observation) async throws -> Performed {
         let started = time.uptime
         var hop = try Hop(request, body: body, urls: urls)
@@ -69,7 +70,7 @@ struct RequestPerformer: Sendable {
             do {
                 outcome = .success(try await send(hop, started: started, observation))
             } catch {
-                // What a redirect led away from, or a retrier repeats, was sent already.
+                // Before a redirect or a retry, a request was already sent. Only an idempotent one can then be repeated safely.
                 let isRepeatable = first.request.isIdempotent ? true : redirects > 0 || attempt > 1 ? false : nil
                 outcome = .failure(ApproovError.wrapping(error, isRepeatable: isRepeatable))
             }
@@ -99,12 +100,12 @@ struct RequestPerformer: Sendable {
         }
     }
 
-    /// All of it for one hop.
+    /// Sends one hop, including its interceptors and its token.
     private func send(_ hop: Hop, started: Duration, _ observation: Observation) async throws -> Sent {
         var policy = try policies.current()
         try check(hop, under: policy)
         var (adapted, base) = try await adapt(hop)
-        // As a URLSession does.
+        // `URLSession` adds the same header.
         if !base.scan(for: .accept) { base.append(HTTPField(name: .accept, value: "*/*")) }
         let method = try adapted.method
         var options = defaults.options(for: adapted.request, isSecure: hop.url.isSecure, remaining: try remaining(since: started))
@@ -117,14 +118,14 @@ struct RequestPerformer: Sendable {
             let host = policy.snapshot?.protectedHost(for: hop.url.host)
             var fields = base
             if let host, let approov {
-                // Whoever waits for the authority waits no longer than for the host itself.
+                // Wait for the authority no longer than for the host itself.
                 let patience = min(try remaining(since: started), options.idleTimeout)
                 let hasLostBinding = hop.hasLostBinding || hop.hasLeftOrigin && approov.isBound(defaults.fields)
                 _ = try await approov.authorize(
                     &fields, of: adapted.request, to: hop.url.host, entry: host, within: patience, hasLostBinding: hasLostBinding)
             }
             if host?.settings.attested != true { service?.keepConfigurationFresh() }
-            // The token's result may have brought a configuration: the request then keeps to the new one, from the token on.
+            // Fetching the token may have brought a newer configuration. In that case start again under it, including the token.
             let newest = try policies.current()
             guard newest === policy else {
                 policy = newest
@@ -141,7 +142,7 @@ struct RequestPerformer: Sendable {
                     response: response, url: adapted.request.url ?? URL(filePath: "/"), askedFor: hop.request.url ?? URL(filePath: "/"),
                     demandsTLS: policy.trust.hasRule(for: hop.url.host) || approov?.hasToken(fields) == true, isOblivious: route != nil)
             } catch let error where host != nil && !isRechecked && Self.mayBeOutdated(error) {
-                // Keys may have changed, and a signed configuration may know them already.
+                // The server's keys may have changed, and a newer signed configuration may already contain them.
                 isRechecked = true
                 try await recheckConfiguration(within: remaining(since: started))
                 let newest = try policies.current()
@@ -157,7 +158,7 @@ struct RequestPerformer: Sendable {
         throw ApproovError(.networkingError, "the configuration changed again and again while the request was prepared; try again")
     }
 
-    /// Refuses, before any I/O, what may not be called at all.
+    /// Refuses, before any I/O, requests that must not be sent at all.
     private func check(_ hop: Hop, under policy: RequestPolicy) throws {
         try policy.checkScheme(of: hop.url)
         if policy.trust.refusesUnmatchedHosts { _ = try policy.trust.rule(for: hop.url.host) }
@@ -166,7 +167,7 @@ struct RequestPerformer: Sendable {
         }
     }
 
-    /// What the session adds, and the caller's interceptors.
+    /// Adds the session's defaults and calls the caller's interceptors.
     private func adapt(_ hop: Hop) async throws -> (hop: Hop, fields: HTTPFields) {
         let cookie = hop.request.httpShouldHandleCookies ? hop.request.url.flatMap { defaults.cookies?.header(for: $0) } : nil
         guard !interceptors.isEmpty else {
@@ -208,7 +209,7 @@ struct RequestPerformer: Sendable {
 
     private func complete(_ fields: inout HTTPFields, of hop: Hop, cookie: String?) {
         defaults.merge(into: &fields, hasLeftOrigin: hop.hasLeftOrigin)
-        // As one field: set by name, it would be split into one for every cookie.
+        // Append the cookies as one field: setting the field by name would split it into one field per cookie.
         if let cookie, !fields.scan(for: .cookie) { fields.append(HTTPField(name: .cookie, value: cookie)) }
         let policy = hop.request.cachePolicy == .useProtocolCachePolicy ? defaults.cachePolicy : hop.request.cachePolicy
         switch policy {
@@ -218,7 +219,7 @@ struct RequestPerformer: Sendable {
         }
     }
 
-    /// Where the request goes now, which must be the same origin.
+    /// Returns the URL after an interceptor changed it; the origin must stay the same.
     private func checked(
         _ request: URLRequest, was url: TransportURL, after interceptor: any RequestInterceptor
     ) throws -> TransportURL {
@@ -233,16 +234,18 @@ struct RequestPerformer: Sendable {
         return now
     }
 
-    /// Straight to the host, or over the relay.
+    /// Sends the request direct, or over the relay.
     private func send(_ request: TransportRequest, over route: ObliviousRoute?, isStreamed: Bool) async throws -> TransportResponse {
         guard let route else { return try await transport.send(request) }
         let channel = ObliviousChannel(route: route, transport: transport, time: time, memory: gatewayMemory)
         return try await channel.send(request, isStreamed: isStreamed)
     }
 
-    /// The relay to go over; nil: none.
+    /// Returns the relay to use; nil to call the host direct.
     ///
-    /// - Throws: ``ApproovError`` where the request would go straight and may not: it would tell who calls.
+    /// - Throws: ``ApproovError`` when the request would go direct but must not, because that would tell who calls: with code
+    ///   `configurationError` when the host is oblivious and the configuration has no relay, `obliviousError` when the session refuses
+    ///   direct requests, and `redirectRefused` when a host that is called over a relay redirected here.
     private func route(to host: ProtectedHost?, from hop: Hop, under policy: RequestPolicy) throws -> ObliviousRoute? {
         let name = hop.url.host
         if let route = host == nil ? ownRoute : policy.snapshot?.obliviousRoute, host?.settings.oblivious ?? true { return route }
@@ -263,7 +266,7 @@ struct RequestPerformer: Sendable {
         return nil
     }
 
-    /// Whether a newer configuration may help: pins that do not match, or a gateway's key that is not accepted.
+    /// Whether a newer configuration may help, because the pins did not match or the gateway did not accept the key.
     private static func mayBeOutdated(_ error: any Error) -> Bool {
         switch error {
         case let error as TransportError: error.code == .trustRefused
@@ -275,10 +278,11 @@ struct RequestPerformer: Sendable {
     private static func mayBeSent(
         _ hop: Hop, after error: any Error, under newest: RequestPolicy, insteadOf policy: RequestPolicy
     ) -> Bool {
-        // Nothing of a body has gone out before TLS has passed the pins; but to go over a relay as a whole, a stream was read before that.
+        // A pin mismatch comes before any byte of the body is sent. Over a relay, however, a body stream sent whole has already been read.
         guard hop.body.canBeSentAgain else { return false }
         guard case RelayExchange.Refusal.key = error else { return newest !== policy }
-        // That the key was refused is the relay's word alone: sealed to the same one the request could only run twice.
+        // Only the relay says that the key was refused, and it may lie. With the same key, another attempt could only make the request run
+        // twice.
         return newest.snapshot?.obliviousRoute?.key != policy.snapshot?.obliviousRoute?.key
     }
 
@@ -305,10 +309,10 @@ struct RequestPerformer: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Asks the retriers, waits as they say, and tells whether to begin again.
+    /// Asks the interceptors whether to retry, and waits if they ask for a delay.
     private func isRetried(_ outcome: Result<Sent, any Error>, of first: Hop, attempt: Int, started: Duration) async throws -> Bool {
         guard !interceptors.isEmpty, attempt <= Self.maximumRetries else { return false }
-        // Also after a redirect that dropped it: what is sent again is the first request.
+        // This applies even if a redirect dropped the body, because a retry sends the first request again.
         if case .stream = first.body { return false }
         let seen: RequestOutcome
         switch outcome {

@@ -4,11 +4,11 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 
-/// The cookies of a wrapped session: sent from its storage, and put there.
+/// Sends the cookies of a wrapped session's storage, and stores the cookies of responses there.
 struct SessionCookies: Sendable {
     private let storage: HTTPCookieStorage
 
-    /// Nil when the configuration wants no cookies.
+    /// Returns nil when the configuration does not use cookies.
     init?(_ configuration: URLSessionConfiguration) {
         guard configuration.httpShouldSetCookies, configuration.httpCookieAcceptPolicy != .never,
             let storage = configuration.httpCookieStorage
@@ -16,7 +16,7 @@ struct SessionCookies: Sendable {
         self.storage = storage
     }
 
-    /// The value of the Cookie header for a URL; nil without cookies.
+    /// Returns the value of the Cookie header for a URL; nil when no cookie matches.
     func header(for url: URL) -> String? {
         let now = Date()
         let cookies = (storage.cookies(for: url) ?? []).filter { Self.isMeant($0, for: url, at: now) }
@@ -24,10 +24,10 @@ struct SessionCookies: Sendable {
         return HTTPCookie.requestHeaderFields(with: cookies)["Cookie"]
     }
 
-    /// Puts the cookies of a response into the storage.
+    /// Adds the cookies of a response to the storage.
     func store(from response: TransportResponse, to url: URL) {
         guard response.headerFields.scan(for: .setCookie) else { return }
-        // One by one: values of several lines joined with commas cannot be told apart again.
+        // Parse each line separately: values joined with commas cannot be separated again.
         for value in response.headerFields[values: .setCookie] {
             let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url)
                 .filter { !Self.isMeantForPublicSuffix($0) }
@@ -35,7 +35,7 @@ struct SessionCookies: Sendable {
         }
     }
 
-    /// What RFC 6265 section 5.4 asks beside the domain; Foundation's storage on Linux looks at nothing else.
+    /// Checks the conditions of RFC 6265, section 5.4 other than the domain: Foundation's storage on Linux checks only the domain.
     private static func isMeant(_ cookie: HTTPCookie, for url: URL, at now: Date) -> Bool {
         guard !cookie.isSecure || url.scheme?.lowercased() == "https" else { return false }
         if let end = end(of: cookie), end <= now { return false }
@@ -45,7 +45,9 @@ struct SessionCookies: Sendable {
         return cookie.path.hasSuffix("/") || path.dropFirst(cookie.path.count).hasPrefix("/")
     }
 
-    /// When it is over; Max-Age comes before Expires (RFC 6265 section 5.3), and Foundation on Linux keeps it without heeding it.
+    /// Returns when the cookie expires.
+    ///
+    /// Max-Age takes precedence over Expires (RFC 6265, section 5.3). Foundation on Linux stores Max-Age but ignores it.
     private static func end(of cookie: HTTPCookie) -> Date? {
         guard let text = cookie.properties?[.maximumAge] as? String, let age = TimeInterval(text),
             let created = cookie.properties?[HTTPCookiePropertyKey("Created")] as? TimeInterval
@@ -53,7 +55,9 @@ struct SessionCookies: Sendable {
         return Date(timeIntervalSinceReferenceDate: created + age)
     }
 
-    /// Whether its domain is one such as com or co.uk: hosts of different people would get the cookie (RFC 6265 section 5.3, step 5).
+    /// Whether the cookie's domain is a public suffix such as com or co.uk, so that hosts of different owners would get it.
+    ///
+    /// See RFC 6265, section 5.3, step 5. If the list of public suffixes is not available, every cookie for a whole domain counts as such.
     private static func isMeantForPublicSuffix(_ cookie: HTTPCookie) -> Bool {
         cookie.domain.hasPrefix(".") && PublicSuffixes.contains(String(cookie.domain.dropFirst()).lowercased()) ?? true
     }

@@ -4,17 +4,17 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 
-/// What a wrapped session's configuration says about every request, made ready once.
+/// The settings that a wrapped session's configuration applies to every request, read once.
 ///
-/// `URLSessionConfiguration` is a class that its owner may go on changing: like a `URLSession`, this keeps what it said at the beginning.
+/// The owner of a `URLSessionConfiguration` may change it later. Like a `URLSession`, this type keeps the values from the start.
 struct SessionDefaults: Sendable {
     /// The additional headers.
     let fields: HTTPFields
-    /// Those of them left out that may be meant for one origin alone.
+    /// The additional headers without those that may be meant for one origin only.
     let fieldsElsewhere: HTTPFields
-    /// How long nothing may happen.
+    /// The longest time without any progress on the connection.
     let idleTimeout: Duration
-    /// How long a request with all its redirects may take.
+    /// The longest time for a request with all its redirects and retries.
     let totalTimeout: Duration
     let cookies: SessionCookies?
     let httpProxy: ProxyConfiguration?
@@ -23,7 +23,10 @@ struct SessionDefaults: Sendable {
 
     /// Reads a configuration.
     ///
-    /// - Throws: ``ApproovError`` `initializationError` for an additional header or a proxy that is malformed.
+    /// - Parameters:
+    ///   - configuration: The wrapped session's configuration.
+    ///   - staysBehind: Whether a header, named in lower case, must not go to another origin.
+    /// - Throws: ``ApproovError`` with code `initializationError` when an additional header or a proxy is malformed or not supported.
     init(_ configuration: URLSessionConfiguration, staysBehind: (String) -> Bool) throws {
         var fields = HTTPFields()
         for (name, value) in configuration.httpAdditionalHeaders ?? [:] {
@@ -46,16 +49,16 @@ struct SessionDefaults: Sendable {
         httpsProxy = try Self.proxy(proxies, "HTTPS") ?? socks
     }
 
-    /// The bounds of one transfer.
+    /// Returns the limits for one transfer.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - isSecure: Whether it goes over https.
-    ///   - remaining: How long it may take; nil: as long as the configuration says.
-    /// - Returns: The bounds.
+    ///   - isSecure: Whether the request goes over https.
+    ///   - remaining: The time left for the request; nil for the configuration's total timeout.
+    /// - Returns: The limits.
     func options(for request: URLRequest, isSecure: Bool, remaining: Duration?) -> TransferOptions {
         var options = TransferOptions()
-        // 60 s is what a request says that says nothing.
+        // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.
         options.idleTimeout = request.timeoutInterval == 60 ? idleTimeout : Self.duration(request.timeoutInterval)
         options.connectTimeout = min(options.connectTimeout, options.idleTimeout)
         options.totalTimeout = remaining ?? totalTimeout
@@ -63,21 +66,21 @@ struct SessionDefaults: Sendable {
         return options
     }
 
-    /// Adds what the request does not say itself.
+    /// Adds the additional headers that the request does not set itself.
     func merge(into fields: inout HTTPFields, hasLeftOrigin: Bool) {
         let defaults = hasLeftOrigin ? fieldsElsewhere : self.fields
         guard !defaults.isEmpty else { return }
-        // Against the request's own names: two additional lines of one name both stay.
+        // Compare with the request's own names only, so that two additional headers with the same name are both sent.
         let own = fields
         for field in defaults where !own.contains(field.name) { fields.append(field) }
     }
 
     private static func duration(_ seconds: TimeInterval) -> Duration {
-        // A year is as good as never; infinity and not-a-number have no Duration.
+        // A year is as good as no limit. Infinity and not-a-number have no `Duration`.
         seconds.isFinite ? .seconds(min(max(seconds, 0.001), 31_536_000)) : .seconds(31_536_000)
     }
 
-    /// The keys are those of CFNetwork: HTTPEnable, HTTPProxy, HTTPPort, and the same with HTTPS and SOCKS.
+    /// Reads the proxy of one scheme, from CFNetwork's keys: HTTPEnable, HTTPProxy, HTTPPort, and the same for HTTPS and SOCKS.
     private static func proxy(_ dictionary: [AnyHashable: Any], _ scheme: String) throws -> ProxyConfiguration? {
         guard let name = dictionary[scheme + "Proxy"] as? String, isOn(dictionary[scheme + "Enable"]) ?? true else { return nil }
         guard let port = (dictionary[scheme + "Port"] as? Int) ?? (dictionary[scheme + "Port"] as? NSNumber)?.intValue,
@@ -92,7 +95,9 @@ struct SessionDefaults: Sendable {
         }
     }
 
-    /// A proxy that is left out without a word is a request that goes where nobody wanted it.
+    /// Refuses proxy settings that are not supported.
+    ///
+    /// If they were ignored silently, requests would take a path that the app's developer did not choose.
     private static func refuseUnsupported(_ dictionary: [AnyHashable: Any]) throws {
         let isAutomatic = ["ProxyAutoConfigEnable", "ProxyAutoDiscoveryEnable"].contains { isOn(dictionary[$0]) == true }
         let hasExceptions = (dictionary["ExceptionsList"] as? [Any])?.isEmpty == false || isOn(dictionary["ExcludeSimpleHostnames"]) == true

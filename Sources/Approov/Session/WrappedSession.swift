@@ -1,16 +1,17 @@
 import Foundation
 import FoundationNetworking
 
-/// The wrapped session itself, for the two kinds of request that are its own: those that one of its protocol classes claims, such as a
-/// test's mock, and those whose scheme is not http or https.
+/// The wrapped session itself, for requests that it performs instead of libcurl.
+///
+/// These are the requests that one of its protocol classes claims, such as a test's mock, and those whose scheme is not http or https.
 struct WrappedSession: Sendable {
     private let session: URLSession
-    /// Metatypes are constants; the array is never changed.
+    /// Safe to share: metatypes are constants, and the array never changes.
     private let protocolClasses: [URLProtocol.Type]
 
     init(_ session: URLSession) {
         self.session = session
-        // Foundation's own classes claim everything they can load: they are how it sends, not what somebody put there.
+        // Foundation's own classes claim every request that they can load. Ignore them: the caller did not install them.
         protocolClasses = (session.configuration.protocolClasses ?? []).compactMap { $0 as? URLProtocol.Type }
             .filter { !String(reflecting: $0).hasPrefix("FoundationNetworking.") }
     }
@@ -26,22 +27,23 @@ struct WrappedSession: Sendable {
         return scheme != "http" && scheme != "https"
     }
 
-    /// Lets the session perform the request.
+    /// Performs the request with the wrapped session, always as a data task.
     ///
-    /// Always as a data task: on Linux an upload's body does not reach a protocol class, and a download through one ends the process.
+    /// On Linux, the body of an upload task does not reach a protocol class, and a download task with a protocol class ends the process.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - limit: The most bytes the response's body may have; counted when all are there, for the session hands them over together.
-    /// - Returns: Body and head of the response.
-    /// - Throws: ``ApproovError``; `CancellationError` when the task is cancelled.
+    ///   - limit: The maximum size of the response's body in bytes; checked at the end, because the session returns the body as a whole.
+    /// - Returns: The response's body and head.
+    /// - Throws: ``ApproovError`` when the request fails or its response is larger than `limit`; `CancellationError` when the task is
+    ///   cancelled.
     func data(for request: URLRequest, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
         let (data, response) = try await load(request)
         if let limit, data.count > limit {
             throw ApproovError(.responseTooLarge, "the response is larger than the \(limit) bytes allowed: raise the limit")
         }
         if let response = response as? HTTPURLResponse { return (data, response) }
-        // file: and data: know no status.
+        // Responses to file: and data: URLs have no status.
         guard let url = response.url ?? request.url,
             let synthetic = HTTPURLResponse(
                 url: url, statusCode: 200, httpVersion: nil, headerFields: response.mimeType.map { ["Content-Type": $0] })
@@ -53,7 +55,7 @@ struct WrappedSession: Sendable {
         do {
             return try await session.data(for: request)
         } catch {
-            // It has an error of its own for this.
+            // `URLSession` throws its own error on cancellation; throw `CancellationError` instead.
             try Task.checkCancellation()
             if let code = (error as? URLError)?.code, Self.permanentCodes.contains(code) {
                 throw ApproovError(
@@ -67,10 +69,10 @@ struct WrappedSession: Sendable {
         }
     }
 
-    /// What a request fails with of which nothing was sent.
+    /// The errors after which nothing of the request was sent.
     private static let unsentCodes: Set<URLError.Code> = [.cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .notConnectedToInternet]
 
-    /// What the same request fails with again.
+    /// The errors with which the same request fails again.
     private static let permanentCodes: Set<URLError.Code> = [
         .badURL, .unsupportedURL, .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile,
     ]

@@ -4,7 +4,7 @@ import HTTPClient
 import HTTPTypes
 import Synchronization
 
-/// Sends the requests of a `URLSession` inside Oblivious HTTP (RFC 9458), for code that only takes a `URLSessionConfiguration`.
+/// Sends the requests of a `URLSession` over Oblivious HTTP (RFC 9458), for code that accepts only a `URLSessionConfiguration`.
 ///
 /// ```swift
 /// try ApproovURLProtocol.configure(
@@ -14,32 +14,34 @@ import Synchronization
 /// configuration.protocolClasses?.insert(ApproovURLProtocol.self, at: 0)
 /// ```
 ///
-/// Where a session can be replaced, ``ApproovSession`` does more: tokens, pins, streams. What Foundation on Linux allows here is this:
+/// Where you can replace the session, prefer ``ApproovSession``, which also supports tokens, pins and streams. Foundation on Linux sets
+/// these limits here:
 ///
-/// - Data tasks work, with `httpBody` or `httpBodyStream`. Bodies and responses are held in memory, and may have 64 MiB each; what is larger
-///   than the gateway takes whole goes in chunks, if it knows them.
-/// - Upload tasks fail: Foundation does not hand their body over. Use a data task with `httpBody`.
-/// - Download tasks fail: Foundation ends the process when they finish. Use a data task.
-/// - The session's `httpAdditionalHeaders`, cookies and timeouts are not handed over: set headers on the request. A request's own
-///   `timeoutInterval` has its effect.
-/// - A delegate of a task's own (`URLSessionTask.delegate`, `data(for:delegate:)`) is not called: Foundation calls none.
-/// - Redirects come back as the response that they are; nothing is cached.
+/// - Data tasks work, with `httpBody` or `httpBodyStream`. Request and response bodies are held in memory, with at most 64 MiB each.
+///   Messages that are too large for the gateway to accept whole go in chunks, if the gateway supports them.
+/// - Upload tasks fail, because Foundation does not pass on their body. Use a data task with `httpBody`.
+/// - Download tasks fail, because Foundation would end the process when they finish. Use a data task.
+/// - Foundation does not pass on the session's `httpAdditionalHeaders`, cookies and timeouts: set headers on the request. The request's own
+///   `timeoutInterval` applies.
+/// - Foundation does not call a task's own delegate (`URLSessionTask.delegate`, `data(for:delegate:)`).
+/// - A redirect is returned as the response. Nothing is cached.
 ///
-/// The relay, and the key URL, are validated by path with the system's roots, or as the trust manager given says.
+/// The certificate paths of the relay and the key URL's server are validated with the system's roots, or as the given trust manager says.
 public final class ApproovURLProtocol: URLProtocol {
     private let loading = Mutex<(task: Task<Void, Never>?, isStopped: Bool)>((nil, false))
 
-    /// Sets relay and key URL.
+    /// Sets the relay and the URL of the gateway's keys.
     ///
-    /// The keys are kept for as long as their response says, and got anew when the gateway refuses them.
+    /// The keys are cached for as long as their response allows, and fetched again when the gateway refuses them.
     ///
     /// - Parameters:
-    ///   - userAgent: What relay and key server see as User-Agent: the same for all users of a program, without version or platform.
-    ///   - keyURL: Where the gateway's key configurations are: https, or plain http on a loopback address. Whoever answers there can read
-    ///     every request: all clients must be given the same keys.
-    ///   - relayURL: The relay: https, or plain http on a loopback address.
-    ///   - trustManager: What the servers of both must satisfy.
-    /// - Throws: ``ApproovError`` `configurationError` for a URL or user agent that cannot be used.
+    ///   - userAgent: The User-Agent that the relay and the key server see: the same for all users of a program, without version or
+    ///     platform.
+    ///   - keyURL: The URL of the gateway's key configurations: https, or plain http on a loopback address. A server that can choose the
+    ///     keys can read every request, so all clients must be given the same keys.
+    ///   - relayURL: The relay's URL: https, or plain http on a loopback address.
+    ///   - trustManager: The trust rules for both servers.
+    /// - Throws: ``ApproovError`` with code `configurationError` when a URL or the user agent cannot be used.
     public static func configure(
         userAgent: String, keyURL: URL, relayURL: URL, trustManager: ApproovTrustManager = ApproovTrustManager()
     ) throws {
@@ -50,46 +52,49 @@ public final class ApproovURLProtocol: URLProtocol {
         }
     }
 
-    /// Sets a relay and a source of keys of the caller's own.
+    /// Sets the relay and the caller's own source of keys.
     ///
     /// - Parameters:
-    ///   - userAgent: What the relay sees as User-Agent: the same for all users of a program, without version or platform.
-    ///   - keyClient: Gets the gateway's key configurations; asked before every request, and once more when the gateway refuses a key.
-    ///   - relayURL: The relay: https, or plain http on a loopback address.
-    ///   - trustManager: What the relay's server must satisfy.
-    /// - Throws: ``ApproovError`` `configurationError` for a URL or user agent that cannot be used.
+    ///   - userAgent: The User-Agent that the relay sees: the same for all users of a program, without version or platform.
+    ///   - keyClient: The source of the gateway's key configurations; called before every request, and again when the gateway refuses a
+    ///     key.
+    ///   - relayURL: The relay's URL: https, or plain http on a loopback address.
+    ///   - trustManager: The trust rules for the relay.
+    /// - Throws: ``ApproovError`` with code `configurationError` when the URL or the user agent cannot be used.
     public static func configure(
         userAgent: String, keyClient: any KeyConfigurationClient, relayURL: URL, trustManager: ApproovTrustManager = ApproovTrustManager()
     ) throws {
         try ObliviousLoader.shared.configure(userAgent: userAgent, relayURL: relayURL, trustManager: trustManager) { _ in keyClient }
     }
 
-    /// Whether requests are taken over; false at first.
+    /// Whether this class takes over requests; false by default.
     ///
-    /// Off, a session's requests go their usual way. On, they go over the relay or fail.
+    /// If false, a session's requests go their usual way. If true, they go over the relay or fail.
     public static var isEnabled: Bool {
         get { ObliviousLoader.shared.isEnabled }
         set { ObliviousLoader.shared.isEnabled = newValue }
     }
 
-    /// Gets the gateway's keys, from the cache where it has them.
+    /// Fetches the gateway's keys, or takes them from the cache.
     ///
-    /// Call it at launch for all users, also those for whom ``isEnabled`` is off: who fetches keys then says nothing about who uses them.
+    /// Call it at launch for all users, including those for whom ``isEnabled`` is false, so that a key fetch does not reveal who uses the
+    /// keys.
     ///
-    /// Before ``configure(userAgent:keyURL:relayURL:trustManager:)`` it ends the process in a debug build, and fails in a release build.
+    /// Before ``configure(userAgent:keyURL:relayURL:trustManager:)``, this call ends the process in a debug build and throws in a release
+    /// build.
     ///
-    /// - Throws: ``ApproovError`` `configurationError` before the configuration; what the fetch failed with.
+    /// - Throws: ``ApproovError`` with code `configurationError` before the configuration; the error of the fetch when it fails.
     public static func fetchKeyConfiguration() async throws {
         try await ObliviousLoader.shared.fetchKeyConfiguration()
     }
 
-    /// Takes over http and https requests while ``isEnabled`` is on.
+    /// Returns true for http and https requests while ``isEnabled`` is true.
     public override class func canInit(with request: URLRequest) -> Bool {
         guard isEnabled, let scheme = request.url?.scheme?.lowercased() else { return false }
         return scheme == "https" || scheme == "http"
     }
 
-    /// The request as it is.
+    /// Returns the request unchanged.
     public override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
     /// Sends the request.
@@ -115,7 +120,7 @@ public final class ApproovURLProtocol: URLProtocol {
         if isStopped { task.cancel() }
     }
 
-    /// Ends the loading.
+    /// Cancels the request.
     public override func stopLoading() {
         let task = loading.withLock { loading in
             loading.isStopped = true
@@ -124,7 +129,7 @@ public final class ApproovURLProtocol: URLProtocol {
         task?.cancel()
     }
 
-    /// Why this task cannot be sent at all.
+    /// The reason why this task cannot be sent at all; nil if it can.
     private var refusal: ApproovError? {
         switch task {
         case is URLSessionUploadTask:
@@ -140,10 +145,10 @@ public final class ApproovURLProtocol: URLProtocol {
 
     private var isStopped: Bool { loading.withLock { $0.isStopped } }
 
-    /// Hands the outcome to Foundation.
+    /// Passes the outcome to Foundation.
     ///
-    /// `@unchecked Sendable`: `URLProtocol` may not be sent, but Foundation asks its client from any thread, and this is used once, by the
-    /// one task of the loading.
+    /// `@unchecked Sendable`: `URLProtocol` is not `Sendable`, but its client may be called from any thread, and only the loading task uses
+    /// this object, once.
     private final class Delivery: @unchecked Sendable {
         private let loader: ApproovURLProtocol
 

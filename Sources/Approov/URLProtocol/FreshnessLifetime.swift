@@ -3,22 +3,22 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 
-/// How long a response may be used again (RFC 9111 section 4.2), for a cache of one program.
+/// The time for which a response may be reused (RFC 9111, section 4.2), for the cache of one program.
 enum FreshnessLifetime {
-    /// What no server is believed beyond.
+    /// The longest lifetime that any server may set: 30 days.
     static let longest: Duration = .seconds(30 * 86_400)
 
-    /// The lifetime that is left when the response arrives; zero for one that may not be kept, or says nothing about it.
+    /// Returns the lifetime that remains when the response arrives; zero if it must not be cached or does not state a lifetime.
     static func remaining(_ fields: HTTPFields, now: Date) -> Duration {
         let directives = directives(fields)
-        // Without validators to ask with, no-cache is no use at all.
+        // This cache has no validators, so it cannot use a no-cache response.
         guard !directives.contains(where: { $0.name == "no-store" || $0.name == "no-cache" }) else { return .zero }
         let stated: Int64
         if let maxAge = directives.first(where: { $0.name == "max-age" }) {
             guard let seconds = seconds(maxAge.value) else { return .zero }
             stated = seconds
         } else {
-            // Two different dates, or one that is none, mean "already expired".
+            // Without exactly one valid Expires field, the response counts as expired.
             guard fields[values: .expires].count == 1, let expires = fields[.expires].flatMap(HTTPDate.parse) else { return .zero }
             let date = fields[.date].flatMap(HTTPDate.parse) ?? now
             stated = Int64(max(0, min(expires.timeIntervalSince(date), 1e9)))
@@ -33,7 +33,7 @@ enum FreshnessLifetime {
         return min(max(.zero, .seconds(stated - age)), longest)
     }
 
-    /// The members of Cache-Control, with names in lower case and values without quotes.
+    /// Returns the directives of Cache-Control, with names in lower case and values without quotes.
     private static func directives(_ fields: HTTPFields) -> [(name: String, value: String)] {
         fields[values: .cacheControl].flatMap { $0.split(separator: ",") }.map { member in
             let parts = member.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
@@ -43,7 +43,7 @@ enum FreshnessLifetime {
         }
     }
 
-    /// Delta-seconds (RFC 9111 section 1.2.2); what is too large counts as 2^31.
+    /// Parses delta-seconds (RFC 9111, section 1.2.2); larger values count as 2^31.
     private static func seconds(_ text: String) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return min(Int64(text) ?? 1 << 31, 1 << 31)

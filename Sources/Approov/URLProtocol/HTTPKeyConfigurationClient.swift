@@ -7,12 +7,12 @@ import HTTPTypes
 import OHTTP
 import Synchronization
 
-/// Gets key configurations from a URL and keeps them for as long as their response says (RFC 9111): `Cache-Control`, `Age`, `Expires`.
+/// Fetches key configurations from a URL and caches them for as long as their response allows (RFC 9111).
 ///
-/// Any number of callers share one fetch. A fetch that failed is not remembered: the next caller begins another. A response that says
-/// nothing about its life serves the callers that waited for it, and no later one.
+/// The headers `Cache-Control`, `Age` and `Expires` set that time. All callers share one fetch. A failed fetch is not cached: the next
+/// caller starts another. A response that states no lifetime serves only the callers that waited for it.
 final class HTTPKeyConfigurationClient: KeyConfigurationClient {
-    /// The most bytes of a list.
+    /// The maximum size of a list of keys in bytes.
     static let maximumBytes = 64 << 10
 
     private struct State {
@@ -24,7 +24,7 @@ final class HTTPKeyConfigurationClient: KeyConfigurationClient {
 
     private struct Flight {
         let id: Int
-        /// Whether it asks past every cache: those whose keys were refused share it.
+        /// Whether the fetch bypasses all caches; callers whose keys were refused share it.
         let isPastCache: Bool
         let task: Task<Data, any Error>
     }
@@ -52,7 +52,7 @@ final class HTTPKeyConfigurationClient: KeyConfigurationClient {
         enum Found { case bytes(Data), flight(Flight) }
         let found = state.withLock { state -> Found in
             if invalidatingCache {
-                // What is under way for others may have been answered before the keys changed: it is left to them.
+                // A fetch in progress may return the keys from before the change. Leave it to the callers that already wait for it.
                 state.bytes = nil
                 if state.flight?.isPastCache == false { state.flight = nil }
             }
@@ -60,7 +60,7 @@ final class HTTPKeyConfigurationClient: KeyConfigurationClient {
             if let flight = state.flight { return .flight(flight) }
             state.lastID += 1
             let id = state.lastID
-            // Detached: the fetch belongs to all who wait for it, so none of them can cancel it.
+            // Detached: the fetch belongs to all its waiters, so none of them can cancel it.
             let task = Task.detached { [self] in try await self.fetch(id: id, invalidatingCache: invalidatingCache) }
             let flight = Flight(id: id, isPastCache: invalidatingCache, task: task)
             state.flight = flight
@@ -81,7 +81,7 @@ final class HTTPKeyConfigurationClient: KeyConfigurationClient {
         }
         let now = time.uptime
         state.withLock { state in
-            // A newer fetch has the say.
+            // Only the newest fetch may fill the cache.
             guard state.flight?.id == id else { return }
             state.flight = nil
             if case .success(let (bytes, lifetime)) = result {

@@ -2,12 +2,13 @@ public import Foundation
 
 /// Gets the key configurations of an OHTTP gateway for ``ApproovURLProtocol``.
 ///
-/// Whoever may answer here may read every request: prefer a source that gives all clients the same bytes.
+/// A server that can choose the keys can read every request: prefer a source that gives all clients the same bytes.
 public protocol KeyConfigurationClient: Sendable {
-    /// Gets the configurations.
+    /// Gets the key configurations.
     ///
-    /// - Parameter invalidatingCache: Whether what is cached was refused by the gateway, so that it must be got anew.
-    /// - Returns: The bytes of `application/ohttp-keys` (RFC 9458 section 3.2).
-    /// - Throws: What kept it from getting them; the request that needed them fails with it.
+    /// - Parameter invalidatingCache: Whether the gateway refused the cached keys, so that they must be fetched again.
+    /// - Returns: The bytes of `application/ohttp-keys` (RFC 9458, section 3.2).
+    /// - Throws: Any error. The request that needs the keys then fails: an ``ApproovError`` or a `CancellationError` reaches the caller
+    ///   unchanged, any other error as the cause of an ``ApproovError``.
     func fetchKeyConfiguration(invalidatingCache: Bool) async throws -> Data
 }

@@ -7,14 +7,14 @@ import HTTPClient
 import HTTPTypes
 import Synchronization
 
-/// What stands behind ``ApproovURLProtocol``: its configuration, and the requests that it sends.
+/// Holds the configuration of ``ApproovURLProtocol`` and sends its requests.
 final class ObliviousLoader: Sendable {
-    /// The one of the process.
+    /// The only instance in the process.
     ///
-    /// URLProtocol is registered by class, and Foundation makes its instances: there is no other way to hand them anything.
+    /// Foundation creates the instances of a `URLProtocol` class itself, so they can get their configuration only from a shared object.
     static let shared = ObliviousLoader()
 
-    /// Everything that a request needs.
+    /// The parts that a request needs.
     struct Configuration: Sendable {
         let userAgent: String
         let relay: TransportURL
@@ -27,7 +27,7 @@ final class ObliviousLoader: Sendable {
         let routes = LastValue<Data, ObliviousRoute>()
     }
 
-    /// What a source of keys is made with.
+    /// The parts from which a source of keys is made.
     struct Parts {
         let transport: any HTTPTransport
         let time: any TimeSource
@@ -48,7 +48,14 @@ final class ObliviousLoader: Sendable {
 
     /// Sets the configuration.
     ///
-    /// - Throws: ``ApproovError`` `configurationError`.
+    /// - Parameters:
+    ///   - userAgent: The User-Agent that the relay sees.
+    ///   - relayURL: The relay's URL.
+    ///   - trustManager: The trust rules for the relay and for the source of keys.
+    ///   - transport: The transport that sends requests; nil for a new `CurlTransport`.
+    ///   - time: The clock.
+    ///   - keys: Creates the source of keys.
+    /// - Throws: ``ApproovError`` with code `configurationError` when one of these cannot be used.
     func configure(
         userAgent: String, relayURL: URL, trustManager: ApproovTrustManager, transport: (any HTTPTransport)? = nil,
         time: any TimeSource = SystemTimeSource(), keys: (Parts) throws -> any KeyConfigurationClient
@@ -70,24 +77,24 @@ final class ObliviousLoader: Sendable {
         }
     }
 
-    /// Gets the keys.
+    /// Fetches the keys, or takes them from the cache.
     ///
-    /// - Throws: ``ApproovError`` `configurationError` without a configuration; what the fetch failed with.
+    /// - Throws: ``ApproovError`` with code `configurationError` without a configuration; the error of the fetch when it fails.
     func fetchKeyConfiguration() async throws {
         _ = try await configured().keys.fetchKeyConfiguration(invalidatingCache: false)
     }
 
-    /// Sends a request and reads the whole response, of at most ``ObliviousChannel/maximumWholeBytes``, as is the request's body.
+    /// Sends a request and reads the whole response; each body may have at most ``ObliviousChannel/maximumWholeBytes``.
     ///
-    /// A key that the gateway refuses is got anew, and the request sent once more; one that must not reach its host twice only if the key has
-    /// changed, as the relay can say that a key was refused once the gateway has served the request.
+    /// When the gateway refuses the key, this fetches the keys again and sends the request once more. If the method is not idempotent, it
+    /// does so only if the key has changed: the relay can claim that the key was refused after the gateway has served the request.
     ///
-    /// - Throws: ``ApproovError``; `CancellationError`.
+    /// - Throws: ``ApproovError`` when the request fails; `CancellationError` when the task is cancelled.
     func load(_ request: URLRequest) async throws -> (HTTPURLResponse, Data) {
         do {
             let configuration = try configured()
             var hop = try Hop(request, body: RequestBody(of: request))
-            // In memory, so that it is there again for new keys, or for the gateway's date.
+            // Hold the stream in memory, so that it can be sent again with new keys or with the gateway's date.
             if case .stream = hop.body {
                 let body = try await hop.body.collected(
                     upTo: ObliviousChannel.maximumWholeBytes,
