@@ -17,7 +17,7 @@ public struct AccountHost: Sendable {
     /// A host as it was added, or is about to be; ``refuseWhatClientsCannotUse(at:)`` and ``refuseUselessPins()`` are for
     /// the latter.
     ///
-    /// - Throws: `AuthorityError.malformedHost`, `.malformedPin`.
+    /// - Throws: ``AuthorityError`` with code `malformedHost`, `malformedPin`.
     init(name: String, settings: HostSettings, addedAt: Int64? = nil) throws {
         do {
             // What became a public suffix since it was added must stay readable, and be possible to remove.
@@ -43,7 +43,7 @@ public struct AccountHost: Sendable {
 
     /// Refuses a pattern below a public suffix, and roots of which none holds at `time`.
     ///
-    /// - Throws: `AuthorityError.malformedHost`, `.malformedTrustRoots`.
+    /// - Throws: ``AuthorityError`` with code `malformedHost`, `malformedTrustRoots`.
     func refuseWhatClientsCannotUse(at time: Date) throws {
         do {
             _ = try HostPattern(name, includeSubdomains: settings.includeSubdomains)
@@ -62,7 +62,7 @@ public struct AccountHost: Sendable {
 
     /// Refuses pins that are there twice, or are the hash of no key: somebody would count on a backup that there is not.
     ///
-    /// - Throws: `AuthorityError.malformedPin`.
+    /// - Throws: ``AuthorityError`` with code `malformedPin`.
     func refuseUselessPins() throws {
         guard !settings.pins.isEmpty else { return }
         do {

@@ -47,11 +47,12 @@ struct AccountSecrets: Sendable {
 
     /// What follows when `secret` becomes the account's.
     /// - Parameters:
-    ///   - secret: the new secret
-    ///   - overlap: for how many seconds more the old one signs; 0: it signs nothing from now on, and is forgotten
-    ///   - now: seconds since 1970
-    /// - Returns: the account's secrets from then on
-    /// - Throws: `AuthorityError.invalidConfiguration` for an overlap that is negative or too long, and `.secretOverlapRunning`
+    ///   - secret: The new secret.
+    ///   - overlap: For how many seconds more the old one signs; 0: it signs nothing from now on, and is forgotten.
+    ///   - now: Seconds since 1970.
+    /// - Returns: The account's secrets from then on.
+    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` for an overlap that is negative or too long, and
+    ///   `secretOverlapRunning`.
     func replaced(by secret: AccountSecret, overlap: Int64, at now: Int64) throws -> AccountSecrets {
         guard (0...Self.maximumOverlap).contains(overlap) else {
             throw AuthorityError(.invalidConfiguration, "the overlap of two secrets is 0 to 30 days")

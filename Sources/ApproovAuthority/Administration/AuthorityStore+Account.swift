@@ -22,9 +22,9 @@ extension AuthorityStore {
     ///
     /// Until the overlap is over, tokens are signed with the old secret, so that backends can be given the new one beside it first. Without
     /// an overlap, tokens issued from now on verify with the new one only, and the old one is forgotten.
-    /// - Parameter overlap: how long the old secret goes on signing, in whole seconds; 0 to 30 days
-    /// - Throws: `AuthorityError.secretOverlapRunning` when the last change still overlaps and this one is to overlap as well;
-    ///   `.invalidConfiguration` for another overlap; `.storeUnusable`
+    /// - Parameter overlap: How long the old secret goes on signing, in whole seconds; 0 to 30 days.
+    /// - Throws: ``AuthorityError`` with code `secretOverlapRunning` when the last change still overlaps and this one is to overlap as
+    ///   well; `invalidConfiguration` for another overlap; `storeUnusable`.
     public func changeAccountSecret(overlap: Duration = .zero) async throws {
         let secret = AccountSecret.generate()
         let (now, overlap) = (now, overlap.components.seconds)
@@ -42,21 +42,21 @@ extension AuthorityStore {
     /// Sets whether results tell the app why its evidence failed.
     ///
     /// Off at first: an attacker learns from them too.
-    /// - Throws: `AuthorityError.storeUnusable`
+    /// - Throws: ``AuthorityError`` with code `storeUnusable`.
     public func setRejectionReasons(_ isOn: Bool) async throws {
         try await change { database in
             try database.execute(sql: "UPDATE account SET rejectionReasons = ?", arguments: [isOn])
         }
     }
 
-    /// Whether tokens name the host that they are for (`aud`, RFC 7519 section 4.1.3).
+    /// Whether tokens name the host that they are for (`aud`, RFC 7519, section 4.1.3).
     public var namesAudience: Bool { snapshot.namesAudience }
 
     /// Sets whether tokens name the host that they are for.
     ///
     /// On at first. Off is for backends that refuse every audience which they were not given, as PyJWT does. A token without `aud` is
     /// valid at every host whose backend has the same key, and a `TokenVerifier` that is given an audience refuses it.
-    /// - Throws: `AuthorityError.storeUnusable`
+    /// - Throws: ``AuthorityError`` with code `storeUnusable`.
     public func setNamesAudience(_ isOn: Bool) async throws {
         try await change { database in
             try database.execute(sql: "UPDATE account SET audience = ?", arguments: [isOn])
@@ -66,17 +66,17 @@ extension AuthorityStore {
     /// What an environment flag does to the verdict.
     ///
     /// At first a debugger and `LD_PRELOAD` reject, root is annotated.
-    /// - Parameter flag: one of the flags; `appNotRegistered` is none and always rejects
-    /// - Returns: the action in force
+    /// - Parameter flag: One of the flags; `appNotRegistered` is none and always rejects.
+    /// - Returns: The action in force.
     public func environmentAction(for flag: RejectionReason) -> EnvironmentAction {
         flag == .appNotRegistered ? .reject : snapshot.environmentPolicy[flag] ?? .reject
     }
 
     /// Sets what an environment flag does to the verdict.
     /// - Parameters:
-    ///   - action: what it does
-    ///   - flag: one of the flags
-    /// - Throws: `AuthorityError.unsupported` for `appNotRegistered`, which always rejects
+    ///   - action: What it does.
+    ///   - flag: One of the flags.
+    /// - Throws: ``AuthorityError`` with code `unsupported` for `appNotRegistered`, which always rejects.
     public func setEnvironmentAction(_ action: EnvironmentAction, for flag: RejectionReason) async throws {
         guard flag != .appNotRegistered else {
             throw AuthorityError(.unsupported, "an executable that is not registered is always rejected; register it instead")
@@ -88,9 +88,9 @@ extension AuthorityStore {
     }
 
     /// Reads an attestation response code of this account.
-    /// - Parameter text: the `arc` of a token or result
-    /// - Returns: what the authority thought of the device
-    /// - Throws: `AuthorityError.malformedARC`
+    /// - Parameter text: The `arc` of a token or result.
+    /// - Returns: What the authority thought of the device.
+    /// - Throws: ``AuthorityError`` with code `malformedARC`.
     public func decodeARC(_ text: String) throws -> ARC {
         try ARC.decode(text, key: snapshot.arcKey)
     }

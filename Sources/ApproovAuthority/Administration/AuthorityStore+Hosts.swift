@@ -11,9 +11,9 @@ extension AuthorityStore {
     public var managedTrustRoots: [String] { snapshot.managedTrustRoots }
 
     /// The settings that hold for a host, by the most specific name or pattern of the account.
-    /// - Parameter host: a host name or address in any spelling
-    /// - Returns: the entry, nil when the account does not know the host
-    /// - Throws: `AuthorityError.malformedHost`
+    /// - Parameter host: A host name or address in any spelling.
+    /// - Returns: The entry, nil when the account does not know the host.
+    /// - Throws: ``AuthorityError`` with code `malformedHost`.
     public func host(for host: String) throws -> AccountHost? {
         do {
             return try snapshot.hostMap.value(for: CanonicalHost(host))
@@ -24,11 +24,12 @@ extension AuthorityStore {
 
     /// Adds a host or replaces its settings, and signs a new configuration.
     /// - Parameters:
-    ///   - name: a host name, an address, or a pattern such as `*.example.com`
-    ///   - settings: two pins or more; none when managed trust roots are set
-    /// - Throws: `AuthorityError.malformedHost`, also for a pattern below a public suffix, `.malformedPin`,
-    ///   `.malformedTrustRoots` for roots of which none holds today, `.pinsRequired` (enforced, no pins, no managed trust roots),
-    ///   `.obliviousUnset` for an oblivious host without a relay, `.unknownKeyset`, `.configurationRefused` when clients would refuse the result
+    ///   - name: A host name, an address, or a pattern such as `*.example.com`.
+    ///   - settings: Two pins or more; none when managed trust roots are set.
+    /// - Throws: ``AuthorityError`` with code `malformedHost`, also for a pattern below a public suffix, `malformedPin`,
+    ///   `malformedTrustRoots` for roots of which none holds today, `pinsRequired` (enforced, no pins, no managed trust roots),
+    ///   `obliviousUnset` for an oblivious host without a relay, `unknownKeyset`, `configurationRefused` when clients would refuse the
+    ///   result.
     public func addHost(_ name: String, settings: HostSettings) async throws {
         let host = try newHost(name, settings: settings)
         let now = now
@@ -62,8 +63,8 @@ extension AuthorityStore {
     /// Removes a host, and signs a new configuration.
     ///
     /// No more tokens are issued for it.
-    /// - Parameter name: the name or pattern as it was added
-    /// - Throws: `AuthorityError.unknownHost`
+    /// - Parameter name: The name or pattern as it was added.
+    /// - Throws: ``AuthorityError`` with code `unknownHost`.
     public func removeHost(_ name: String) async throws {
         let canonical = try AccountHost(name: name, settings: HostSettings()).name
         try await change(issues: true) { database in
@@ -74,9 +75,9 @@ extension AuthorityStore {
 
     /// Replaces the pins of a host, and signs a new configuration.
     /// - Parameters:
-    ///   - pins: `sha256/…` each, two or more
-    ///   - name: the name or pattern as it was added
-    /// - Throws: `AuthorityError.unknownHost`, `.malformedPin`, `.configurationRefused` for fewer than two distinct pins
+    ///   - pins: `sha256/…` each, two or more.
+    ///   - name: The name or pattern as it was added.
+    /// - Throws: ``AuthorityError`` with code `unknownHost`, `malformedPin`, `configurationRefused` for fewer than two distinct pins.
     public func setPins(_ pins: [String], forHost name: String) async throws {
         try await updateHost(name) { $0.pins = pins }
     }
@@ -86,11 +87,11 @@ extension AuthorityStore {
     /// The change sees the settings as they are then, whoever else changes them: it is how pins are added and how enforcement is
     /// switched off for a host whose server's key no app knows.
     /// - Parameters:
-    ///   - name: the name or pattern as it was added
-    ///   - edit: the change; called once, inside the store's transaction
-    /// - Throws: `AuthorityError.unknownHost`, `.malformedPin`, `.unknownKeyset`, `.obliviousUnset`, `.configurationRefused` when clients would refuse the
-    ///   result, `.malformedHost` and `.malformedTrustRoots` as ``addHost(_:settings:)`` does for what the change makes of them, and what the
-    ///   change throws; then nothing changed
+    ///   - name: The name or pattern as it was added.
+    ///   - edit: The change; called once, inside the store's transaction.
+    /// - Throws: ``AuthorityError`` with code `unknownHost`, `malformedPin`, `unknownKeyset`, `obliviousUnset`, `configurationRefused` when
+    ///   clients would refuse the result, `malformedHost` and `malformedTrustRoots` as ``addHost(_:settings:)`` does for what the change
+    ///   makes of them, and what the change throws; then nothing changed.
     public func updateHost(_ name: String, _ edit: @escaping @Sendable (inout HostSettings) throws -> Void) async throws {
         let canonical = try AccountHost(name: name, settings: HostSettings()).name
         let now = time.date
@@ -114,8 +115,8 @@ extension AuthorityStore {
     }
 
     /// Replaces the pins that hosts without pins of their own are held to, and signs a new configuration.
-    /// - Parameter pins: `sha256/…` each
-    /// - Throws: `AuthorityError.malformedPin`, `.configurationRefused` when a host would be left without any pin
+    /// - Parameter pins: `sha256/…` each.
+    /// - Throws: ``AuthorityError`` with code `malformedPin`, `configurationRefused` when a host would be left without any pin.
     public func setManagedTrustRoots(_ pins: [String]) async throws {
         let canonical: [String]
         do {

@@ -5,10 +5,10 @@ extension AuthorityStore {
     /// Adds hosts, or replaces their settings, in one transaction: all of them, or none.
     ///
     /// It signs one configuration. Where every host is there with these settings already, nothing is signed and nothing changes.
-    /// - Parameter entries: names and settings as ``addHost(_:settings:)`` takes them; each name once
-    /// - Returns: how many were added, got other settings, and were there as they are
-    /// - Throws: the errors of ``addHost(_:settings:)``, and `AuthorityError.malformedHost` for a name that is there twice; the message begins
-    ///   with the entry's number, from 1
+    /// - Parameter entries: Names and settings as ``addHost(_:settings:)`` takes them; each name once.
+    /// - Returns: How many were added, got other settings, and were there as they are.
+    /// - Throws: The errors of ``addHost(_:settings:)``, and ``AuthorityError`` with code `malformedHost` for a name that is there twice;
+    ///   the message begins with the entry's number, from 1.
     @discardableResult
     public func importHosts(_ entries: [(name: String, settings: HostSettings)]) async throws -> BulkChange {
         var numbers: [String: Int] = [:]

@@ -8,9 +8,9 @@ extension AuthorityStore {
 
     /// Makes a key pair.
     /// - Parameters:
-    ///   - algorithm: RS256 (2048 bits) or ES256
-    ///   - kid: its identifier: 1 to 64 letters, digits, `.`, `_` or `-`
-    /// - Throws: `AuthorityError.malformedKeyset`, `.keysetExists`
+    ///   - algorithm: RS256 (2048 bits) or ES256.
+    ///   - kid: Its identifier: 1 to 64 letters, digits, `.`, `_` or `-`.
+    /// - Throws: ``AuthorityError`` with code `malformedKeyset`, `keysetExists`.
     public func addKeyset(_ algorithm: TokenAlgorithm, kid: String) async throws {
         guard KeyIdentifier.isAllowedForNewKey(kid) else {
             throw AuthorityError(.malformedKeyset, "a kid is \(KeyIdentifier.newKeyRule)")
@@ -34,8 +34,8 @@ extension AuthorityStore {
     }
 
     /// Removes a key pair that no host names.
-    /// - Parameter kid: its identifier
-    /// - Throws: `AuthorityError.unknownKeyset`, `.keysetInUse`
+    /// - Parameter kid: Its identifier.
+    /// - Throws: ``AuthorityError`` with code `unknownKeyset`, `keysetInUse`.
     public func removeKeyset(kid: String) async throws {
         try await change { database in
             if let host = try AccountHost.all(in: database).first(where: { $0.settings.kid == kid }) {

@@ -11,9 +11,9 @@ extension AuthorityStore {
     /// Sets the relay and the gateway's keys for oblivious hosts, and signs a new configuration.
     ///
     /// Clients seal to the first of the keys that they know, and to no other than these: whoever chooses them can read the requests.
-    /// - Parameter settings: the relay's https URL, and key configurations of which one at least can be used; a single configuration
-    ///   without the length that precedes it in a list is taken, too
-    /// - Throws: `AuthorityError.malformedOblivious`; `.configurationRefused` when clients would refuse the result
+    /// - Parameter settings: The relay's https URL, and key configurations of which one at least can be used; a single configuration
+    ///   without the length that precedes it in a list is taken, too.
+    /// - Throws: ``AuthorityError`` with code `malformedOblivious`; `configurationRefused` when clients would refuse the result.
     public func setOblivious(_ settings: ObliviousSettings) async throws {
         let settings = try Self.validated(settings)
         try await change(issues: true) { database in
@@ -28,7 +28,7 @@ extension AuthorityStore {
     }
 
     /// Removes relay and keys, and signs a new configuration.
-    /// - Throws: `AuthorityError.obliviousInUse` while a host is oblivious
+    /// - Throws: ``AuthorityError`` with code `obliviousInUse` while a host is oblivious.
     public func removeOblivious() async throws {
         try await change(issues: true) { database in
             if let host = try AccountHost.all(in: database).first(where: \.settings.oblivious) {

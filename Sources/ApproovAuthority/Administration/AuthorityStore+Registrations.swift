@@ -10,9 +10,9 @@ extension AuthorityStore {
     ///
     /// One that is registered already gets the new label.
     /// - Parameters:
-    ///   - measurement: its SHA-256, standard base64 (`ExecutableMeasurement.sha256(ofFileAt:)`)
-    ///   - label: what to call it in lists; at most 256 characters
-    /// - Throws: `AuthorityError.malformedMeasurement`
+    ///   - measurement: Its SHA-256, standard base64 (`ExecutableMeasurement.sha256(ofFileAt:)`).
+    ///   - label: What to call it in lists; at most 256 characters.
+    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`.
     public func addRegistration(_ measurement: String, label: String) async throws {
         try await addRegistrations([(measurement, label)])
     }
@@ -20,9 +20,9 @@ extension AuthorityStore {
     /// Registers executables in one transaction: all of them, or none.
     ///
     /// Those that are registered already get the new label and keep their date.
-    /// - Parameter executables: SHA-256 in a form that ``canonicalMeasurement(_:)`` takes, and the label of each
-    /// - Returns: how many were added, got another label, and were there as they are
-    /// - Throws: `AuthorityError.malformedMeasurement`
+    /// - Parameter executables: SHA-256 in a form that ``canonicalMeasurement(_:)`` takes, and the label of each.
+    /// - Returns: How many were added, got another label, and were there as they are.
+    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`.
     @discardableResult
     public func addRegistrations(_ executables: [(measurement: String, label: String)]) async throws -> BulkChange {
         let executables = try executables.map {
@@ -49,8 +49,8 @@ extension AuthorityStore {
     /// Removes a registration: no new token is issued to that executable.
     ///
     /// Tokens that were issued live to their `exp`.
-    /// - Parameter measurement: its SHA-256, standard base64
-    /// - Throws: `AuthorityError.malformedMeasurement`, `.unknownRegistration`
+    /// - Parameter measurement: Its SHA-256, standard base64.
+    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`, `unknownRegistration`.
     public func removeRegistration(_ measurement: String) async throws {
         let canonical = try Self.canonicalMeasurement(measurement)
         try await change { database in
@@ -63,9 +63,9 @@ extension AuthorityStore {
     }
 
     /// A measurement as the store keeps it.
-    /// - Parameter text: an executable's SHA-256, standard base64 or, as `sha256sum` prints it, 64 hexadecimal digits
-    /// - Returns: standard base64
-    /// - Throws: `AuthorityError.malformedMeasurement`
+    /// - Parameter text: An executable's SHA-256, standard base64 or, as `sha256sum` prints it, 64 hexadecimal digits.
+    /// - Returns: Standard base64.
+    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`.
     public static func canonicalMeasurement(_ text: String) throws -> String {
         guard let bytes = hexadecimal(text) ?? Base64.decode(text), bytes.count == 32 else {
             throw AuthorityError(

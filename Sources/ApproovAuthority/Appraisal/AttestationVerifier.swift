@@ -6,7 +6,7 @@ internal import Foundation
 internal import HTTPServing
 internal import Logging
 
-/// The Verifier (RFC 9334 section 3): hands out challenges and judges evidence; knows nothing of HTTP.
+/// The Verifier (RFC 9334, section 3): hands out challenges and judges evidence; knows nothing of HTTP.
 struct AttestationVerifier: Sendable {
     let store: AuthorityStore
     let time: any TimeSource
@@ -34,12 +34,12 @@ struct AttestationVerifier: Sendable {
 
     /// Judges evidence.
     /// - Parameters:
-    ///   - jws: the evidence as it came
-    ///   - address: the app's address as the connection has it
-    ///   - logger: gets the verdict, and nothing that identifies the app; for a rejection also the ARC, which only the account's operator
-    ///     can read
-    /// - Returns: the result; it has a token whatever the verdict is
-    /// - Throws: `Problem` for evidence that cannot be judged; anything else is an internal error
+    ///   - jws: The evidence as it came.
+    ///   - address: The app's address as the connection has it.
+    ///   - logger: Gets the verdict, and nothing that identifies the app; for a rejection also the ARC, which only the account's operator
+    ///     can read.
+    /// - Returns: The result; it has a token whatever the verdict is.
+    /// - Throws: `Problem` for evidence that cannot be judged; anything else is an internal error.
     func attest(_ jws: [UInt8], from address: String?, logger: Logger) async throws -> AttestationResult {
         let verified = try verify(jws)
         let evidence = verified.evidence

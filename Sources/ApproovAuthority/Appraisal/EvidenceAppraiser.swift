@@ -1,6 +1,6 @@
 internal import Attestation
 
-/// Judges evidence that is genuine: whether it is of a registered app, in a sound environment (RFC 9334 §8.5, appraisal policy).
+/// Judges evidence that is genuine: whether it is of a registered app, in a sound environment (RFC 9334, section 8.5, appraisal policy).
 struct EvidenceAppraiser: Sendable {
     /// What the authority thinks of some evidence.
     struct Verdict: Sendable {

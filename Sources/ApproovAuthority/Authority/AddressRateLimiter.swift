@@ -23,8 +23,8 @@ final class AddressRateLimiter: Sendable {
 
     /// Makes a limiter.
     /// - Parameters:
-    ///   - perMinute: how many an address may draw in a minute, and at once after a minute's rest; at least 1
-    ///   - capacity: how many addresses are remembered at most
+    ///   - perMinute: How many an address may draw in a minute, and at once after a minute's rest; at least 1.
+    ///   - capacity: How many addresses are remembered at most.
     init(perMinute: Int, capacity: Int = 100_000) {
         interval = .seconds(60) / max(1, perMinute)
         burst = .seconds(60) - interval
@@ -33,9 +33,9 @@ final class AddressRateLimiter: Sendable {
 
     /// Draws one.
     /// - Parameters:
-    ///   - address: who asks
-    ///   - now: a monotonic time
-    /// - Returns: nil when granted, else the seconds after which to ask again
+    ///   - address: Who asks.
+    ///   - now: A monotonic time.
+    /// - Returns: Nil when granted, else the seconds after which to ask again.
     func draw(for address: SocketAddress?, now: Duration) -> Int? {
         let key = AddressGroup(address)
         return state.withLock { state in

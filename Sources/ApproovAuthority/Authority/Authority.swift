@@ -27,13 +27,13 @@ public struct Authority: Service, CustomStringConvertible {
 
     /// Makes an authority; it listens when it is run.
     /// - Parameters:
-    ///   - store: the account
-    ///   - configuration: where and how to serve
-    ///   - time: the clock
-    ///   - logger: gets verdicts and failures; no token, key, address or device
-    ///   - onReady: is told the URL when the authority listens
-    /// - Throws: `AuthorityError.invalidConfiguration`; `.insecureListener` for plain http on an address that is not loopback;
-    ///   `.demoKeysExposed` for the demo account on such an address
+    ///   - store: The account.
+    ///   - configuration: Where and how to serve.
+    ///   - time: The clock.
+    ///   - logger: Gets verdicts and failures; no token, key, address or device.
+    ///   - onReady: Is told the URL when the authority listens.
+    /// - Throws: ``AuthorityError`` with code `invalidConfiguration`; `insecureListener` for plain http on an address that is not loopback;
+    ///   `demoKeysExposed` for the demo account on such an address.
     public init(
         store: AuthorityStore, configuration: AuthorityConfiguration, time: any TimeSource = SystemTimeSource(),
         logger: Logger = Logger(label: "approov.authority"), onReady: @escaping @Sendable (URL) async -> Void = { _ in }
@@ -47,8 +47,8 @@ public struct Authority: Service, CustomStringConvertible {
     }
 
     /// Serves until the task is cancelled or a graceful shutdown is asked for.
-    /// - Throws: `AuthorityError.identityFailed`, `.demoKeysExposed`; `.invalidConfiguration` when the operator's certificate has no backup
-    ///   pin beside it; `.cannotListen`; `.storeNewer` once a later release has upgraded the store
+    /// - Throws: ``AuthorityError`` with code `identityFailed`, `demoKeysExposed`; `invalidConfiguration` when the operator's certificate
+    ///   has no backup pin beside it; `cannotListen`; `storeNewer` once a later release has upgraded the store.
     public func run() async throws {
         let listener = try await AuthorityListener(configuration, store: store)
         try AuthorityRules.check(pins: listener.pins, configuration)

@@ -31,10 +31,10 @@ public struct AuthorityConfiguration: Sendable {
         /// With a key and certificate of its own, which its store keeps (`AuthorityStore.serverIdentity(hosts:)`).
         case own
         /// With a certificate that the operator brings.
-        /// - certificatePEM: the certificate and its intermediates
-        /// - keyPEM: its private key
-        /// - backupPins: pins, `sha256/…`, of keys that may replace the certificate's; one at least
-        /// - trustRootsPEM: the roots that clients are to trust for it, nil for the system's
+        /// - certificatePEM: The certificate and its intermediates.
+        /// - keyPEM: Its private key.
+        /// - backupPins: Pins, `sha256/…`, of keys that may replace the certificate's; one at least.
+        /// - trustRootsPEM: The roots that clients are to trust for it, nil for the system's.
         case certificate(certificatePEM: String, keyPEM: String, backupPins: [String], trustRootsPEM: String?)
         /// Plain http, on loopback addresses only.
         case none
@@ -76,13 +76,13 @@ public struct AuthorityConfiguration: Sendable {
 
     /// Makes a configuration.
     /// - Parameters:
-    ///   - host: the address or name to listen on
-    ///   - port: the port to listen on; 0 lets the system choose
-    ///   - publicURL: the URL under which apps reach the authority; a port of 0 stands for the one listened on
-    ///   - tls: how the authority is served
-    ///   - tokenLifetime: how long a token is good for, in seconds
-    ///   - attestationsPerMinute: how many attestations an address may ask for in a minute; nil for any number
-    ///   - limits: what keeps one client from taking everything
+    ///   - host: The address or name to listen on.
+    ///   - port: The port to listen on; 0 lets the system choose.
+    ///   - publicURL: The URL under which apps reach the authority; a port of 0 stands for the one listened on.
+    ///   - tls: How the authority is served.
+    ///   - tokenLifetime: How long a token is good for, in seconds.
+    ///   - attestationsPerMinute: How many attestations an address may ask for in a minute; nil for any number.
+    ///   - limits: What keeps one client from taking everything.
     public init(
         host: String = "127.0.0.1", port: Int = 8443, publicURL: URL? = nil, tls: TLS = .own, tokenLifetime: Int = 300,
         attestationsPerMinute: Int? = 600, limits: Limits = Limits()

@@ -16,7 +16,8 @@ struct AuthorityListener: Sendable {
     let renewal: RenewedCertificate?
 
     /// Reads or makes the certificate.
-    /// - Throws: `AuthorityError.identityFailed`; `.invalidConfiguration` when the operator's certificate has no backup pin beside it
+    /// - Throws: ``AuthorityError`` with code `identityFailed`; `invalidConfiguration` when the operator's certificate has no backup pin
+    ///   beside it.
     init(_ configuration: AuthorityConfiguration, store: AuthorityStore) async throws {
         switch configuration.tls {
         case .none:

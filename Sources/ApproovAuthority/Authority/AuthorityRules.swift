@@ -55,9 +55,9 @@ enum AuthorityRules {
 
     /// The URL under which apps reach the authority.
     /// - Parameters:
-    ///   - configuration: how it is served
-    ///   - port: the port that is listened on; it takes the place of a 0
-    /// - Returns: the URL, nil when the host is none
+    ///   - configuration: How it is served.
+    ///   - port: The port that is listened on; it takes the place of a 0.
+    /// - Returns: The URL, nil when the host is none.
     static func publicURL(_ configuration: AuthorityConfiguration, port: Int) -> URL? {
         if let url = configuration.publicURL {
             guard var components = URLComponents(url: url, resolvingAgainstBaseURL: false) else { return nil }

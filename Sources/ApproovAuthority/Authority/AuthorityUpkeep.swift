@@ -12,7 +12,7 @@ struct AuthorityUpkeep: Sendable {
     let logger: Logger
 
     /// Works until the task is cancelled.
-    /// - Throws: `AuthorityError.storeNewer` once a later release has upgraded the store: nothing more can be written
+    /// - Throws: ``AuthorityError`` with code `storeNewer` once a later release has upgraded the store: nothing more can be written.
     func run() async throws {
         var lastPurge = ContinuousClock.now
         var failing: Set<String> = []

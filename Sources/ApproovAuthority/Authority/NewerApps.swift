@@ -11,8 +11,8 @@ final class NewerApps: Sendable {
     private let state = Mutex(State())
 
     /// Counts one.
-    /// - Parameter uptime: the monotonic time
-    /// - Returns: how many came since the last warning, when the next one is due; nil when it is not
+    /// - Parameter uptime: The monotonic time.
+    /// - Returns: How many came since the last warning, when the next one is due; nil when it is not.
     func count(at uptime: Duration) -> Int? {
         state.withLock { state in
             state.count += 1

@@ -29,8 +29,8 @@ final class RenewedCertificate: Sendable {
     }
 
     /// Makes a new certificate when half of the old one's life is over, or it does not hold now.
-    /// - Returns: what it made; nil for nothing
-    /// - Throws: `AuthorityError`; the old certificate goes on
+    /// - Returns: What it made; nil for nothing.
+    /// - Throws: ``AuthorityError``; the old certificate goes on.
     func renewIfDue() async throws -> Renewal? {
         let before = state.withLock { $0.identity }
         guard before.needsRenewal(hosts: hosts, now: store.time.date) else { return nil }

@@ -39,10 +39,10 @@ public struct ServerIdentity: Sendable {
 
     /// Makes new keys and certificates.
     /// - Parameters:
-    ///   - hosts: the names and addresses that the server is reached under; `localhost`, 127.0.0.1 and ::1 are always added
-    ///   - now: the time from which the certificates are valid
-    /// - Returns: the identity
-    /// - Throws: `AuthorityError.identityFailed`
+    ///   - hosts: The names and addresses that the server is reached under; `localhost`, 127.0.0.1 and ::1 are always added.
+    ///   - now: The time from which the certificates are valid.
+    /// - Returns: The identity.
+    /// - Throws: ``AuthorityError`` with code `identityFailed`.
     public static func make(hosts: [String], now: Date) throws -> ServerIdentity {
         try wrapping {
             let rootKey = P256.Signing.PrivateKey()
@@ -55,14 +55,14 @@ public struct ServerIdentity: Sendable {
 
     /// Makes an identity from keys that exist: the server's certificate is new, under the root given or a new one.
     /// - Parameters:
-    ///   - rootPEM: the root's certificate, nil for a new one for `rootKeyPEM`
-    ///   - rootKeyPEM: the root's private key, P-256
-    ///   - keyPEM: the server's private key, P-256
-    ///   - backupKeyPEM: the key held in reserve, P-256
-    ///   - hosts: the names and addresses that the server is reached under; `localhost`, 127.0.0.1 and ::1 are always added
-    ///   - now: the time from which the certificates are valid
-    /// - Returns: the identity
-    /// - Throws: `AuthorityError.identityFailed` when a key or the certificate does not parse
+    ///   - rootPEM: The root's certificate, nil for a new one for `rootKeyPEM`.
+    ///   - rootKeyPEM: The root's private key, P-256.
+    ///   - keyPEM: The server's private key, P-256.
+    ///   - backupKeyPEM: The key held in reserve, P-256.
+    ///   - hosts: The names and addresses that the server is reached under; `localhost`, 127.0.0.1 and ::1 are always added.
+    ///   - now: The time from which the certificates are valid.
+    /// - Returns: The identity.
+    /// - Throws: ``AuthorityError`` with code `identityFailed` when a key or the certificate does not parse.
     public static func make(
         rootPEM: String?, rootKeyPEM: String, keyPEM: String, backupKeyPEM: String, hosts: [String], now: Date
     ) throws -> ServerIdentity {
@@ -84,10 +84,10 @@ public struct ServerIdentity: Sendable {
 
     /// The same keys with a new certificate, and with a new root certificate when the present one does not hold now.
     /// - Parameters:
-    ///   - hosts: further names; those of the old certificate stay
-    ///   - now: the time from which the certificate is valid
-    /// - Returns: the identity to save
-    /// - Throws: `AuthorityError.identityFailed`
+    ///   - hosts: Further names; those of the old certificate stay.
+    ///   - now: The time from which the certificate is valid.
+    /// - Returns: The identity to save.
+    /// - Throws: ``AuthorityError`` with code `identityFailed`.
     func renewed(hosts: [String], now: Date) throws -> ServerIdentity {
         try Self.make(
             rootPEM: rootValidity.contains(now) ? rootPEM : nil, rootKeyPEM: rootKeyPEM, keyPEM: keyPEM, backupKeyPEM: backupKeyPEM,
@@ -95,9 +95,9 @@ public struct ServerIdentity: Sendable {
     }
 
     /// The backup key in the place of the server's key, and a new backup key.
-    /// - Parameter now: the time from which the certificate is valid
-    /// - Returns: the identity to save
-    /// - Throws: `AuthorityError.identityFailed`
+    /// - Parameter now: The time from which the certificate is valid.
+    /// - Returns: The identity to save.
+    /// - Throws: ``AuthorityError`` with code `identityFailed`.
     func rotated(now: Date) throws -> ServerIdentity {
         try Self.make(
             rootPEM: rootValidity.contains(now) ? rootPEM : nil, rootKeyPEM: rootKeyPEM, keyPEM: backupKeyPEM,

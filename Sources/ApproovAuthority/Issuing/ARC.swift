@@ -7,7 +7,7 @@ public import Foundation
 
 /// The attestation response code: what the authority thought of a device, in 26 characters that only the account's operator can read.
 ///
-/// It is one AES-128 block under a key of the account, in base32 without padding (RFC 4648 §6):
+/// It is one AES-128 block under a key of the account, in base32 without padding (RFC 4648, section 6):
 ///
 ///     byte  0       version, 1
 ///     bytes 1...2   one bit a reason, big endian; 0 = passed
@@ -46,10 +46,10 @@ public struct ARC: Hashable, Sendable {
 
     /// Reads a code.
     /// - Parameters:
-    ///   - text: 26 characters of base32
-    ///   - key: the account's key for these codes
-    /// - Returns: what it says
-    /// - Throws: `AuthorityError.malformedARC` when the text is none, or of another account
+    ///   - text: 26 characters of base32.
+    ///   - key: The account's key for these codes.
+    /// - Returns: What it says.
+    /// - Throws: ``AuthorityError`` with code `malformedARC` when the text is none, or of another account.
     static func decode(_ text: String, key: SymmetricKey) throws -> ARC {
         let refusal = AuthorityError(
             .malformedARC, "not an attestation response code of this account; copy all 26 characters of the arc claim")
@@ -66,9 +66,9 @@ public struct ARC: Hashable, Sendable {
     }
 
     /// The code's text.
-    /// - Parameter key: the account's key for these codes, 16 bytes
-    /// - Returns: 26 characters
-    /// - Throws: when the key is of another size
+    /// - Parameter key: The account's key for these codes, 16 bytes.
+    /// - Returns: 26 characters.
+    /// - Throws: When the key is of another size.
     func encoded(key: SymmetricKey) throws -> String {
         let bits = reasons.reduce(UInt16(0)) { $0 | $1.bit }
         let seconds = UInt32(clamping: Int64(issuedAt.timeIntervalSince1970))

@@ -31,10 +31,10 @@ struct ChallengeMint: Sendable {
 
     /// Makes a challenge.
     /// - Parameters:
-    ///   - now: seconds since 1970
-    ///   - lifetime: how long it is good for, in seconds
-    ///   - thumbprint: that of the installation key whose evidence it is for; nil for any
-    /// - Returns: a challenge that no other is equal to
+    ///   - now: Seconds since 1970.
+    ///   - lifetime: How long it is good for, in seconds.
+    ///   - thumbprint: That of the installation key whose evidence it is for; nil for any.
+    /// - Returns: A challenge that no other is equal to.
     func make(now: Int64, lifetime: Int64, for thumbprint: [UInt8]? = nil) -> Challenge {
         let expiry = UInt64(clamping: now + lifetime)
         let body = SystemRandom.bytes(Self.nonceSize) + (0..<8).map { UInt8(truncatingIfNeeded: expiry >> (56 - 8 * $0)) }
@@ -44,9 +44,9 @@ struct ChallengeMint: Sendable {
 
     /// What a challenge says, or nil when this account did not make it, or made it for another installation.
     /// - Parameters:
-    ///   - text: the challenge
-    ///   - thumbprint: that of the installation key that signed the evidence
-    /// - Returns: its content
+    ///   - text: The challenge.
+    ///   - thumbprint: That of the installation key that signed the evidence.
+    /// - Returns: Its content.
     func open(_ text: String, from thumbprint: [UInt8]) -> Genuine? {
         guard let bytes = Base64URL.decode(text), bytes.count == Self.bodySize + SHA256.byteCount else { return nil }
         let body = Array(bytes[..<Self.bodySize])

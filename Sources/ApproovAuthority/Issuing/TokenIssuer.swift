@@ -20,10 +20,10 @@ struct TokenIssuer: Sendable {
 
     /// An issuer with the account's keys.
     /// - Parameters:
-    ///   - secrets: the account secret, and the one before it while that still signs
-    ///   - keysets: the key pairs that hosts may name
-    ///   - namesAudience: whether tokens keep the claim `aud`
-    /// - Throws: `TokenError.signingFailed` for a key that cannot sign
+    ///   - secrets: The account secret, and the one before it while that still signs.
+    ///   - keysets: The key pairs that hosts may name.
+    ///   - namesAudience: Whether tokens keep the claim `aud`.
+    /// - Throws: `TokenError` with code `signingFailed` for a key that cannot sign.
     init(secrets: AccountSecrets, keysets: [Keyset], namesAudience: Bool) throws {
         self.namesAudience = namesAudience
         account = try Self.signers(secrets.current)
@@ -42,12 +42,12 @@ struct TokenIssuer: Sendable {
 
     /// Signs claims.
     /// - Parameters:
-    ///   - claims: what the token says; `aud` is left out where the account's tokens name no audience
-    ///   - kid: the keyset that the host names; nil for the account secret
-    ///   - isGenuine: whether the token is to verify; one that is not has the same claims, and a header like any HS256 token's
-    ///   - now: seconds since 1970, which say whether the previous secret still signs
-    /// - Returns: the token
-    /// - Throws: `AuthorityError.unknownKeyset`, `TokenError.signingFailed`
+    ///   - claims: What the token says; `aud` is left out where the account's tokens name no audience.
+    ///   - kid: The keyset that the host names; nil for the account secret.
+    ///   - isGenuine: Whether the token is to verify; one that is not has the same claims, and a header like any HS256 token's.
+    ///   - now: Seconds since 1970, which say whether the previous secret still signs.
+    /// - Returns: The token.
+    /// - Throws: ``AuthorityError`` with code `unknownKeyset`, `TokenError` with code `signingFailed`.
     func issue(_ claims: TokenClaims, kid: String?, isGenuine: Bool, at now: Int64) throws -> String {
         var signers = previous.flatMap { now < $0.until ? $0.signers : nil } ?? account
         if let kid {

@@ -17,10 +17,10 @@ public struct AccountSeed: Sendable {
 
     /// Makes a seed.
     /// - Parameters:
-    ///   - account: the account's name; nil for `account-` and eight random characters
-    ///   - secret: the account secret; nil for a random one of 64 bytes
-    ///   - configurationKey: the key that signs configurations; nil for a random one
-    ///   - identity: the authority's own keys and certificate; nil for new ones at the first start
+    ///   - account: The account's name; nil for `account-` and eight random characters.
+    ///   - secret: The account secret; nil for a random one of 64 bytes.
+    ///   - configurationKey: The key that signs configurations; nil for a random one.
+    ///   - identity: The authority's own keys and certificate; nil for new ones at the first start.
     public init(
         account: String? = nil, secret: AccountSecret? = nil, configurationKey: P256.Signing.PrivateKey? = nil,
         identity: ServerIdentity? = nil

@@ -5,7 +5,7 @@ internal import GRDB
 
 extension AuthorityStore {
     /// The newest signed configuration.
-    /// - Throws: `AuthorityError.storeDamaged` when there is none
+    /// - Throws: ``AuthorityError`` with code `storeDamaged` when there is none.
     public func currentConfiguration() throws -> SignedConfiguration {
         guard let newest = snapshot.newest else {
             throw AuthorityError(.storeDamaged, "the store has no signed configuration; restore it from a backup")
@@ -18,12 +18,12 @@ extension AuthorityStore {
 
     /// What an app ships with.
     /// - Parameters:
-    ///   - authority: the authority's URL; nil for the one it was last served under
-    ///   - authorityPins: the pins of the authority's TLS keys, two or more; nil for those it was last served with
-    ///   - trustRoots: PEM of the roots to trust for the authority instead of the system's; nil for those of the authority's
-    ///     own certificate when it was served with one and no pins are given
-    /// - Returns: the initial configuration with the newest signed configuration inside
-    /// - Throws: `AuthorityError.invalidConfiguration` when the authority was never served and nothing is given
+    ///   - authority: The authority's URL; nil for the one it was last served under.
+    ///   - authorityPins: The pins of the authority's TLS keys, two or more; nil for those it was last served with.
+    ///   - trustRoots: PEM of the roots to trust for the authority instead of the system's; nil for those of the authority's own
+    ///     certificate when it was served with one and no pins are given.
+    /// - Returns: The initial configuration with the newest signed configuration inside.
+    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the authority was never served and nothing is given.
     public func initialConfiguration(
         authority: URL? = nil, authorityPins: [String]? = nil, trustRoots: String? = nil
     ) async throws -> InitialConfiguration {
@@ -62,7 +62,7 @@ extension AuthorityStore {
     ///
     /// The version that says so is signed by the old key and the new one, and clients that are several versions behind are handed it
     /// first.
-    /// - Throws: `AuthorityError.storeUnusable`
+    /// - Throws: ``AuthorityError`` with code `storeUnusable`.
     public func rotateConfigurationKey() async throws {
         let key = P256.Signing.PrivateKey()
         let now = now
@@ -82,8 +82,9 @@ extension AuthorityStore {
     ///
     /// For a key that was stolen, a version that ran away, or a store that came back from an old backup. Running apps take nothing up
     /// any more, and keep the pins they have, until they are given the new initial configuration.
-    /// - Parameter epoch: the new epoch; nil for the next one. Higher than any that was in use before the backup
-    /// - Throws: `AuthorityError.invalidConfiguration` for an epoch that is not higher than the one in force or is beyond 2^53; `.storeUnusable`
+    /// - Parameter epoch: The new epoch; nil for the next one. Higher than any that was in use before the backup.
+    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` for an epoch that is not higher than the one in force or is beyond
+    ///   2^53; `storeUnusable`.
     public func startEpoch(_ epoch: Int64? = nil) async throws {
         let key = P256.Signing.PrivateKey()
         let now = now
@@ -103,7 +104,7 @@ extension AuthorityStore {
     }
 
     /// Signs the next version when half of the newest one's life is over.
-    /// - Returns: whether it did
+    /// - Returns: Whether it did.
     @discardableResult
     func renewConfigurationIfDue() async throws -> Bool {
         guard Self.isDue(snapshot.newest.map { ($0.issuedAt, $0.expiresAt) }, now: now) else { return false }

@@ -12,9 +12,9 @@ struct Endpoint: Sendable, Equatable {
 extension AuthorityStore {
     /// The authority's own key, certificate and backup key: made at the first call, and with a new certificate for the same key
     /// when half of the old one's life is over, the old one does not hold now, or a host is new.
-    /// - Parameter hosts: the names that the server is reached under, beside the loopback ones
-    /// - Returns: the identity
-    /// - Throws: `AuthorityError.identityFailed`, `.storeUnusable`
+    /// - Parameter hosts: The names that the server is reached under, beside the loopback ones.
+    /// - Returns: The identity.
+    /// - Throws: ``AuthorityError`` with code `identityFailed`, `storeUnusable`.
     public func serverIdentity(hosts: [String]) async throws -> ServerIdentity {
         let date = time.date
         if let identity = try await savedIdentity(), !identity.needsRenewal(hosts: hosts, now: date) { return identity }
@@ -31,8 +31,9 @@ extension AuthorityStore {
     ///
     /// An authority serves with it from its next start on, and signs a configuration with the new pins then. Apps that have not fetched
     /// that one when the key is replaced once more can reach the authority no longer: leave them the time of a configuration's life.
-    /// - Returns: the identity from now on
-    /// - Throws: `AuthorityError.invalidConfiguration` when the store has no key of its own; `.identityFailed`, `.storeUnusable`
+    /// - Returns: The identity from now on.
+    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the store has no key of its own; `identityFailed`,
+    ///   `storeUnusable`.
     @discardableResult
     public func rotateServerKey() async throws -> ServerIdentity {
         let date = time.date

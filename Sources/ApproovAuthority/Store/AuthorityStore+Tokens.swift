@@ -6,9 +6,9 @@ internal import CertificatePinning
 extension AuthorityStore {
     /// A verifier with the account's keys as they are now: the account secret, after a change with an overlap the one before it, and the
     /// public keys of the keysets.
-    /// - Parameter audience: the host that tokens must be for; nil for any
-    /// - Returns: the verifier
-    /// - Throws: `TokenError` when there are too many keysets for one verifier
+    /// - Parameter audience: The host that tokens must be for; nil for any.
+    /// - Returns: The verifier.
+    /// - Throws: `TokenError` when there are too many keysets for one verifier.
     public func tokenVerifier(audience: String? = nil) throws -> TokenVerifier {
         let snapshot = snapshot
         let keys =
@@ -18,12 +18,13 @@ extension AuthorityStore {
 
     /// Issues a token without an app, to try a backend with.
     /// - Parameters:
-    ///   - host: a host of the account
-    ///   - isValid: whether the token is to verify; one that is not looks the same
-    ///   - data: what the token is bound to, nil for nothing
-    ///   - lifetime: how long it is good for, in seconds
-    /// - Returns: the token
-    /// - Throws: `AuthorityError.unknownHost`, `.malformedHost`, `.invalidConfiguration` for a lifetime that is not 1 to 86,400 seconds
+    ///   - host: A host of the account.
+    ///   - isValid: Whether the token is to verify; one that is not looks the same.
+    ///   - data: What the token is bound to, nil for nothing.
+    ///   - lifetime: How long it is good for, in seconds.
+    /// - Returns: The token.
+    /// - Throws: ``AuthorityError`` with code `unknownHost`, `malformedHost`, `invalidConfiguration` for a lifetime that is not 1 to 86,400
+    ///   seconds.
     public func exampleToken(
         forHost host: String, isValid: Bool = true, boundTo data: String? = nil, lifetime: Int = 3_600
     ) throws -> String {

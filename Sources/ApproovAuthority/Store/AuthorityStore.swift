@@ -24,14 +24,14 @@ public final class AuthorityStore: Sendable {
 
     /// Opens the store of a folder.
     /// - Parameters:
-    ///   - directory: the data directory
-    ///   - access: what for; by default a store is made when there is none
-    ///   - seed: what a new store begins with; it changes nothing in one that exists
-    ///   - configurationLifetime: how long a signed configuration is good for; at half of it the authority issues the next
-    ///   - time: the clock
-    /// - Throws: `AuthorityError.storeUnusable` when the folder or database cannot be opened, `.storeInsecure` when others may
-    ///   write the folder or read a file, `.storeDamaged` when the database is empty or a row cannot be understood, `.storeMissing` when
-    ///   there is none and none is to be made, `.storeNewer` when a later release upgraded it, `.malformedAccount`
+    ///   - directory: The data directory.
+    ///   - access: What for; by default a store is made when there is none.
+    ///   - seed: What a new store begins with; it changes nothing in one that exists.
+    ///   - configurationLifetime: How long a signed configuration is good for; at half of it the authority issues the next.
+    ///   - time: The clock.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable` when the folder or database cannot be opened, `storeInsecure` when others may
+    ///   write the folder or read a file, `storeDamaged` when the database is empty or a row cannot be understood, `storeMissing` when
+    ///   there is none and none is to be made, `storeNewer` when a later release upgraded it, `malformedAccount`.
     public convenience init(
         directory: URL, access: StoreAccess = .making, seed: AccountSeed? = nil, configurationLifetime: Duration = .seconds(30 * 86_400),
         time: any TimeSource = SystemTimeSource()
@@ -71,9 +71,9 @@ public final class AuthorityStore: Sendable {
     var now: Int64 { Int64(time.date.timeIntervalSince1970) }
 
     /// Takes up what another process changed.
-    /// - Returns: whether there was a change
-    /// - Throws: `AuthorityError.storeNewer` once a later release has upgraded the store; `.storeUnusable`, `.storeDamaged`. What was in
-    ///   force stays in force
+    /// - Returns: Whether there was a change.
+    /// - Throws: ``AuthorityError`` with code `storeNewer` once a later release has upgraded the store; `storeUnusable`, `storeDamaged`.
+    ///   What was in force stays in force.
     @discardableResult
     func refresh() async throws -> Bool {
         let known = snapshot.generation
@@ -88,10 +88,10 @@ public final class AuthorityStore: Sendable {
 
     /// Makes a change in one transaction and takes it up.
     /// - Parameters:
-    ///   - issues: whether the change is one of the configuration, which is then signed anew
-    ///   - body: the change; when it throws, nothing happened
-    /// - Returns: what `body` returns
-    /// - Throws: what `body` throws, and `AuthorityError.storeUnusable`
+    ///   - issues: Whether the change is one of the configuration, which is then signed anew.
+    ///   - body: The change; when it throws, nothing happened.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws, and ``AuthorityError`` with code `storeUnusable`.
     func change<Value: Sendable>(issues: Bool = false, _ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         let now = now
         let lifetime = configurationLifetime
@@ -116,9 +116,9 @@ public final class AuthorityStore: Sendable {
     ///
     /// For a clock that was set back behind the time of redemptions that are forgotten: those challenges could be redeemed again, and
     /// new ones could not be told from them.
-    /// - Parameter key: the key that recognised such a challenge
-    /// - Returns: whether it was still the account's
-    /// - Throws: as `change` does
+    /// - Parameter key: The key that recognised such a challenge.
+    /// - Returns: Whether it was still the account's.
+    /// - Throws: As `change` does.
     func replaceChallengeKey(_ key: SymmetricKey) async throws -> Bool {
         guard snapshot.challengeKey == key else { return false }
         let (old, new) = (key.withUnsafeBytes { Data($0) }, Data(SystemRandom.bytes(32)))

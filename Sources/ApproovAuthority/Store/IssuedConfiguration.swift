@@ -33,11 +33,11 @@ struct IssuedConfiguration: Sendable {
 enum ConfigurationIssue {
     /// Signs the next version.
     /// - Parameters:
-    ///   - database: inside a write transaction
-    ///   - now: seconds since 1970
-    ///   - lifetime: seconds until the version expires
-    ///   - newKey: the key that signs from the next version on, when it changes with this one
-    /// - Throws: `AuthorityError.configurationRefused` when no client would accept it
+    ///   - database: Inside a write transaction.
+    ///   - now: Seconds since 1970.
+    ///   - lifetime: Seconds until the version expires.
+    ///   - newKey: The key that signs from the next version on, when it changes with this one.
+    /// - Throws: ``AuthorityError`` with code `configurationRefused` when no client would accept it.
     static func issue(in database: Database, now: Int64, lifetime: Int64, newKey: P256.Signing.PrivateKey? = nil) throws {
         guard let account = try Row.fetchOne(database, sql: "SELECT name, epoch, configurationKey FROM account") else {
             throw AuthorityError(.storeDamaged, "the store has no account; restore it from a backup")

@@ -39,11 +39,11 @@ actor RedemptionWriter {
     ///
     /// When this returns, the redemption is committed and survives the process.
     /// - Parameters:
-    ///   - nonce: what is unique about the challenge
-    ///   - expiresAt: when it ends, in seconds since 1970
-    ///   - key: the account's key that it was recognised by
-    /// - Returns: whether this attempt was the one
-    /// - Throws: `AuthorityError.storeUnusable`, `.storeNewer`; the challenge is then as it was
+    ///   - nonce: What is unique about the challenge.
+    ///   - expiresAt: When it ends, in seconds since 1970.
+    ///   - key: The account's key that it was recognised by.
+    /// - Returns: Whether this attempt was the one.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable`, `storeNewer`; the challenge is then as it was.
     func redeem(nonce: [UInt8], expiresAt: Int64, key: SymmetricKey) async throws -> RedemptionOutcome {
         guard waiting.count < Self.maximumWaiting else {
             throw AuthorityError(.storeUnusable, "the store does not keep up with the attestations; check the disk")

@@ -21,11 +21,11 @@ struct StoreDatabase: Sendable {
 
     /// Opens the database of a folder.
     /// - Parameters:
-    ///   - directory: the data directory
-    ///   - access: what for
-    ///   - schema: the tables
-    ///   - fill: puts what a new store begins with into its tables
-    /// - Throws: `AuthorityError`; what `fill` throws
+    ///   - directory: The data directory.
+    ///   - access: What for.
+    ///   - schema: The tables.
+    ///   - fill: Puts what a new store begins with into its tables.
+    /// - Throws: ``AuthorityError``; what `fill` throws.
     init(
         directory: URL, access: StoreAccess, schema: StoreSchema, fill: @Sendable @escaping (Database) throws -> Void
     ) throws {
@@ -55,7 +55,7 @@ struct StoreDatabase: Sendable {
     }
 
     /// Reads in one transaction.
-    /// - Throws: what `body` throws; `AuthorityError.storeUnusable`
+    /// - Throws: What `body` throws; ``AuthorityError`` with code `storeUnusable`.
     func read<Value: Sendable>(_ body: @Sendable @escaping (Database) throws -> Value) async throws -> Value {
         do {
             return try await connections.read(body)
@@ -65,7 +65,7 @@ struct StoreDatabase: Sendable {
     }
 
     /// Reads in one transaction what another process may have written since.
-    /// - Throws: as `read` does; `AuthorityError.storeNewer` when that was a later release
+    /// - Throws: As `read` does; ``AuthorityError`` with code `storeNewer` when that was a later release.
     func readChecked<Value: Sendable>(_ body: @Sendable @escaping (Database) throws -> Value) async throws -> Value {
         try await read { database in
             _ = try schema.version(of: database)
@@ -74,8 +74,8 @@ struct StoreDatabase: Sendable {
     }
 
     /// Writes in one transaction.
-    /// - Throws: what `body` throws, and then nothing is written; `AuthorityError.storeNewer` when another process has upgraded the store;
-    ///   `.storeUnusable`
+    /// - Throws: What `body` throws, and then nothing is written; ``AuthorityError`` with code `storeNewer` when another process has
+    ///   upgraded the store; `storeUnusable`.
     func write<Value: Sendable>(_ body: @Sendable @escaping (Database) throws -> Value) async throws -> Value {
         guard !isReading else {
             throw AuthorityError(.unsupported, "the store was opened to read; open it to change it")

@@ -9,8 +9,8 @@ enum StoreDirectory {
     static let databaseName = "authority.sqlite"
 
     /// Makes the folder when it is missing, and checks it.
-    /// - Parameter directory: the data directory
-    /// - Throws: `AuthorityError.storeUnusable`, `.storeInsecure`
+    /// - Parameter directory: The data directory.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable`, `storeInsecure`.
     static func make(_ directory: URL) throws {
         let path = try path(of: directory)
         try makeFolder(path)
@@ -18,10 +18,10 @@ enum StoreDirectory {
     }
 
     /// Finds the database and checks that it, and the folder, are private.
-    /// - Parameter directory: the data directory
-    /// - Returns: the path of the database file, nil when there is none
-    /// - Throws: `AuthorityError.storeUnusable`, `.storeInsecure`; `.storeDamaged` for an empty file, and for a write-ahead log without
-    ///   its database
+    /// - Parameter directory: The data directory.
+    /// - Returns: The path of the database file, nil when there is none.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable`, `storeInsecure`; `storeDamaged` for an empty file, and for a write-ahead log
+    ///   without its database.
     static func database(in directory: URL) throws -> String? {
         let path = try path(of: directory)
         guard access(path, F_OK) == 0 || errno != ENOENT else { return nil }
@@ -51,10 +51,10 @@ enum StoreDirectory {
     ///
     /// For the one process that holds the lock of ``exclusively(in:_:)``.
     /// - Parameters:
-    ///   - directory: the data directory, which has no database
-    ///   - fill: makes the database in a file of the path that it is handed, and closes it
-    /// - Returns: the path of the database file
-    /// - Throws: `AuthorityError.storeUnusable`; what `fill` throws; then there is still none
+    ///   - directory: The data directory, which has no database.
+    ///   - fill: Makes the database in a file of the path that it is handed, and closes it.
+    /// - Returns: The path of the database file.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable`; what `fill` throws; then there is still none.
     static func makeDatabase(in directory: URL, _ fill: (String) throws -> Void) throws -> String {
         let folder = try path(of: directory)
         let database = folder + "/" + databaseName
@@ -77,7 +77,7 @@ enum StoreDirectory {
     }
 
     /// Runs `body` while no other process makes or upgrades the store of the folder.
-    /// - Throws: `AuthorityError.storeUnusable`; what `body` throws
+    /// - Throws: ``AuthorityError`` with code `storeUnusable`; what `body` throws.
     static func exclusively<Value>(in directory: URL, _ body: () throws -> Value) throws -> Value {
         do {
             return try FileLock(path: try path(of: directory) + "/" + lockName, timeout: lockTimeout).withLock(body)

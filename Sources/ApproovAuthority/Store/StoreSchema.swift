@@ -15,7 +15,7 @@ struct StoreSchema: Sendable {
 
     /// The version of a store; 0 for a database that is no store.
     ///
-    /// - Throws: `AuthorityError.storeNewer` for a store of a later release; the database's errors.
+    /// - Throws: ``AuthorityError`` with code `storeNewer` for a store of a later release; the database's errors.
     func version(of database: Database) throws -> Int {
         let applied = try migrator.appliedIdentifiers(database)
         let found = max(try Self.stamp(of: database), applied.count)
@@ -43,7 +43,7 @@ struct StoreSchema: Sendable {
     /// Refuses to write to a store that another process has brought to another version.
     ///
     /// - Parameter database: Inside the transaction that is to write.
-    /// - Throws: `AuthorityError.storeNewer`; `.storeUnusable` for a store that an older one took the place of.
+    /// - Throws: ``AuthorityError`` with code `storeNewer`; `storeUnusable` for a store that an older one took the place of.
     func checkVersion(_ database: Database) throws {
         let found = try Self.stamp(of: database)
         guard found != version else { return }
