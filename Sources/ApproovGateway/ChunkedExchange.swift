@@ -18,10 +18,12 @@ struct ChunkedExchange: Sendable {
     /// Opens the request, forwards it and seals the response.
     ///
     /// How a failure is reported depends on when it happens:
-    /// - Before the first chunk is opened, the gateway answers without encapsulation. All answers are the same except for what intermediaries see
-    ///   anyway: a request or chunk that is too large, or a request that stalled. A replayed request gets that same answer.
-    /// - After that, and before the response has begun, the gateway answers inside of the encapsulation.
-    /// - Once the response has begun, the gateway aborts it. The client notices because the last chunk is missing.
+    /// - Before the first chunk is opened, the gateway answers without encapsulation. All answers are the same except for what
+    ///   intermediaries see anyway: a request or chunk that is too large, or a request that stalled. A replayed request gets that same
+    ///   answer.
+    /// - After that, and before any byte of the response is sent, the gateway answers inside of the encapsulation.
+    /// - Once response bytes are sent, the gateway aborts the response. The client notices because the last chunk is missing.
+    ///
     /// - Parameter keys: The keys that the gateway accepts.
     /// - Returns: The response to the relay.
     func answer(with keys: KeyWatch) async -> Response {

@@ -94,8 +94,8 @@ final class ChunkedRequestReader: Sendable {
 
     /// The parts of a request's content.
     ///
-    /// It ends normally only when the whole request was received and verified. A truncated or modified request ends with an error, so the origin
-    /// never sees it as complete.
+    /// It ends normally only when the whole request was received and verified. A truncated or modified request ends with an error, so the
+    /// origin never sees it as complete.
     struct Content: AsyncSequence, Sendable {
         typealias Element = [UInt8]
 
@@ -108,8 +108,8 @@ final class ChunkedRequestReader: Sendable {
             let reader: ChunkedRequestReader
             /// Whether the last part waits until the end of the request is verified.
             ///
-            /// If the origin knows the length, it would take a truncated request for a complete one as soon as all bytes have arrived. Without a length
-            /// that cannot happen, so parts are passed on at once.
+            /// If the origin knows the length, it would take a truncated request for a complete one as soon as all bytes have arrived.
+            /// Without a length that cannot happen, so parts are passed on at once.
             let holdsLast: Bool
             var held: [UInt8]?
 

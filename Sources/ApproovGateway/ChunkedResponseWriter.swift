@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// Encodes a response as Binary HTTP while it arrives, and seals it in chunks whose lengths tell the relay as little as possible.
 ///
-/// A response that arrives without pauses has the chunk lengths of its size class. When the origin pauses, the bytes so far are sent without
-/// waiting for more, and the relay learns how many there were before each pause.
+/// A response that arrives without pauses has the chunk lengths of its size class. When the origin pauses, the bytes so far are sent
+/// without waiting for more, and the relay learns how many there were before each pause.
 final class ChunkedResponseWriter: Sendable {
     private struct Ended: Error {}
 
@@ -23,7 +23,7 @@ final class ChunkedResponseWriter: Sendable {
         state = Mutex(State(output: ChunkedOutput(sealer)))
     }
 
-    /// Identifies the bytes held back; nil if none are. See `ChunkBuffer.holding`.
+    /// Identifies the bytes held back, nil if none are; see `ChunkBuffer.holding`.
     var holding: Int? { state.withLock { $0.output.holding } }
 
     /// Adds the status and the header fields.

@@ -18,8 +18,8 @@ public struct GatewayConfiguration: Sendable {
     public var replay: Replay
     /// The peers that must speak the PROXY protocol, version 2: addresses and ranges such as `10.0.0.0/8`.
     ///
-    /// The address that such a peer names is used for the per-client limits. Connections from these peers without the PROXY header are closed.
-    /// From all other peers, connections with it are refused.
+    /// The address that such a peer names is used for the per-client limits. Connections from these peers without the PROXY header are
+    /// closed. From all other peers, connections with it are refused.
     public var trustedProxies: [String] = []
     /// Limits on connections and requests, in total and per client.
     public var limits: Limits
@@ -36,12 +36,12 @@ public struct GatewayConfiguration: Sendable {
 
     /// How the gateway recognises replayed requests (RFC 9458, section 6.5).
     ///
-    /// The gateway remembers every request's encapsulated key: with a `Date` as long as that date is accepted, without a `Date` as long as the
-    /// gateway's key is. Each request takes 11 to 22 bytes of memory, and for a moment half as much again when the table grows.
+    /// The gateway remembers every request's encapsulated key: with a `Date` as long as that date is accepted, without a `Date` as long as
+    /// the gateway's key is. Each request takes 11 to 22 bytes of memory, and for a moment half as much again when the table grows.
     ///
-    /// A restart clears this memory, so after it the gateway accepts no date up to its start. A request dated ahead of the clock when the gateway
-    /// stopped can be replayed within those few seconds. A clock that is set back clears nothing: until it is right again, the gateway asks
-    /// clients to use a date that it names.
+    /// A restart clears this memory, so after it the gateway accepts no date up to its start. A request dated ahead of the clock when the
+    /// gateway stopped can be replayed within those few seconds. A clock that is set back clears nothing: until it is right again, the
+    /// gateway asks clients to use a date that it names.
     public struct Replay: Sendable {
         /// The maximum age of a request's `Date`; it may also be up to 5 seconds ahead of the gateway's clock.
         public var window: Duration = .seconds(60)
@@ -51,12 +51,13 @@ public struct GatewayConfiguration: Sendable {
         public var requiresDate = false
         /// How many requests with a date are remembered, each for `window` plus 7 seconds to twice that; one more is answered 503.
         ///
-        /// The same number applies again to requests whose date was refused as too far ahead, each remembered until its date is too old. Both kinds
-        /// are kept in memory only.
+        /// The same number applies again to requests whose date was refused as too far ahead, each remembered until its date is too old.
+        /// Both kinds are kept in memory only.
         public var rememberedDated = 3 << 18
         /// How many requests without a date are remembered, each until the key that it was sealed to ends; one more is asked for a date.
         ///
-        /// The default suits one such request every two seconds when keys live for two months, including the overlap. It takes 36 MB when full.
+        /// The default suits one such request every two seconds when keys live for two months, including the overlap. It takes 36 MB when
+        /// full.
         public var rememberedUndated = 3 << 20
 
         /// The defaults.
@@ -79,8 +80,8 @@ public struct GatewayConfiguration: Sendable {
         public var connections = 4_096
         /// The maximum number of connections of one client (an IPv4 address, or an IPv6 /64).
         ///
-        /// Nil means a quarter of all connections, but at least 32. One more replaces the client's own connection that has had no request for the
-        /// longest time.
+        /// Nil means a quarter of all connections, but at least 32. One more replaces the client's own connection that has had no request
+        /// for the longest time.
         public var connectionsPerClient: Int?
         /// The maximum number of concurrent requests, each from its first content byte to its last response byte; one more is answered 503.
         public var requests = 1_024
@@ -96,7 +97,7 @@ public struct GatewayConfiguration: Sendable {
         public var chunkedRequestTimeout: Duration = .seconds(900)
         /// How long open requests may continue after the gateway is asked to stop.
         ///
-        /// With the default, the whole shutdown takes less than ten seconds.
+        /// With the default, the whole shutdown takes at most ten seconds.
         public var drain: Duration = .seconds(8)
 
         /// The defaults.

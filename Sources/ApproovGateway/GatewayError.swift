@@ -22,7 +22,7 @@ public struct GatewayError: CodedError {
 
         /// The gateway's settings are invalid or contradict each other.
         public static let invalidConfiguration = Code(.invalidConfiguration)
-        /// A pin is not `sha256/` and the base64 of 32 bytes, or a list repeats a pin.
+        /// A pin is not `sha256/` and the base64 of 32 bytes, or a list of pins is empty or repeats a pin.
         public static let malformedPin = Code(.malformedPin)
         /// Plain HTTP was requested on an address that is not loopback.
         public static let insecureListener = Code(.insecureListener)

@@ -22,8 +22,8 @@ public struct GatewayKeys: Sendable {
 
     /// The keys that the gateway publishes: those without an end, X-Wing before X25519 before P-256, and newer before older ones.
     ///
-    /// Clients use the first key whose mechanism they support. The order does not depend on which key was rotated last, so no rotation takes
-    /// clients back to a mechanism that a quantum computer breaks. To retire a mechanism, call `rotate` with `endingOthers`.
+    /// Clients use the first key whose mechanism they support. The order does not depend on which key was rotated last, so no rotation
+    /// takes clients back to a mechanism that a quantum computer breaks. To retire a mechanism, call `rotate` with `endingOthers`.
     public var published: KeyConfigurationList {
         let used = entries.filter { $0.endsAt == nil }.map(\.key.configuration)
         return KeyConfigurationList(Self.ranked.flatMap { kem in used.filter { $0.kem == kem } })
@@ -59,8 +59,8 @@ public struct GatewayKeys: Sendable {
     }
 
     private mutating func add(_ kem: KeyConfiguration.KEM, at now: Date) throws {
-        // Do not reuse the identifier of a recent key: a client that still has that key must learn that its key is unknown, not that its message
-        // is broken.
+        // Do not reuse the identifier of a recent key: a client that still has that key must learn that its key is unknown, not that its
+        // message is broken.
         let taken = Set(entries.map(\.key.configuration.id))
         let newest = entries.first?.key.configuration.id ?? UInt8.random(in: .min ... .max)
         guard let id = (1...255).lazy.map({ newest &+ UInt8($0) }).first(where: { !taken.contains($0) }) else {

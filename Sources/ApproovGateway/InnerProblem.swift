@@ -43,7 +43,8 @@ struct InnerProblem: Error, Sendable, Equatable {
             switch error.code {
             case .connectTimeout, .idleTimeout, .totalTimeout: self = .gatewayTimeout
             case .tooManyRequests: self = .busy
-            // Only the request can cause these: the operator configures the target URL and options, and the gateway checks them when it starts.
+            // Only the request can cause these: the operator configures the target URL and options, and the gateway checks them when it
+            // starts.
             case .invalidURL, .invalidHeader, .unsupported: self = .impossible
             case .bodyTooLarge: self = .responseTooLarge
             case .requestBodyFailed: self = error.cause.map { InnerProblem($0) } ?? .malformed

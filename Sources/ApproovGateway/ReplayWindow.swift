@@ -8,8 +8,8 @@ internal import Synchronization
 /// accepted again, even if the clock is set back; nor, for undated requests, any key whose requests were forgotten.
 ///
 /// A client that is asked for another date sends its request again. An attacker who holds requests back could use that to have one served
-/// twice. So a remembered request counts as a replay even when its date is too old, and a request whose date is refused is remembered for as
-/// long as that date may still become acceptable.
+/// twice. So a remembered request counts as a replay even when its date is too old, and a request whose date is refused is remembered for
+/// as long as that date may still become acceptable.
 final class ReplayWindow: Sendable {
     /// The decision about a request.
     enum Verdict: Sendable, Equatable {
@@ -19,9 +19,9 @@ final class ReplayWindow: Sendable {
         case replayed
         /// The request's date is too far off, is before the gateway's start, or is missing although required.
         case dateNeeded
-        /// The request has no date, and there is no room to remember another one without a date.
+        /// The request has no date, and the window cannot remember another one without a date.
         case undatedFull
-        /// The request has a date, and there is no room to remember it.
+        /// The request has a date, and the window cannot remember it.
         ///
         /// Asking the client for another date would allow the request to be served twice.
         case full
@@ -29,8 +29,8 @@ final class ReplayWindow: Sendable {
 
     /// The first 64 bits of the SHA-256 of an encapsulated key, which take 11 to 22 bytes in a set.
     ///
-    /// If two keys have the same mark, a new request is refused; a replay is never admitted. Among a hundred million requests the chance of one
-    /// accidental collision is one in three thousand. A client that makes its marks collide harms only its own requests.
+    /// If two keys have the same mark, a new request is refused; a replay is never admitted. Among a hundred million requests the chance of
+    /// one accidental collision is one in three thousand. A client that makes its marks collide harms only its own requests.
     private struct Mark: Hashable {
         let bits: UInt64
 
@@ -161,7 +161,7 @@ final class ReplayWindow: Sendable {
 
     private func judgeUndated(_ mark: Mark, _ keyID: UInt8, _ state: inout State) -> Verdict {
         guard state.undatedCount < settings.rememberedUndated, !state.undatedRefused.contains(keyID) else {
-            // Refuse all further ones too: a request refused now must not be served once there is room.
+            // Refuse all further ones too: a request refused now must not be served when room becomes free.
             state.undatedRefused.insert(keyID)
             return .undatedFull
         }
@@ -177,9 +177,9 @@ final class ReplayWindow: Sendable {
 
     /// Forgets marks that are older than a mark's life.
     ///
-    /// A mark lives from when its date may be furthest ahead to when that date is too old, plus two seconds: dates have whole seconds, and the
-    /// earliest accepted date may be in the second after the start. A shorter life would admit no request twice, but the window would refuse
-    /// dates that it should accept.
+    /// A mark lives from when its date may be furthest ahead to when that date is too old, plus two seconds: dates have whole seconds, and
+    /// the earliest accepted date may be in the second after the start. A shorter life would admit no request twice, but the window would
+    /// refuse dates that it should accept.
     private func turn(_ state: inout State, _ now: Date, _ uptime: Duration) {
         let life = settings.window + .seconds(Self.longestAhead + 2)
         guard uptime - state.turned > life else { return }

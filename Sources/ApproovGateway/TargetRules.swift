@@ -7,8 +7,8 @@ internal import OHTTP
 /// Decides which targets the gateway forwards to, and how it trusts them.
 ///
 /// The client chooses the target that an encapsulated request names. The gateway connects only if scheme, host and port, after
-/// canonicalisation, equal one of the operator's origins. It does not follow redirects: the client sends each hop as a new request, which is
-/// checked here.
+/// canonicalisation, equal one of the operator's origins. It does not follow redirects: the client sends each hop as a new request, which
+/// is checked here.
 struct TargetRules: Sendable {
     private let origins: Set<String>
     let policy: TrustPolicy
@@ -120,8 +120,8 @@ enum ForwardedFields {
 
     /// The fields that an origin receives; no field is added.
     ///
-    /// Several Cookie fields become one: Binary HTTP allows several, as HTTP/2 does, but an HTTP/1.1 origin accepts only one (RFC 9113, section
-    /// 8.2.3).
+    /// Several Cookie fields become one: Binary HTTP allows several, as HTTP/2 does, but an HTTP/1.1 origin accepts only one (RFC 9113,
+    /// section 8.2.3).
     static func toOrigin(_ fields: HTTPFields) -> HTTPFields {
         joiningCookies(removed(dropped, from: fields))
     }

@@ -10,10 +10,10 @@ public import NIOSSL
 ///     try await app.runService()
 ///
 /// - It serves TLS 1.2 and later, HTTP/2 and HTTP/1.1. HTTP/2 responses end in the form that libcurl needs (includes `EndStreamInstaller`).
-/// - Each client (an IPv4 address, or an IPv6 /64) gets a share of the connections, and a few seconds for the TLS handshake and for the first
-///   byte of a request. When all connections are in use, the server still accepts: the client with the most connections loses one.
-/// - Behind a load balancer that speaks the PROXY protocol, version 2, the client's address is the one that the balancer names. It counts for
-///   the shares, and for all code that reads `source.channel.remoteAddress` in a request context.
+/// - Each client (an IPv4 address, or an IPv6 /64) gets a share of the connections, and a few seconds for the TLS handshake and for the
+///   first byte of a request. When all connections are in use, the server still accepts: the client with the most connections loses one.
+/// - Behind a load balancer that speaks the PROXY protocol, version 2, the client's address is the one that the balancer names. It counts
+///   for the shares, and for all code that reads `source.channel.remoteAddress` in a request context.
 /// - On shutdown the server finishes the requests that it is executing, and starts no request whose response would be lost. The client of
 ///   such a request sees the connection close before the first response byte, and can send the request again.
 ///
@@ -35,8 +35,8 @@ public struct ConnectionGuard: Sendable {
     public struct Limits: Sendable {
         /// The maximum number of connections.
         ///
-        /// One more connection replaces a connection of the client that has the most. The effective number is lower when the process has too few
-        /// file descriptors (`ulimit -n`).
+        /// One more connection replaces a connection of the client that has the most. The effective number is lower when the process has
+        /// too few file descriptors (`ulimit -n`).
         public var connections = 4_096
         /// The maximum number of connections of one client (an IPv4 address, or an IPv6 /64).
         ///
@@ -56,7 +56,7 @@ public struct ConnectionGuard: Sendable {
         public var requestTimeout = Duration.seconds(300)
         /// How long open requests may continue after the server is asked to stop.
         ///
-        /// With the default, the whole shutdown takes less than ten seconds.
+        /// With the default, the whole shutdown takes at most ten seconds.
         public var drain = Duration.seconds(8)
 
         /// The defaults.

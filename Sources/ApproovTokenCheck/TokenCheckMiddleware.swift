@@ -31,9 +31,9 @@ public enum PayPolicy: Sendable {
 ///
 /// The token header must occur exactly once. Its value is the prefix followed by the token. A request with two such field lines fails.
 ///
-/// The bound value is the value of the binding header, in UTF-8, without leading and trailing spaces and tabs. With several binding headers it
-/// is their trimmed values, joined without a separator in the configured order. A request that repeats a binding header fails, whatever the
-/// values, unless the policy is `.ignored`.
+/// The bound value is the value of the binding header, in UTF-8, without leading and trailing spaces and tabs. With several binding headers
+/// it is their trimmed values, joined without a separator in the configured order. A request that repeats a binding header fails, whatever
+/// the values, unless the policy is `.ignored`.
 public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterMiddleware {
     private let verifier: @Sendable () -> TokenVerifier
     private let headers: TokenCheckHeaders
@@ -47,7 +47,7 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
 
     /// Creates a check with fixed keys.
     /// - Parameters:
-    ///   - verifier: The verifier, with the keys and, if it is to be checked, the audience.
+    ///   - verifier: The verifier, with the keys and optionally the audience to check.
     ///   - header: The name of the token header.
     ///   - prefix: The text before the token in that header, such as `"Bearer "`; compared exactly.
     ///   - bindingHeaders: The headers that tokens are bound to, in order.
@@ -119,7 +119,8 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     private func verify(_ request: Request, context: Context) -> VerifiedToken? {
         var token = ""
         func refuse(_ code: String, _ more: Logger.Metadata = [:]) -> VerifiedToken? {
-            // The operator learns from the code which check failed; the caller learns nothing. The log never has the token or a header value.
+            // The operator learns from the code which check failed; the caller learns nothing. The log never has the token or a header
+            // value.
             refusals.notice(
                 "token refused", to: context.logger, at: time.uptime,
                 metadata: ["code": "\(code)"].merging(more) { $1 }.merging(Self.unverifiedARC(of: token)) { $1 })

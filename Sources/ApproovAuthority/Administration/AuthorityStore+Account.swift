@@ -20,8 +20,8 @@ extension AuthorityStore {
 
     /// Replaces the account secret by a random one of 64 bytes.
     ///
-    /// During the overlap, the old secret signs, so that backends can first be given the new one in addition. Without an overlap, new tokens
-    /// verify with the new secret only, and the old one is forgotten.
+    /// During the overlap, the old secret signs, so that backends can first be given the new one in addition. Without an overlap, new
+    /// tokens verify with the new secret only, and the old one is forgotten.
     /// - Parameter overlap: How long the old secret still signs, in whole seconds; 0 to 30 days.
     /// - Throws: ``AuthorityError`` with code `secretOverlapRunning` when the last change still overlaps and this one has an overlap too;
     ///   with code `invalidConfiguration` when the overlap is out of range; with code `storeUnusable`.
@@ -54,8 +54,8 @@ extension AuthorityStore {
 
     /// Sets whether tokens name their host in `aud`.
     ///
-    /// On by default. Turn it off for backends that refuse a token with an audience unless they are configured with one, as PyJWT does. A token
-    /// without `aud` is valid at every host whose backend has the same key, and a `TokenVerifier` with an audience refuses it.
+    /// On by default. Turn it off for backends that refuse a token with an audience unless they are configured with one, as PyJWT does. A
+    /// token without `aud` is valid at every host whose backend has the same key, and a `TokenVerifier` with an audience refuses it.
     /// - Throws: ``AuthorityError`` with code `storeUnusable`.
     public func setNamesAudience(_ isOn: Bool) async throws {
         try await change { database in
@@ -65,7 +65,7 @@ extension AuthorityStore {
 
     /// The effect of an environment flag on the verdict.
     ///
-    /// By default root is annotated, and all other flags reject: a debugger, `LD_PRELOAD`, and not being able to tell whether there is one.
+    /// By default root is annotated. All other flags reject: a debugger, `LD_PRELOAD`, and a process that could not check for them.
     /// - Parameter flag: The flag; `appNotRegistered` is not a flag and always rejects.
     /// - Returns: The current action.
     public func environmentAction(for flag: RejectionReason) -> EnvironmentAction {

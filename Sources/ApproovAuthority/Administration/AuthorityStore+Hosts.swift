@@ -85,8 +85,8 @@ extension AuthorityStore {
 
     /// Changes some of a host's settings, and signs a new configuration.
     ///
-    /// The change receives the current settings, even if other processes change them too. Use it to add pins, or to turn off enforcement for a
-    /// host whose server has a key that no app knows.
+    /// The change receives the current settings, even if other processes change them too. Use it to add pins, or to turn off enforcement
+    /// for a host whose server has a key that no app knows.
     /// - Parameters:
     ///   - name: The name or pattern as it was added.
     ///   - edit: The change; called once, inside the store's transaction.

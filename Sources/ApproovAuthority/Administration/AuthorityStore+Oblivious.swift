@@ -10,7 +10,8 @@ extension AuthorityStore {
 
     /// Sets the relay and the gateway's keys for oblivious hosts, and signs a new configuration.
     ///
-    /// Clients seal to the first of these keys whose mechanism they support, and to no other key. The holder of that key can read the requests.
+    /// Clients seal to the first of these keys whose mechanism they support, and to no other key. The holder of that key can read the
+    /// requests.
     /// - Parameter settings: The relay's https URL, and key configurations of which at least one is usable; a single key configuration is
     ///   also accepted without the length that precedes it in a list.
     /// - Throws: ``AuthorityError`` with code `malformedOblivious`; with code `configurationRefused` when clients would refuse the result.

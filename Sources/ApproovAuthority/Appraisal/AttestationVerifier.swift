@@ -38,7 +38,7 @@ struct AttestationVerifier: Sendable {
     ///   - address: The app's address according to the connection.
     ///   - logger: Receives the verdict, and nothing that identifies the app; for a rejection also the ARC, which only the account's
     ///     operator can read.
-    /// - Returns: The result; it has a token whatever the verdict is.
+    /// - Returns: The result; it has a token for every verdict.
     /// - Throws: `Problem` when the evidence cannot be judged; any other error is internal.
     func attest(_ jws: [UInt8], from address: String?, logger: Logger) async throws -> AttestationResult {
         let verified = try verify(jws)
@@ -82,7 +82,7 @@ struct AttestationVerifier: Sendable {
     /// Makes the token's claims.
     ///
     /// For an oblivious host no claim distinguishes one app from another. Address, device and key would tell the API and the gateway who is
-    /// calling, which is what the relay hides from them.
+    /// calling, and the relay exists to hide that.
     private func claims(
         _ verified: VerifiedEvidence, _ verdict: EvidenceAppraiser.Verdict, host: CanonicalHost, isOblivious: Bool, from address: String?,
         _ snapshot: StoreSnapshot
@@ -125,8 +125,8 @@ struct AttestationVerifier: Sendable {
         guard let challenge = mint.open(text, from: thumbprint) else { throw Problem.challengeUnknown }
         let now = now
         guard challenge.expiresAt > now else { throw Problem.challengeExpired }
-        // Older releases also issued unbound challenges with results, for a longer time. Another installation may have read one of those, so an
-        // unbound challenge is accepted only if it ends within the lifetime of a fresh one.
+        // Older releases also issued unbound challenges with results, for a longer time. Another installation may have read one of those,
+        // so an unbound challenge is accepted only if it ends within the lifetime of a fresh one.
         guard challenge.isBound || challenge.expiresAt <= now + ChallengeMint.freshLifetime else { throw Problem.challengeUnknown }
         switch try await store.redemptions.redeem(nonce: challenge.nonce, expiresAt: challenge.expiresAt, key: mint.key) {
         case .redeemed:

@@ -6,7 +6,7 @@ struct EvidenceAppraiser: Sendable {
     struct Verdict: Sendable {
         /// The reasons for the rejection; empty if the evidence is trusted.
         let reasons: Set<RejectionReason>
-        /// The values of the token's `anno` claim, whatever the verdict is.
+        /// The values of the token's `anno` claim, for every verdict.
         let annotations: [String]
 
         var isTrusted: Bool { reasons.isEmpty }

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// Limits the rate per client address with token buckets, in a table of bounded size.
 ///
-/// A bucket that was not used for a minute is full, so forgetting it changes nothing. The table keeps two generations. It drops the older one
-/// every minute, or earlier when the newer one is full.
+/// A bucket that was not used for a minute is full, so forgetting it changes nothing. The table keeps two generations. It drops the older
+/// one every minute, or earlier when the newer one is full.
 final class AddressRateLimiter: Sendable {
     private struct State {
         /// The time at which each address's bucket will be full again.

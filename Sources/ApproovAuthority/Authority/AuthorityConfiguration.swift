@@ -20,8 +20,8 @@ public struct AuthorityConfiguration: Sendable {
     public var attestationsPerMinute: Int?
     /// The peers that must speak the PROXY protocol, version 2: addresses and ranges such as `10.0.0.0/8`.
     ///
-    /// The address that such a peer names is used for the per-client limits, the attestation rate, and the token's `ip` claim. Connections from
-    /// these peers without the PROXY header are closed. From all other peers, connections with it are refused.
+    /// The address that such a peer names is used for the per-client limits, the attestation rate, and the token's `ip` claim. Connections
+    /// from these peers without the PROXY header are closed. From all other peers, connections with it are refused.
     public var trustedProxies: [String] = []
     /// Limits on connections and requests, in total and per client.
     public var limits: Limits
@@ -56,8 +56,8 @@ public struct AuthorityConfiguration: Sendable {
         public var connections = 4_096
         /// The maximum number of connections of one client (an IPv4 address, or an IPv6 /64).
         ///
-        /// Nil means a quarter of all connections, but at least 32. One more replaces the client's own connection that has had no request for the
-        /// longest time.
+        /// Nil means a quarter of all connections, but at least 32. One more replaces the client's own connection that has had no request
+        /// for the longest time.
         public var connectionsPerClient: Int?
         /// How long a connection may stay open while no request is being answered; this includes reading a request's head.
         ///
@@ -67,7 +67,7 @@ public struct AuthorityConfiguration: Sendable {
         public var requestTimeout: Duration = .seconds(15)
         /// How long open requests may continue after the authority is asked to stop.
         ///
-        /// With the default, the whole shutdown takes less than ten seconds.
+        /// With the default, the whole shutdown takes at most ten seconds.
         public var drain: Duration = .seconds(8)
         /// How many addresses the attestation rate limit remembers.
         public var rememberedAddresses = 100_000

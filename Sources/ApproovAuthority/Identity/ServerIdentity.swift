@@ -6,7 +6,7 @@ internal import X509
 
 /// The keys and certificates of an authority whose operator provides none.
 ///
-/// It consists of a root of its own, a server certificate under that root, and a backup key. Clients already know the backup key's pin, so it
+/// It consists of its own root, a server certificate under that root, and a backup key. Clients already know the backup key's pin, so it
 /// can replace the server's key without losing a client (`AuthorityStore.rotateServerKey()`).
 ///
 /// A renewed certificate keeps the key, so the pins stay the same.
@@ -78,8 +78,8 @@ public struct ServerIdentity: Sendable {
 
     /// Whether the certificate must be renewed.
     ///
-    /// This is so when half of its life is over, when it or its root is not valid now (for example because they were made while the clock was
-    /// ahead), or when it lacks one of the hosts.
+    /// This is so when half of its life is over, when it or its root is not valid now (for example because they were made while the clock
+    /// was ahead), or when it lacks one of the hosts.
     func needsRenewal(hosts: [String], now: Date) -> Bool {
         notAfter.timeIntervalSince(now) < Self.certificateLifetime / 2 || !validity.contains(now) || !rootValidity.contains(now)
             || !Set(hosts).isSubset(of: self.hosts)

@@ -38,8 +38,9 @@ public struct ARC: Hashable, Sendable {
 
     /// Creates a code that holds the verdict but identifies no device, for tokens of oblivious hosts.
     ///
-    /// The text still differs each time. If it depended on the verdict alone, an app could learn its own verdict by comparing its code with one
-    /// whose verdict is known. The random text does not weaken anonymity: requests that share a token can be linked by the token anyway.
+    /// The text still differs each time. If it depended on the verdict alone, an app could learn its own verdict by comparing its code with
+    /// one whose verdict is known. The random text does not weaken anonymity: requests that share a token can be linked by the token
+    /// anyway.
     init(anonymous reasons: Set<RejectionReason>) {
         self.init(reasons: reasons, deviceID: [], issuedAt: Date(timeIntervalSince1970: 0))
     }
@@ -75,8 +76,8 @@ public struct ARC: Hashable, Sendable {
         var block = [Self.version, UInt8(bits >> 8), UInt8(bits & 0xFF)]
         block += deviceHint + [UInt8](repeating: 0, count: Self.hintSize - deviceHint.count)
         block += [24, 16, 8, 0].map { UInt8(seconds >> $0 & 0xFF) }
-        // Without random bytes an app that asks twice within a second, once in a state that is known to fail, could tell its verdict from equal
-        // codes.
+        // Without random bytes an app that asks twice within a second, once in a state that is known to fail, could tell its verdict from
+        // equal codes.
         block += SystemRandom.bytes(Self.size - block.count)
         // Each code is a single, different block, so CBC with a zero IV is the plain block cipher, which is all that is needed.
         let iv = try AES._CBC.IV(ivBytes: [UInt8](repeating: 0, count: Self.size))

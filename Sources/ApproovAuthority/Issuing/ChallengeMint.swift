@@ -6,9 +6,9 @@ internal import Crypto
 ///
 /// It stores nothing, because a challenge carries its own proof.
 ///
-/// The text is the base64url of a nonce (16 bytes), the expiry (8 bytes, seconds since 1970, big endian) and an HMAC-SHA256 over a label, nonce,
-/// expiry and account. The MAC of a challenge that is bound to one installation uses another label, and also covers the thumbprint of the
-/// installation key (RFC 7638), before the account.
+/// The text is the base64url of a nonce (16 bytes), the expiry (8 bytes, seconds since 1970, big endian) and an HMAC-SHA256 over a label,
+/// nonce, expiry and account. The MAC of a challenge that is bound to one installation uses another label, and also covers the thumbprint
+/// of the installation key (RFC 7638), before the account.
 struct ChallengeMint: Sendable {
     /// The content of a challenge that this account made.
     struct Genuine: Sendable {

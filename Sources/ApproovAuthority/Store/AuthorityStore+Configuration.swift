@@ -61,8 +61,8 @@ extension AuthorityStore {
 
     /// Replaces the key that signs configurations.
     ///
-    /// The version that announces the new key is signed by both the old and the new key. Clients that are several versions behind receive it
-    /// first.
+    /// The version that announces the new key is signed by both the old and the new key. Clients that are several versions behind receive
+    /// it first.
     /// - Throws: ``AuthorityError`` with code `storeUnusable`.
     public func rotateConfigurationKey() async throws {
         let key = P256.Signing.PrivateKey()
@@ -81,8 +81,8 @@ extension AuthorityStore {
 
     /// Restarts the account's configurations: a higher epoch, a new signing key, version 1.
     ///
-    /// Use it when a key was stolen, when a version number became far too high, or when the store was restored from an old backup. Running apps
-    /// then accept no more configurations, and keep the pins that they have, until they receive the new initial configuration.
+    /// Use it when a key was stolen, when a version number became far too high, or when the store was restored from an old backup. Running
+    /// apps then accept no more configurations, and keep the pins that they have, until they receive the new initial configuration.
     /// - Parameter epoch: The new epoch, higher than any used before the backup; nil for the next one.
     /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the epoch is not higher than the current one or not below 2^53;
     ///   with code `storeUnusable`.

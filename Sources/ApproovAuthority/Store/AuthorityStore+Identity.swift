@@ -12,8 +12,8 @@ struct Endpoint: Sendable, Equatable {
 extension AuthorityStore {
     /// Returns the authority's own key, certificate and backup key; makes them at the first call.
     ///
-    /// It makes a new certificate for the same key when half of the old one's lifetime is over, when the old one is not valid now, or when a host
-    /// is new.
+    /// It makes a new certificate for the same key when half of the old one's lifetime is over, when the old one is not valid now, or when
+    /// a host is new.
     /// - Parameter hosts: The server's names, in addition to the loopback ones.
     /// - Returns: The identity.
     /// - Throws: ``AuthorityError`` with code `identityFailed` or `storeUnusable`.
@@ -31,8 +31,9 @@ extension AuthorityStore {
 
     /// Replaces the server's key by the backup key, whose pin apps already know, and makes a new backup key.
     ///
-    /// The authority uses the new key from its next start, and then signs a configuration with the new pins. An app that has not fetched that
-    /// configuration by the next rotation can no longer reach the authority, so wait for a configuration's lifetime between two rotations.
+    /// The authority uses the new key from its next start, and then signs a configuration with the new pins. An app that has not fetched
+    /// that configuration by the next rotation can no longer reach the authority, so wait for a configuration's lifetime between two
+    /// rotations.
     /// - Returns: The new identity.
     /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the store has no key of its own; with code `identityFailed` or
     ///   `storeUnusable`.

@@ -6,10 +6,10 @@ internal import CertificatePinning
 extension AuthorityStore {
     /// Creates a verifier with the account's current keys.
     ///
-    /// These are the account secret, the previous secret until its tokens have expired, and the public keys of the keysets.
+    /// These are the account secret, the previous secret until 300 seconds after its overlap, and the public keys of the keysets.
     /// - Parameter audience: The host that tokens must be for; nil for any.
     /// - Returns: The verifier.
-    /// - Throws: `TokenError` when one verifier cannot hold so many keysets.
+    /// - Throws: `TokenError` with code `unknownKey` when the account has more keysets than one verifier holds.
     public func tokenVerifier(audience: String? = nil) throws -> TokenVerifier {
         let snapshot = snapshot
         let keys =

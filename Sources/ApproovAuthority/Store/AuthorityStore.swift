@@ -13,8 +13,8 @@ internal import Synchronization
 /// pins signs a new configuration in the same transaction. Requests are served from memory (`snapshot`) and read no database.
 ///
 /// To back up a running store, use `VACUUM INTO` or sqlite3's `.backup`; copying the database file alone misses the write-ahead log. To
-/// restore a backup, stop the authority, and remove `authority.sqlite-wal` and `-shm` together with the database that is replaced. Apps with
-/// a later version than the backup's accept no configuration until ``startEpoch(_:)`` and a new initial configuration.
+/// restore a backup, stop the authority, and remove `authority.sqlite-wal` and `-shm` together with the database that is replaced. Apps
+/// with a later version than the backup's accept no configuration until ``startEpoch(_:)`` and a new initial configuration.
 public final class AuthorityStore: Sendable {
     let database: StoreDatabase
     let time: any TimeSource
@@ -115,8 +115,8 @@ public final class AuthorityStore: Sendable {
 
     /// Invalidates all outstanding challenges by a new key.
     ///
-    /// For a clock that was set back to before the expiry of forgotten redemptions: outstanding challenges from that time could be redeemed again,
-    /// and new ones could not be told from them. With the new key, new challenges are accepted whatever their expiry is.
+    /// For a clock that was set back to before the expiry of forgotten redemptions: outstanding challenges from that time could be redeemed
+    /// again, and new ones could not be told from them. With the new key, new challenges are accepted with any expiry.
     /// - Parameter key: The key that recognised such a challenge.
     /// - Returns: Whether `key` was still the account's key, so that it was replaced.
     /// - Throws: The errors of `change`.

@@ -44,8 +44,8 @@ enum ConfigurationIssue {
         }
         let row = try Row.fetchOne(database, sql: "SELECT version, issuedAt FROM configuration ORDER BY version DESC LIMIT 1")
         let newest: Int64 = row?["version"] ?? 0
-        // Clients take the latest issuedAt that they accepted as the earliest time: if the clock was ahead once, the next version must still be valid
-        // then.
+        // Clients take the latest issuedAt that they accepted as the earliest time: if the clock was ahead once, the next version must
+        // still be valid then.
         let now = max(now, row?["issuedAt"] ?? now)
         let hosts = try AccountHost.all(in: database)
         let configuration = try DynamicConfiguration(

@@ -72,7 +72,8 @@ final class StoreSnapshot: Sendable {
 
     /// The configurations that a client with `version` needs: those that change the keys, and the newest.
     ///
-    /// A client that claims a later version than the newest receives the newest: it refuses that one, and reports that the authority is behind.
+    /// A client that claims a later version than the newest receives the newest: it refuses that one, and reports that the authority is
+    /// behind.
     func configurations(since version: Int64) -> [SignedConfiguration] {
         guard let newest, newest.version != version else { return [] }
         guard newest.version > version else { return [newest.signed] }
