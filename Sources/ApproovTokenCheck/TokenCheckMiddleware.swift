@@ -53,7 +53,7 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     ///   - bindingHeaders: The headers that tokens are bound to, in order.
     ///   - pay: Whether tokens must be bound; nil means `.required` with binding headers and `.ignored` without.
     /// - Throws: ``TokenCheckError`` with code `invalidConfiguration` when a header name is invalid, a binding header is repeated or equal
-    ///   to the token header, or `pay` is `required` or `optional` without binding headers; with code `demoKeysExposed` when the verifier
+    ///   to the token header, or `pay` is `.required` or `.optional` without binding headers; with code `demoKeysExposed` when the verifier
     ///   has the demo account's secret and its audience is not a loopback name.
     public init(
         verifier: TokenVerifier, header: String = "Approov-Token", prefix: String = "", bindingHeaders: [String] = [],
@@ -78,7 +78,7 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     ///   - bindingHeaders: The headers that tokens are bound to, in order.
     ///   - pay: Whether tokens must be bound; nil means `.required` with binding headers and `.ignored` without.
     /// - Throws: ``TokenCheckError`` with code `invalidConfiguration` when a header name is invalid, a binding header is repeated or equal
-    ///   to the token header, or `pay` is `required` or `optional` without binding headers.
+    ///   to the token header, or `pay` is `.required` or `.optional` without binding headers.
     public init(
         verifierProvider: @escaping @Sendable () -> TokenVerifier, header: String = "Approov-Token", prefix: String = "",
         bindingHeaders: [String] = [], pay: PayPolicy? = nil
