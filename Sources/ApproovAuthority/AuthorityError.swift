@@ -27,59 +27,59 @@ public struct AuthorityError: CodedError {
 
         /// The data directory or its database cannot be opened, read or written.
         public static let storeUnusable = Code(.storeUnusable)
-        /// The data directory or its database is readable or writable by others.
+        /// Other users can write to the data directory or access the database, or the directory belongs to another user.
         public static let storeInsecure = Code(.storeInsecure)
-        /// A row of the store does not hold what it must.
+        /// The database is empty or lost, or a row of it does not have a valid value.
         public static let storeDamaged = Code(.storeDamaged)
-        /// There is no store in the data directory, and what was asked for makes none.
+        /// The data directory has no store, and the operation does not create one.
         public static let storeMissing = Code(.storeMissing)
         /// A later release has upgraded the store.
         public static let storeNewer = Code(.storeNewer)
-        /// A host name or pattern does not parse.
+        /// A host name or pattern is malformed or too wide, or occurs twice in a list.
         public static let malformedHost = Code(.malformedHost)
-        /// A pin is not `sha256/` and the base64 of 32 bytes.
+        /// A pin is not `sha256/` and the base64 of 32 bytes, is the hash of no key, or occurs twice in a list.
         public static let malformedPin = Code(.malformedPin)
-        /// A host's trust roots are no certificates, or none of them holds today.
+        /// A host's trust roots are not certificates, or none of them is valid today.
         public static let malformedTrustRoots = Code(.malformedTrustRoots)
-        /// A host was added without pins where no managed trust roots are set.
+        /// An enforced host has no pins, and no managed trust roots are set.
         public static let pinsRequired = Code(.pinsRequired)
-        /// The host is not one of the account's.
+        /// The account has no such host.
         public static let unknownHost = Code(.unknownHost)
-        /// A setting asks for what this version does not do.
+        /// The operation is not supported: for example, a change through a store that was opened for reading.
         public static let unsupported = Code(.unsupported)
-        /// A measurement is not the base64 of 32 bytes.
+        /// A measurement is neither the base64 of 32 bytes nor 64 hexadecimal digits.
         public static let malformedMeasurement = Code(.malformedMeasurement)
-        /// No such registration.
+        /// The account has no such registration.
         public static let unknownRegistration = Code(.unknownRegistration)
-        /// A keyset's key identifier, algorithm or key does not parse.
+        /// A keyset's key identifier, algorithm or key is malformed.
         public static let malformedKeyset = Code(.malformedKeyset)
-        /// No such keyset.
+        /// The account has no such keyset.
         public static let unknownKeyset = Code(.unknownKeyset)
-        /// There is a keyset with that key identifier already.
+        /// A keyset with that key identifier already exists.
         public static let keysetExists = Code(.keysetExists)
         /// A host still signs with the keyset.
         public static let keysetInUse = Code(.keysetInUse)
-        /// The change would make a configuration that every client refuses.
+        /// Every client would refuse the resulting configuration.
         public static let configurationRefused = Code(.configurationRefused)
-        /// An account name does not parse.
+        /// An account name is malformed.
         public static let malformedAccount = Code(.malformedAccount)
-        /// The secret was changed with an overlap that is not over, and is to be changed with another.
+        /// The overlap of the last change of the secret is still running, so another change with an overlap is refused.
         public static let secretOverlapRunning = Code(.secretOverlapRunning)
-        /// The authority's or the token check's own settings contradict each other.
+        /// A setting or argument is invalid or missing, or contradicts another one.
         public static let invalidConfiguration = Code(.invalidConfiguration)
-        /// Plain http on an address that is not loopback.
+        /// Plain HTTP was requested on an address that is not loopback.
         public static let insecureListener = Code(.insecureListener)
-        /// The address or port cannot be listened on.
+        /// The server cannot listen on the address or port.
         public static let cannotListen = Code(.cannotListen)
-        /// The demo account's published keys on an address that is not loopback.
+        /// The demo account's published keys are used on an address that is not loopback.
         public static let demoKeysExposed = Code(.demoKeysExposed)
-        /// A certificate or key for the server cannot be made or read.
+        /// The server's certificate or key cannot be made or read.
         public static let identityFailed = Code(.identityFailed)
-        /// The text is no attestation response code of this account.
+        /// The text is not an attestation response code of this account.
         public static let malformedARC = Code(.malformedARC)
-        /// A host is to be oblivious, and the account has no relay.
+        /// A host cannot be oblivious because the account has no relay.
         public static let obliviousUnset = Code(.obliviousUnset)
-        /// The relay cannot go while a host is oblivious.
+        /// The relay cannot be removed while a host is oblivious.
         public static let obliviousInUse = Code(.obliviousInUse)
         /// A relay's URL or a gateway's key configurations cannot be used.
         public static let malformedOblivious = Code(.malformedOblivious)
@@ -89,15 +89,15 @@ public struct AuthorityError: CodedError {
     public let code: Code
     /// What happened, to what, and the remedy.
     public let message: String
-    /// The error below, if there is one.
+    /// The underlying error, if any.
     public let cause: (any Error)?
 
-    /// Makes an error.
+    /// Creates an error.
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
     ///   - message: What happened, to what, and the remedy; nothing secret.
-    ///   - cause: The error below.
+    ///   - cause: The underlying error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -106,7 +106,7 @@ public struct AuthorityError: CodedError {
 }
 
 extension AuthorityError {
-    /// Maps the reason why the server cannot listen.
+    /// Converts a listener failure.
     init(_ failure: ListenerFailure) {
         let code: Code =
             switch failure.kind {

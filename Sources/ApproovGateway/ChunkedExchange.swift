@@ -6,22 +6,26 @@ internal import Hummingbird
 internal import NIOCore
 internal import OHTTP
 
-/// One request that is encapsulated in chunks (draft-ietf-ohai-chunked-ohttp), and its response: both are forwarded as they come.
+/// One request encapsulated in chunks (draft-ietf-ohai-chunked-ohttp), and its response; both are forwarded as they arrive.
 struct ChunkedExchange: Sendable {
     let forwarder: OriginForwarder
     let slot: GatewayLoad.Slot
     let body: BorrowedRequestBody
     let eventLoop: any EventLoop
-    /// When the answer must have ended.
+    /// The time by which the response must be complete.
     let deadline: ContinuousClock.Instant
 
-    /// Opens the request, forwards it and seals what comes back.
+    /// Opens the request, forwards it and seals the response.
     ///
-    /// What fails before a first chunk could be opened is answered outside of encapsulation, in one way unless a chunk was too large, which
-    /// everybody on the way sees; what fails later is
-    /// answered inside; and what fails after an answer has begun to go out breaks that off, which the client notices by its missing last chunk.
-    /// - Parameter keys: those that are accepted
-    /// - Returns: the answer for the relay
+    /// How a failure is reported depends on when it happens:
+    /// - Before the first chunk is opened, the gateway answers without encapsulation. All answers are the same except for what
+    ///   intermediaries see anyway: a request or chunk that is too large, or a request that stalled. A replayed request gets that same
+    ///   answer.
+    /// - After that, and before any byte of the response is sent, the gateway answers inside of the encapsulation.
+    /// - Once response bytes are sent, the gateway aborts the response. The client notices because the last chunk is missing.
+    ///
+    /// - Parameter keys: The keys that the gateway accepts.
+    /// - Returns: The response to the relay.
     func answer(with keys: KeyWatch) async -> Response {
         let reader = ChunkedRequestReader(body, keyring: keys.current.keyring, limits: forwarder.limits)
         do {
@@ -41,7 +45,7 @@ struct ChunkedExchange: Sendable {
         return stream(response, from: target, to: ChunkedResponseWriter(sealer))
     }
 
-    /// The request's content, none when there is none: a GET with an empty body of unknown length is not to everybody's liking.
+    /// The request's content, or `.none` if it is empty: some origins reject a GET that has an empty body of unknown length.
     private func content(of head: HTTPRequest, _ reader: ChunkedRequestReader) async throws -> OriginForwarder.Content {
         let length = head.headerFields[.contentLength].flatMap { Int($0) }
         let mayBeEmpty = length == 0 || (length == nil && ![.post, .put, .patch].contains(head.method))
@@ -90,7 +94,7 @@ struct ChunkedExchange: Sendable {
         return Response(status: .ok, headers: Self.headers, body: content)
     }
 
-    /// Whether a response is announced to be less than a chunk: nobody gains by a part of it.
+    /// Whether the announced length is at most 8 KiB, less than a chunk: sending a part of it early would help no client.
     private static func isShort(_ response: TransportResponse) -> Bool {
         response.headerFields[.contentLength].flatMap { Int($0) }.map { $0 <= 8 << 10 } ?? false
     }
@@ -114,7 +118,7 @@ struct ChunkedExchange: Sendable {
             await body.takeBack()
             return .problem(.internalServerError)
         }
-        // Without a length, as other answers are: its form does not tell the relay whose it is.
+        // No Content-Length, as for other responses: otherwise the relay could recognise the gateway's own responses.
         let content = ResponseBody { [slot, body] output in
             defer { withExtendedLifetime(slot) {} }
             try await output.write(ByteBuffer(bytes: bytes))
@@ -124,7 +128,7 @@ struct ChunkedExchange: Sendable {
         return Response(status: .ok, headers: Self.headers, body: content)
     }
 
-    /// The answer to what could not be opened, or is not to be.
+    /// The unencapsulated answer to a request that was replayed or could not be opened.
     private func outside(_ error: any Error, unknownKeyID: UInt8?) -> Response {
         if error is OriginForwarder.Replayed {
             forwarder.metrics.count(.replayed)

@@ -4,25 +4,26 @@ internal import HTTPTypes
 internal import OHTTP
 internal import Synchronization
 
-/// Opens a request in chunks and takes it apart as it comes, for one reader at a time: the handler until it has the head, then the
-/// transfer that sends the content on.
+/// Opens a chunked request and parses it as it arrives.
+///
+/// Only one reader may use it at a time: first the handler, until it has the head, then the transfer that forwards the content.
 final class ChunkedRequestReader: Sendable {
-    /// A chunk of the request is larger than a gateway takes.
+    /// A chunk of the request exceeds the gateway's limit.
     struct ChunkTooLarge: Error {}
 
-    /// The most content that one chunk of a request may have, in bytes.
+    /// The maximum content of one chunk of a request, in bytes.
     static let chunkBytes = 64 * 1024
 
-    /// What our clients' question whether a gateway understands chunks begins with: no framing indicator (RFC 9292 section 3.3).
+    /// The first byte of the probe by which our clients ask for chunk support: an undefined framing indicator (RFC 9292, section 3.3).
     private static let question: UInt8 = 0x3f
 
     fileprivate struct State: ~Copyable {
         var opener: ChunkedRequestOpener
-        /// What the first byte is that was opened.
+        /// The first byte of the opened content.
         var firstByte: UInt8?
         var parser: BinaryHTTPRequestParser
         var isRead = false
-        /// An event that was looked at and not taken.
+        /// An event that was read ahead and not yet delivered.
         var pending: BinaryHTTPRequestParser.Event?
     }
 
@@ -37,7 +38,7 @@ final class ChunkedRequestReader: Sendable {
                 parser: BinaryHTTPRequestParser(limits: BinaryHTTPLimits(fieldSectionBytes: limits.fieldSectionBytes))))
     }
 
-    /// The request's `enc` and the key that it was sealed to; nil before a first chunk was opened.
+    /// The request's `enc` and the identifier of the key that it was sealed to; nil until the first chunk is opened.
     var identity: (encapsulatedKey: [UInt8], keyID: UInt8)? {
         state.withLock { state in
             guard let key = state.opener.encapsulatedKey, let id = state.opener.keyID else { return nil }
@@ -45,19 +46,19 @@ final class ChunkedRequestReader: Sendable {
         }
     }
 
-    /// The identifier of the key that the request names, when the gateway has no such key.
+    /// The key identifier that the request names, if the gateway has no such key.
     var unknownKeyID: UInt8? { state.withLock { $0.opener.unknownKeyID } }
 
-    /// Whether it is no request but the question whether chunks are understood, which any answer inside of encapsulation affirms.
+    /// Whether the message is a probe for chunk support, not a request; any encapsulated answer confirms the support.
     var isQuestion: Bool { state.withLock { $0.firstByte == Self.question } }
 
-    /// What seals the response, once; nil before a first chunk was opened.
+    /// Returns the sealer for the response, once; nil until the first chunk is opened.
     func takeResponse() -> ChunkedResponseSealer? {
         state.withLock { $0.opener.takeResponse() }
     }
 
-    /// The next event.
-    /// - Throws: `ChunkTooLarge`, `OHTTPError`, or what `BorrowedRequestBody` does
+    /// The next event; nil after the end.
+    /// - Throws: `ChunkTooLarge`, `OHTTPError`, or any error of `BorrowedRequestBody`.
     func next() async throws -> BinaryHTTPRequestParser.Event? {
         while true {
             if let event = try state.withLock({ try $0.next() }) { return event }
@@ -70,9 +71,9 @@ final class ChunkedRequestReader: Sendable {
         }
     }
 
-    /// Waits until it is known whether there is content.
-    /// - Returns: whether there is none
-    /// - Throws: as `next`
+    /// Waits until it is known whether the request has content.
+    /// - Returns: True if it has none.
+    /// - Throws: The errors of `next()`.
     func isAtContentEnd() async throws -> Bool {
         while let event = try await next() {
             switch event {
@@ -86,14 +87,15 @@ final class ChunkedRequestReader: Sendable {
         return true
     }
 
-    /// The content, from here on.
-    /// - Parameter holdsLast: whether the last part waits for the end that is verified
-    /// - Returns: the parts
+    /// The rest of the content.
+    /// - Parameter holdsLast: Whether the last part waits until the end of the request is verified.
+    /// - Returns: The parts.
     func content(holdsLast: Bool) -> Content { Content(reader: self, holdsLast: holdsLast) }
 
     /// The parts of a request's content.
     ///
-    /// Its end is the request's: what is cut short or was changed on its way ends with an error, so that the origin sees no whole request.
+    /// It ends normally only when the whole request was received and verified. A truncated or modified request ends with an error, so the
+    /// origin never sees it as complete.
     struct Content: AsyncSequence, Sendable {
         typealias Element = [UInt8]
 
@@ -104,10 +106,10 @@ final class ChunkedRequestReader: Sendable {
 
         struct Iterator: AsyncIteratorProtocol {
             let reader: ChunkedRequestReader
-            /// Whether the last part waits for the end that is verified.
+            /// Whether the last part waits until the end of the request is verified.
             ///
-            /// An origin that knows the length would take a request that was cut short for whole. Without a length there is no such mistake,
-            /// and parts go on as they come.
+            /// If the origin knows the length, it would take a truncated request for a complete one as soon as all bytes have arrived.
+            /// Without a length that cannot happen, so parts are passed on at once.
             let holdsLast: Bool
             var held: [UInt8]?
 
@@ -118,7 +120,7 @@ final class ChunkedRequestReader: Sendable {
                         guard holdsLast else { return [UInt8](bytes) }
                         defer { held = [UInt8](bytes) }
                         if let held { return held }
-                    // Trailers are not forwarded: the transport has no place for them.
+                    // Trailers are not forwarded: the transport cannot send them.
                     case .head, .trailers: continue
                     case .end: return held.take()
                     }
@@ -130,7 +132,7 @@ final class ChunkedRequestReader: Sendable {
 }
 
 extension ChunkedRequestReader.State {
-    /// The next event of what is there; nil when there is none.
+    /// The next event in the received data; nil when more data is needed.
     fileprivate mutating func next() throws -> BinaryHTTPRequestParser.Event? {
         if let event = pending.take() { return event }
         while true {
@@ -140,17 +142,17 @@ extension ChunkedRequestReader.State {
         }
     }
 
-    /// The content of the next chunk.
+    /// Opens the next chunk and returns its content.
     private mutating func open() throws -> Data? {
         do {
             return try opener.next()
         } catch  where error.code == .limitExceeded {
-            // Told apart from the limits of the parser: the message inside may be of any size.
+            // Not a parser limit: only the chunk is too large; the whole message may have any size.
             throw ChunkedRequestReader.ChunkTooLarge()
         }
     }
 
-    /// The stream has ended.
+    /// Handles the end of the stream.
     fileprivate mutating func finish() throws {
         isRead = true
         try parse(try opener.finish())

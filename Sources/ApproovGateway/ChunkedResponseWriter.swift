@@ -3,47 +3,49 @@ internal import HTTPTypes
 internal import OHTTP
 internal import Synchronization
 
-/// Writes a response in Binary HTTP as it comes and seals it in chunks, of lengths that tell the relay no more than they must.
+/// Encodes a response as Binary HTTP while it arrives, and seals it in chunks whose lengths tell the relay as little as possible.
 ///
-/// A response that comes without pauses has the chunks of its size class. One that pauses goes on its way without what is to come, and
-/// the relay learns how much there was before each pause.
+/// A response that arrives without pauses has the chunk lengths of its size class. When the origin pauses, the bytes so far are sent
+/// without waiting for more, and the relay learns how many there were before each pause.
 final class ChunkedResponseWriter: Sendable {
     private struct Ended: Error {}
 
     private struct State: ~Copyable {
         var output: ChunkedOutput<ChunkedResponseSealer>
-        /// Nil once the message is ended.
+        /// Nil once the message has ended.
         var encoder: BinaryHTTPResponseEncoder? = BinaryHTTPResponseEncoder()
     }
 
     private let state: Mutex<State>
 
-    /// Makes a writer for one response, which `sealer` seals.
+    /// Creates a writer for one response, which `sealer` seals.
     init(_ sealer: consuming ChunkedResponseSealer) {
         state = Mutex(State(output: ChunkedOutput(sealer)))
     }
 
-    /// Which bytes are held back; see `ChunkBuffer.holding`.
+    /// Identifies the bytes held back, nil if none are; see `ChunkBuffer.holding`.
     var holding: Int? { state.withLock { $0.output.holding } }
 
-    /// Adds status and header fields.
-    /// - Returns: what is to be sent now; may be empty
+    /// Adds the status and the header fields.
+    /// - Returns: The bytes to send now; may be empty.
     func head(_ head: HTTPResponse) throws -> [UInt8] {
         try add { try $0?.head(head) }
     }
 
     /// Adds a part of the content.
-    /// - Returns: what is to be sent now; may be empty
+    /// - Returns: The bytes to send now; may be empty.
     func body(_ part: [UInt8]) throws -> [UInt8] {
         try add { try $0?.body(Data(part)) }
     }
 
-    /// Lets go of what is held back, because the origin pauses.
-    /// - Returns: what is to be sent now; may be empty
+    /// Releases the bytes held back, because the origin pauses.
+    /// - Returns: The bytes to send now; may be empty.
     func pause() throws -> [UInt8] { try state.withLock { try $0.output.flush() } }
 
-    /// Puts another response in the place of what is held back, while nothing has gone out.
-    /// - Returns: whether it was in time; then comes the end
+    /// Replaces the response by another one, if no byte of it has been sent.
+    ///
+    /// The caller then calls `end`.
+    /// - Returns: Whether the response was replaced.
     func begin(anew response: BinaryHTTPResponse) -> Bool {
         let isInTime = state.withLock { state in
             guard state.output.restart() else { return false }
@@ -51,14 +53,14 @@ final class ChunkedResponseWriter: Sendable {
             return true
         }
         guard isInTime, let sent = try? head(response.head) + body([UInt8](response.body)) else { return false }
-        // A problem of the gateway's own is far from filling a chunk.
+        // The gateway's own problem responses are far smaller than a chunk, so nothing is ready to send yet.
         return sent.isEmpty
     }
 
-    /// Ends the response, piece by piece; without the last one the client takes nothing for complete.
-    /// - Parameter trailers: the trailer fields, for the first piece
-    /// - Returns: what is to be sent next; nil when that was all
-    /// - Throws: `OHTTPError` for what cannot be encoded or sealed
+    /// Ends the response, one piece per call; without the last piece the client treats the response as truncated.
+    /// - Parameter trailers: The trailer fields; only the first call uses them.
+    /// - Returns: The bytes to send next; nil when all are sent.
+    /// - Throws: `OHTTPError` when the response cannot be encoded or sealed.
     func end(trailers: HTTPFields = [:]) throws -> [UInt8]? {
         try state.withLock { state in
             if let encoder = state.encoder.take() { state.output.end(try encoder.end(trailers: trailers)) }
@@ -66,7 +68,7 @@ final class ChunkedResponseWriter: Sendable {
         }
     }
 
-    /// A response that is there already.
+    /// Seals a complete response and returns all of its bytes.
     func whole(_ response: BinaryHTTPResponse) throws -> [UInt8] {
         var bytes = try head(response.head) + body([UInt8](response.body))
         while let more = try end() { bytes += more }

@@ -5,20 +5,21 @@ public import HTTPClient
 public import Logging
 public import ServiceLifecycle
 
-/// An Oblivious HTTP gateway (RFC 9458): opens encapsulated requests, forwards them to the origins that its operator allows, and seals the
-/// responses.
+/// An Oblivious HTTP gateway (RFC 9458).
 ///
-/// It sees what is asked and not who asks: that is the relay's to know, which somebody else must run.
+/// It opens encapsulated requests, forwards them to the origins that its operator allows, and seals the responses.
+///
+/// The gateway sees the requests but not the clients' addresses. The relay sees those, so another party must run the relay.
 ///
 ///     let gateway = try Gateway(
 ///         keys: GatewayKeyFile(URL(filePath: "gateway.keys")),
 ///         configuration: GatewayConfiguration(port: 8445, allowedOrigins: ["https://api.example.com"]))
 ///     try await ServiceGroup(services: [gateway], gracefulShutdownSignals: [.sigterm], logger: logger).run()
 ///
-/// Trailer fields of origins' responses go on to clients; those of requests, and interim responses, do not.
+/// The gateway passes on the trailer fields of responses. It does not pass on trailer fields of requests, or interim responses.
 ///
-/// `POST /gateway` takes `message/ohttp-req` and `message/ohttp-chunked-req`, `GET /ohttp-keys` is what clients seal with, and
-/// `GET /health` answers 200, all over HTTP/1.1 alone. The logger gets no address, path, header field or content.
+/// `POST /gateway` takes `message/ohttp-req` and `message/ohttp-chunked-req`. `GET /ohttp-keys` returns the key configurations, and
+/// `GET /health` answers 200. All of them are served over HTTP/1.1 only. The log has no address, path, header field or content.
 public struct Gateway: Service, CustomStringConvertible {
     private let configuration: GatewayConfiguration
     private let address: ListenerAddress
@@ -28,18 +29,18 @@ public struct Gateway: Service, CustomStringConvertible {
     private let logger: Logger
     private let onReady: @Sendable (URL) async -> Void
 
-    /// Its name alone: ServiceLifecycle logs the description, and the configuration may hold a private key.
+    /// The name only: ServiceLifecycle logs the description, and the configuration may hold a private key.
     public var description: String { "Gateway" }
 
-    /// Makes a gateway; it listens when it is run.
+    /// Creates a gateway, which listens once it is run.
     /// - Parameters:
-    ///   - keys: the file with its keys, which is made when there is none
-    ///   - configuration: where to listen, and what may be reached
-    ///   - transport: what carries requests to the origins; nil for libcurl
-    ///   - time: the clock
-    ///   - logger: gets failures of targets and keys
-    ///   - onReady: is told the gateway's URL when it listens
-    /// - Throws: `GatewayError` for keys or a configuration that cannot be served; `TransportError` when libcurl cannot be used
+    ///   - keys: The file with the gateway's keys; created if it does not exist.
+    ///   - configuration: The address to listen on, and the origins to forward to.
+    ///   - transport: Carries requests to the origins; nil for libcurl.
+    ///   - time: The clock.
+    ///   - logger: Receives failures of targets and keys.
+    ///   - onReady: Called with the gateway's URL once it listens.
+    /// - Throws: ``GatewayError`` when the keys or the configuration cannot be used; `TransportError` when libcurl cannot be used.
     public init(
         keys: GatewayKeyFile, configuration: GatewayConfiguration, transport: (any HTTPTransport)? = nil,
         time: any TimeSource = SystemTimeSource(), logger: Logger = Logger(label: "approov.gateway"),
@@ -69,7 +70,7 @@ public struct Gateway: Service, CustomStringConvertible {
         self.keys = try KeyWatch(file: keys, time: time, logger: logger)
         var bounds = CurlTransportConfiguration()
         bounds.maximumRequests = configuration.limits.requests
-        // With HTTP/1.1 each request that waits for an answer holds a connection: none waits for that of another.
+        // Each HTTP/1.1 request holds a connection until its response ends. With one connection per request, no request waits for another.
         bounds.maximumConnectionsPerHost = configuration.limits.requests
         forwarder = OriginForwarder(
             targets: targets, window: ReplayWindow(replay, startedAt: time.date, uptime: time.uptime),
@@ -79,8 +80,8 @@ public struct Gateway: Service, CustomStringConvertible {
         self.onReady = onReady
     }
 
-    /// Serves until the task is cancelled or a graceful shutdown is asked for.
-    /// - Throws: `GatewayError.cannotListen`
+    /// Serves until the task is cancelled or a graceful shutdown is requested.
+    /// - Throws: ``GatewayError`` with code `cannotListen`.
     public func run() async throws {
         let limits = configuration.limits
         let routes = GatewayRoutes(keys: keys, forwarder: forwarder, load: GatewayLoad(limit: limits.requests))
@@ -90,7 +91,7 @@ public struct Gateway: Service, CustomStringConvertible {
         listenerLimits.upstreamConnections = limits.requests
         listenerLimits.connectionsPerClient = limits.connectionsPerClient
         let listener = HTTPListener(address: address, limits: listenerLimits, proxies: proxies)
-        // Nothing dated in the second of the start is accepted: whoever asks in it would be refused for the date of a clock that is right.
+        // Wait for the next second: no date in the second of the start is accepted, so a client with a correct clock would be refused.
         try? await Task.sleep(for: .seconds(max(0, min(1, forwarder.now.timeIntervalSince(forwarder.time.date)))), clock: .continuous)
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await keys.run { forwarder.window.forget(keysOtherThan: $0) } }
@@ -105,9 +106,9 @@ public struct Gateway: Service, CustomStringConvertible {
         }
     }
 
-    /// How long after a request's time the connection is closed on which its answer is not read.
+    /// How long the connection stays open after a request's deadline, if the client does not read the response.
     ///
-    /// A request whose time is over is answered; the listener must not close the connection at the same moment.
+    /// A request past its deadline still gets a response, so the listener must not close the connection at the same moment.
     private static let grace: Duration = .seconds(30)
 
     private static func proxies(_ texts: [String]) throws -> [AddressRange] {

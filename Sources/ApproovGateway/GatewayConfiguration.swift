@@ -1,99 +1,103 @@
-/// How a gateway is served, and which targets it forwards to.
+/// The listening address of a gateway, its limits, and the origins that it forwards to.
 public struct GatewayConfiguration: Sendable {
     /// The address or name to listen on.
     public var host: String
     /// The port to listen on; 0 lets the system choose.
     public var port: Int
-    /// The origins that requests may be for, such as `https://api.example.com`: scheme, host and port, nothing else.
+    /// The origins that requests may be for, such as `https://api.example.com`: scheme, host and port only.
     ///
-    /// Plain http is for loopback addresses. Nothing else is ever connected to.
+    /// Plain http is allowed for loopback addresses only. The gateway connects to no other host.
     public var allowedOrigins: [String]
-    /// Pins, `sha256/…` each, by the host of an allowed origin; where there are none, path validation alone decides.
+    /// The pins (`sha256/…`), by the host of an allowed origin; hosts without pins only need a valid certificate path.
     public var pins: [String: [String]]
-    /// PEM of the roots to trust for the origins instead of the system's.
+    /// The PEM of the roots to trust for the origins instead of the system's roots.
     public var trustRootsPEM: String?
-    /// How the gateway meets the relay.
+    /// How the gateway secures its connections from the relay.
     public var tls: TLS
-    /// What is done about requests that are sent again.
+    /// How the gateway recognises replayed requests.
     public var replay: Replay
     /// The peers that must speak the PROXY protocol, version 2: addresses and ranges such as `10.0.0.0/8`.
     ///
-    /// The address that such a peer names counts for shares. A connection without the protocol's header is closed,
-    /// and from any other peer the protocol is refused.
+    /// The address that such a peer names is used for the per-client limits. Connections from these peers without the PROXY header are
+    /// closed. From all other peers, connections with it are refused.
     public var trustedProxies: [String] = []
-    /// What keeps one client from taking everything.
+    /// Limits on connections and requests, in total and per client.
     public var limits: Limits
 
-    /// How a gateway meets the relay.
+    /// How the gateway secures its connections from the relay.
     public enum TLS: Sendable {
-        /// With a certificate that the operator brings.
-        /// - certificatePEM: the certificate and its intermediates
-        /// - keyPEM: its private key
+        /// TLS with a certificate that the operator provides.
+        /// - certificatePEM: The certificate and its intermediates.
+        /// - keyPEM: Its private key.
         case certificate(certificatePEM: String, keyPEM: String)
-        /// Plain http, on loopback addresses only.
+        /// Plain HTTP, on loopback addresses only.
         case none
     }
 
-    /// What is done about requests that are sent again (RFC 9458 section 6.5).
+    /// How the gateway recognises replayed requests (RFC 9458, section 6.5).
     ///
-    /// Every request's encapsulated key is remembered: of a request with a `Date` for as long as its date is accepted, of one without
-    /// for as long as its key is. Each costs 11 to 22 bytes of memory, half as much again for a moment when that grows.
+    /// The gateway remembers every request's encapsulated key: with a `Date` as long as that date is accepted, without a `Date` as long as
+    /// the gateway's key is. Each request takes 11 to 22 bytes of memory, and for a moment half as much again when the table grows.
     ///
-    /// A gateway that starts anew has forgotten both, so it takes no date up to its start. What was dated ahead when it was stopped can be
-    /// sent again within those seconds. A clock that is set back makes it forget nothing: until it is right again, clients are asked for a
-    /// date of the gateway's own naming.
+    /// A restart clears this memory, so after it the gateway accepts no date up to its start. A request dated ahead of the clock when the
+    /// gateway stopped can be replayed within those few seconds. A clock that is set back clears nothing: until it is right again, the
+    /// gateway asks clients to use a date that it names.
     public struct Replay: Sendable {
-        /// How old a request's `Date` may be; it may be 5 seconds ahead of the gateway's clock.
+        /// The maximum age of a request's `Date`; it may also be up to 5 seconds ahead of the gateway's clock.
         public var window: Duration = .seconds(60)
         /// Whether requests without a `Date` are refused.
         ///
-        /// They are remembered in memory alone: whoever recorded one can send it again after the gateway was restarted.
+        /// The gateway remembers them in memory only: after a restart, an attacker who recorded one can replay it.
         public var requiresDate = false
-        /// How many requests with a date are remembered, each for a window and 7 seconds to twice that; one more is answered 503.
+        /// How many requests with a date are remembered, each for `window` plus 7 seconds to twice that; one more is answered 503.
         ///
-        /// As many again whose dates were refused as too far ahead, each until its date is too old: in memory alone, as all of them.
+        /// The same number applies again to requests whose date was refused as too far ahead, each remembered until its date is too old.
+        /// Both kinds are kept in memory only.
         public var rememberedDated = 3 << 18
-        /// How many requests without a date are remembered, until the key that they were sealed to ends; one more is asked for a date.
+        /// How many requests without a date are remembered, each until the key that it was sealed to ends; one more is asked for a date.
         ///
-        /// The default is enough for one in two seconds where keys live for two months, overlap included, and takes 36 MB once it is full.
+        /// The default suits one such request every two seconds when keys live for two months, including the overlap. It takes 36 MB when
+        /// full.
         public var rememberedUndated = 3 << 20
 
         /// The defaults.
         public init() {}
     }
 
-    /// What keeps one client from taking everything.
+    /// Limits on connections and requests, in total and per client.
     public struct Limits: Sendable {
-        /// The largest request that is encapsulated whole, and the largest response to it, in bytes; both are held in memory.
+        /// The maximum size of a request that is encapsulated whole, and of its response, in bytes; both are held in memory.
         ///
-        /// A relay has a limit, too, which is for head, padding and encapsulation as well: 16 MiB where it is `approov relay`.
+        /// The relay's own limit also covers head, padding and encapsulation; for `approov relay` it is 16 MiB.
         public var messageBytes = 1 << 20
-        /// The largest request that is encapsulated in chunks, and the largest response to it, in bytes; neither is held.
+        /// The maximum size of a request encapsulated in chunks, and of its response, in bytes; neither is held in memory.
         public var chunkedMessageBytes = 16 << 30
-        /// The largest head of an HTTP request, in bytes.
+        /// The maximum size of an HTTP request head, in bytes.
         public var headerBytes = 16 * 1024
-        /// The largest header section of an encapsulated request or of an origin's response, in bytes.
+        /// The maximum size of the header section of an encapsulated request or an origin's response, in bytes.
         public var fieldSectionBytes = 64 * 1024
-        /// The most connections at once; one more takes the place of another, of the client with the most.
+        /// The maximum number of connections; one more replaces a connection of the client that has the most.
         public var connections = 4_096
-        /// The most connections of one client: an address, or a /64 of IPv6.
+        /// The maximum number of connections of one client (an IPv4 address, or an IPv6 /64).
         ///
-        /// Nil for a quarter of all, 32 at least.
-        /// One more takes the place of the client's own connection that has been without a request for the longest time.
+        /// Nil means a quarter of all connections, but at least 32. One more replaces the client's own connection that has had no request
+        /// for the longest time.
         public var connectionsPerClient: Int?
-        /// The most requests at once, from their content's first byte to their answer's last; one more is answered 503.
+        /// The maximum number of concurrent requests, each from its first content byte to its last response byte; one more is answered 503.
         public var requests = 1_024
-        /// How long a connection may be without a request, or without the next bytes of one, which is then answered 408.
+        /// How long a connection may be idle, without a request or without the next bytes of one; a stalled request is answered 408.
         public var idleTimeout: Duration = .seconds(30)
-        /// How long connecting to an origin may take, TLS included.
+        /// How long connecting to an origin may take, including TLS.
         public var connectTimeout: Duration = .seconds(10)
-        /// How long no byte may come from an origin or go to it.
+        /// How long a connection to an origin may transfer no bytes in either direction.
         public var originIdleTimeout: Duration = .seconds(60)
-        /// How long a request that is encapsulated whole may take from its head to its answer's end.
+        /// How long a request that is encapsulated whole may take, from its head to the end of the response.
         public var requestTimeout: Duration = .seconds(120)
-        /// How long a request in chunks may take.
+        /// How long a request in chunks may take, from its head to the end of the response.
         public var chunkedRequestTimeout: Duration = .seconds(900)
-        /// How long open requests may go on when the gateway is asked to stop; all of it is then over within ten seconds.
+        /// How long open requests may continue after the gateway is asked to stop.
+        ///
+        /// With the default, the whole shutdown takes at most ten seconds.
         public var drain: Duration = .seconds(8)
 
         /// The defaults.
@@ -108,16 +112,16 @@ public struct GatewayConfiguration: Sendable {
         }
     }
 
-    /// Makes a configuration.
+    /// Creates a configuration.
     /// - Parameters:
-    ///   - host: the address or name to listen on
-    ///   - port: the port to listen on; 0 lets the system choose
-    ///   - allowedOrigins: the origins that requests may be for, one at least
-    ///   - pins: pins by the host of an allowed origin
-    ///   - trustRootsPEM: the roots to trust for the origins instead of the system's
-    ///   - tls: how the gateway meets the relay
-    ///   - replay: what is done about requests that are sent again
-    ///   - limits: what keeps one client from taking everything
+    ///   - host: The address or name to listen on.
+    ///   - port: The port to listen on; 0 lets the system choose.
+    ///   - allowedOrigins: The origins that requests may be for, at least one.
+    ///   - pins: The pins by the host of an allowed origin.
+    ///   - trustRootsPEM: The PEM of the roots to trust for the origins instead of the system's roots.
+    ///   - tls: How the gateway secures its connections from the relay.
+    ///   - replay: How the gateway recognises replayed requests.
+    ///   - limits: Limits on connections and requests.
     public init(
         host: String = "127.0.0.1", port: Int, allowedOrigins: [String], pins: [String: [String]] = [:], trustRootsPEM: String? = nil,
         tls: TLS = .none, replay: Replay = Replay(), limits: Limits = Limits()
@@ -134,7 +138,7 @@ public struct GatewayConfiguration: Sendable {
 }
 
 extension GatewayConfiguration.TLS: CustomStringConvertible {
-    /// The kind alone: a key must not stand in a log that a configuration is printed to.
+    /// The kind only, so that printing a configuration does not write the private key to a log.
     public var description: String {
         switch self {
         case .certificate: "certificate"

@@ -20,19 +20,19 @@ public struct GatewayError: CodedError {
         /// The code's name.
         public var description: String { name.rawValue }
 
-        /// The authority's or the token check's own settings contradict each other.
+        /// The gateway's settings are invalid or contradict each other.
         public static let invalidConfiguration = Code(.invalidConfiguration)
-        /// A pin is not `sha256/` and the base64 of 32 bytes.
+        /// A pin is not `sha256/` and the base64 of 32 bytes, or a list of pins is empty or repeats a pin.
         public static let malformedPin = Code(.malformedPin)
-        /// Plain http on an address that is not loopback.
+        /// Plain HTTP was requested on an address that is not loopback.
         public static let insecureListener = Code(.insecureListener)
-        /// The address or port cannot be listened on.
+        /// The server cannot listen on the address or port.
         public static let cannotListen = Code(.cannotListen)
-        /// A certificate or key for the server cannot be made or read.
+        /// The server's certificate or key, or the roots to trust for the origins, cannot be read.
         public static let identityFailed = Code(.identityFailed)
-        /// What a gateway is to forward to is not an origin.
+        /// A configured target is not an origin, is plain HTTP beyond loopback, or no origin is configured.
         public static let malformedOrigin = Code(.malformedOrigin)
-        /// A gateway's key file cannot be read or written, or does not hold its keys.
+        /// The gateway's key file cannot be read or written, or its keys cannot be used.
         public static let gatewayKeysUnusable = Code(.gatewayKeysUnusable)
     }
 
@@ -40,15 +40,15 @@ public struct GatewayError: CodedError {
     public let code: Code
     /// What happened, to what, and the remedy.
     public let message: String
-    /// The error below, if there is one.
+    /// The underlying error, if any.
     public let cause: (any Error)?
 
-    /// Makes an error.
+    /// Creates an error.
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
     ///   - message: What happened, to what, and the remedy; nothing secret.
-    ///   - cause: The error below.
+    ///   - cause: The underlying error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -57,7 +57,7 @@ public struct GatewayError: CodedError {
 }
 
 extension GatewayError {
-    /// Maps the reason why the server cannot listen.
+    /// Converts a listener failure.
     init(_ failure: ListenerFailure) {
         let code: Code =
             switch failure.kind {

@@ -4,31 +4,32 @@ public import ApproovBase
 public import Foundation
 public import OHTTP
 
-/// The file that a gateway's private keys are in: mode 0600, replaced as a whole.
+/// The file with a gateway's private keys: mode 0600, always replaced as a whole.
 ///
-/// It is JSON: `{"keys": [{"key": base64 of the configuration (RFC 9458 section 3.1) and 32 bytes of private key, "madeAt": seconds since
-/// 1970, "endsAt": seconds}, …]}`. Keys whose time is over are removed from it; nothing that was sealed to them can be opened then.
+/// It is JSON: `{"keys": [{"key": base64 of the configuration (RFC 9458, section 3.1) and 32 bytes of private key, "madeAt": seconds since
+/// 1970, "endsAt": seconds}, …]}`. Keys that have ended are removed; messages sealed to them can then no longer be opened.
 public struct GatewayKeyFile: Sendable {
     private static let maximumBytes = 256 * 1024
 
     private let path: String
     private let time: any TimeSource
-    /// How long to wait for another process that changes the file.
+    /// How long to wait for another process that is changing the file.
     var lockTimeout: Duration = .seconds(5)
 
-    /// Names a file, which need not be there yet.
+    /// Refers to a key file, which need not exist yet.
     /// - Parameters:
-    ///   - url: the file
-    ///   - time: the clock
+    ///   - url: The file.
+    ///   - time: The clock.
     public init(_ url: URL, time: any TimeSource = SystemTimeSource()) {
         path = url.path(percentEncoded: false)
         self.time = time
     }
 
-    /// Reads the keys, and makes the file with one when there is none.
-    /// - Parameter kem: the mechanism of a key that is made
-    /// - Returns: the keys whose time is not over, one at least
-    /// - Throws: `GatewayError.gatewayKeysUnusable` when others may read the file, when it cannot be read or written, or does not hold keys
+    /// Reads the keys; if the file does not exist, creates it with one key.
+    /// - Parameter kem: The mechanism of the key that is created.
+    /// - Returns: The keys in the file, at least one of them in use.
+    /// - Throws: ``GatewayError`` with code `gatewayKeysUnusable` when other users may read the file, when it cannot be read or written, or
+    ///   when it holds no usable keys.
     public func load(makingKeyFor kem: KeyConfiguration.KEM = .x25519) throws -> GatewayKeys {
         try unusable {
             if let keys = try read() { return keys }
@@ -39,14 +40,14 @@ public struct GatewayKeyFile: Sendable {
         }
     }
 
-    /// Makes a new key, which takes the place of those with its mechanism; a gateway that is running takes it up within a second.
+    /// Creates a new key that replaces the keys with its mechanism; a running gateway loads it within a second.
     /// - Parameters:
-    ///   - kem: the new key's mechanism; nil for a new key for each mechanism in use
-    ///   - endingOthers: whether the keys of other mechanisms end as well
-    ///   - overlap: how long the keys that it replaces, or ends, are accepted; zero to end them at once
-    /// - Returns: the keys as they are now, the newest first
-    /// - Throws: `GatewayError.gatewayKeysUnusable`, also when there is no file, and when another process keeps it locked for five seconds; the
-    ///   file is as it was
+    ///   - kem: The new key's mechanism; nil for one new key for each mechanism in use.
+    ///   - endingOthers: Whether the keys of other mechanisms end as well.
+    ///   - overlap: How long the keys that are replaced or ended are still accepted; zero ends them at once.
+    /// - Returns: The keys as they are now, the newest first.
+    /// - Throws: ``GatewayError`` with code `gatewayKeysUnusable`, also when the file does not exist or another process keeps it locked for
+    ///   five seconds; the file is then unchanged.
     public func rotate(kem: KeyConfiguration.KEM? = nil, endingOthers: Bool = false, overlap: Duration) throws -> GatewayKeys {
         try unusable {
             try exclusively {
@@ -62,8 +63,8 @@ public struct GatewayKeyFile: Sendable {
         }
     }
 
-    /// Removes keys from the file whose time is over.
-    /// - Throws: `GatewayError.gatewayKeysUnusable`
+    /// Removes the keys that have ended from the file.
+    /// - Throws: ``GatewayError`` with code `gatewayKeysUnusable`.
     func removeEnded() throws {
         try unusable {
             try exclusively {
@@ -73,7 +74,7 @@ public struct GatewayKeyFile: Sendable {
         }
     }
 
-    /// What changes when the file does; nil when there is none.
+    /// A value that changes whenever the file does; nil when the file does not exist.
     var stamp: FileStamp? { FileStamp(path) }
 
     private var file: PrivateFile { PrivateFile(path: path) }
@@ -109,7 +110,7 @@ public struct GatewayKeyFile: Sendable {
         return Date(timeIntervalSince1970: TimeInterval(seconds))
     }
 
-    /// Keeps others who would change the file waiting: two changes at once would lose one of them.
+    /// Makes other processes that want to change the file wait: of two concurrent changes one would be lost.
     private func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try FileLock(path: path + ".lock", timeout: lockTimeout).withLock(body)
@@ -145,7 +146,7 @@ private struct StoredKeys: Codable {
     let keys: [Entry]
 }
 
-/// Tells one content of a file from the next without reading it: a replaced file has another inode.
+/// Identifies one version of a file without reading it: a replaced file has another inode.
 struct FileStamp: Equatable, Sendable {
     private let inode: UInt64
     private let seconds: Int

@@ -1,29 +1,29 @@
 public import Foundation
 public import OHTTP
 
-/// A gateway's keys and when each of them is accepted.
+/// A gateway's keys, and how long each of them is accepted.
 public struct GatewayKeys: Sendable {
     /// One key.
     public struct Entry: Sendable {
         /// The key.
         public let key: GatewayKey
-        /// When it was made.
+        /// The time when it was created.
         public let madeAt: Date
-        /// When it is no longer accepted; nil for a key that clients are told of.
+        /// The time from which the key is no longer accepted; nil for a key that the gateway publishes.
         public internal(set) var endsAt: Date?
     }
 
-    /// The keys, the newest first.
+    /// The keys, newest first.
     public private(set) var entries: [Entry]
 
     init(entries: [Entry]) {
         self.entries = entries.sorted { $0.madeAt > $1.madeAt }
     }
 
-    /// What clients are told: the keys that do not end yet, X-Wing before X25519 before P-256, and the newer before the older.
+    /// The keys that the gateway publishes: those without an end, X-Wing before X25519 before P-256, and newer before older ones.
     ///
-    /// Clients seal to the first that they know. The order does not depend on which was rotated last, so that no rotation takes clients
-    /// back to a mechanism that a quantum computer breaks; `rotate` with `endingOthers` ends those of the others.
+    /// Clients use the first key whose mechanism they support. The order does not depend on which key was rotated last, so no rotation
+    /// takes clients back to a mechanism that a quantum computer breaks. To retire a mechanism, call `rotate` with `endingOthers`.
     public var published: KeyConfigurationList {
         let used = entries.filter { $0.endsAt == nil }.map(\.key.configuration)
         return KeyConfigurationList(Self.ranked.flatMap { kem in used.filter { $0.kem == kem } })
@@ -31,21 +31,21 @@ public struct GatewayKeys: Sendable {
 
     private static let ranked: [KeyConfiguration.KEM] = [.xWing, .x25519, .p256]
 
-    /// Those that requests may be sealed to.
-    /// - Parameter now: the time
-    /// - Returns: the keys that are accepted
-    /// - Throws: `OHTTPError` when two have one identifier
+    /// The keys that open requests.
+    /// - Parameter now: The current time.
+    /// - Returns: The keys that are accepted.
+    /// - Throws: `OHTTPError` when two keys have the same identifier.
     func keyring(at now: Date) throws -> GatewayKeyring {
         try GatewayKeyring(entries.filter { $0.isAccepted(at: now) }.map(\.key))
     }
 
-    /// Makes new keys that take the place of older ones, which are accepted for a while yet.
+    /// Adds new keys that replace older ones; the older ones are still accepted during the overlap.
     /// - Parameters:
-    ///   - kem: the new key's mechanism; nil for one new key for each that is in use, X25519 when there is none
-    ///   - endingOthers: whether the keys of other mechanisms end as well
-    ///   - overlap: how long the keys that are replaced or end are accepted
-    ///   - now: the time
-    /// - Throws: `GatewayError.gatewayKeysUnusable` when all identifiers are taken
+    ///   - kem: The new key's mechanism; nil for one new key for each mechanism in use, or X25519 if none is in use.
+    ///   - endingOthers: Whether the keys of other mechanisms end as well.
+    ///   - overlap: How long the keys that are replaced or ended are still accepted.
+    ///   - now: The current time.
+    /// - Throws: ``GatewayError`` with code `gatewayKeysUnusable` when all identifiers are in use.
     mutating func rotate(kem: KeyConfiguration.KEM?, endingOthers: Bool = false, overlap: Duration, now: Date) throws {
         removeEnded(at: now)
         let inUse = Set(entries.filter { $0.endsAt == nil }.map(\.key.configuration.kem))
@@ -59,7 +59,8 @@ public struct GatewayKeys: Sendable {
     }
 
     private mutating func add(_ kem: KeyConfiguration.KEM, at now: Date) throws {
-        // Not one that was in use a moment ago: a client that still has it is told that it is unknown, and not that its message is broken.
+        // Do not reuse the identifier of a recent key: a client that still has that key must learn that its key is unknown, not that its
+        // message is broken.
         let taken = Set(entries.map(\.key.configuration.id))
         let newest = entries.first?.key.configuration.id ?? UInt8.random(in: .min ... .max)
         guard let id = (1...255).lazy.map({ newest &+ UInt8($0) }).first(where: { !taken.contains($0) }) else {
@@ -69,8 +70,9 @@ public struct GatewayKeys: Sendable {
         entries.insert(Entry(key: try GatewayKey(id: id, kem: kem), madeAt: now), at: 0)
     }
 
-    /// Forgets keys whose time is over.
-    /// - Returns: whether there were any
+    /// Removes the keys that have ended.
+    /// - Parameter now: The current time.
+    /// - Returns: Whether any key was removed.
     @discardableResult
     mutating func removeEnded(at now: Date) -> Bool {
         let count = entries.count

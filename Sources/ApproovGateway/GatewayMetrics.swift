@@ -1,32 +1,32 @@
 internal import Metrics
 
-/// What a gateway counts (swift-metrics); no label tells clients or targets apart.
+/// Counts a gateway's requests by outcome (swift-metrics); no label identifies a client or a target.
 struct GatewayMetrics: Sendable {
-    /// What became of a request.
+    /// The outcome of a request.
     enum Outcome: String, CaseIterable {
-        /// Its target answered, and the answer went back.
+        /// The target answered, and the gateway passed the response on.
         case answered
         /// It could not be opened.
         case unopened
-        /// It was sealed to a key that the gateway does not have, or no longer has.
+        /// It names a key that the gateway does not have, or no longer has.
         case unknownKey
-        /// It was here before.
+        /// It is a replay.
         case replayed
-        /// Its date was missing or too far off.
+        /// Its `Date` is missing, unreadable or too far off, or requests without one cannot be remembered.
         case date
-        /// Its target is not one of those that are allowed.
+        /// Its target is not an allowed origin.
         case forbidden
-        /// Once opened it was no valid request, or larger than one may be.
+        /// Its content is not a valid request, or exceeds a limit.
         case malformed
-        /// It only asked whether the gateway understands chunks, as apps do before their first request in them.
+        /// It is a probe for chunk support, which apps send before their first chunked request.
         case question
-        /// It was turned away unopened: too large, or of another media type.
+        /// It was refused unopened: too large, or of another media type.
         case refused
-        /// The gateway had no place for it, or could not remember it; it was told to come back.
+        /// The gateway had no room to serve or to remember it, and answered 503.
         case busy
-        /// Its target gave no usable answer, or the gateway could not seal one.
+        /// The target gave no usable response, or the gateway could not seal a response.
         case failed
-        /// The relay's side broke it off, or sent no more of it for too long.
+        /// The relay's side closed the connection, or stalled for too long.
         case abandoned
     }
 

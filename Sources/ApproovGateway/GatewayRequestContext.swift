@@ -1,7 +1,7 @@
 internal import Hummingbird
 internal import NIOCore
 
-/// The context of a request to the gateway: where its connection is worked on, and not where it comes from.
+/// The context of a request to the gateway: it keeps the connection's event loop, but not the client's address.
 struct GatewayRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let eventLoop: any EventLoop

@@ -6,7 +6,7 @@ internal import NIOCore
 internal import OHTTP
 internal import Synchronization
 
-/// The gateway's HTTP face.
+/// The gateway's HTTP routes.
 struct GatewayRoutes: Sendable {
     let keys: KeyWatch
     let forwarder: OriginForwarder
@@ -17,7 +17,7 @@ struct GatewayRoutes: Sendable {
         router.add(middleware: PlainErrors(methods: ["/gateway": "POST", "/ohttp-keys": "GET", "/health": "GET"]))
         router.post("/gateway", use: open)
         router.get("/ohttp-keys") { _, _ in
-            // An hour: much less than the keys that were replaced are accepted for.
+            // Cached for an hour, which is much less than the time for which replaced keys are still accepted.
             Response(
                 status: .ok, headers: [.contentType: OHTTPMediaType.keys, .cacheControl: "public, max-age=3600"],
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: keys.current.published)))
@@ -40,7 +40,7 @@ struct GatewayRoutes: Sendable {
         let body = BorrowedRequestBody(
             request.body, limit: limit, idleTimeout: forwarder.limits.idleTimeout, deadline: isChunked ? nil : deadline)
         do {
-            // Until then it takes no more than its own connection: whoever stays silent takes no place from others.
+            // Take a slot only after the first content byte: until then a silent client uses nothing but its own connection.
             try await body.readAhead(1)
         } catch {
             return forwarder.unread(error)
@@ -57,9 +57,9 @@ struct GatewayRoutes: Sendable {
     }
 }
 
-/// How many requests are under way, against the most there may be.
+/// Counts the requests under way, and limits them.
 final class GatewayLoad: Sendable {
-    /// One request's place; it is free again when the last reference goes.
+    /// One request's slot; it becomes free when the last reference is released.
     final class Slot: Sendable {
         private let load: GatewayLoad
 
@@ -73,7 +73,7 @@ final class GatewayLoad: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Takes a place; nil when there is none.
+    /// Takes a slot; nil when all are in use.
     func enter() -> Slot? {
         let isFree = count.withLock { count in
             guard count < limit else { return false }
@@ -85,13 +85,13 @@ final class GatewayLoad: Sendable {
 }
 
 extension OriginForwarder {
-    /// Counts and answers a request that is turned away unopened.
+    /// Counts and answers a request that is refused unopened.
     func refusal(_ status: HTTPResponse.Status) -> Response {
         metrics.count(.refused)
         return .problem(status)
     }
 
-    /// Counts and answers a request whose content did not come.
+    /// Counts and answers a request whose content could not be read.
     func unread(_ error: any Error) -> Response {
         if error is BorrowedRequestBody.TooLong { return refusal(.contentTooLarge) }
         metrics.count(.abandoned)
@@ -100,7 +100,7 @@ extension OriginForwarder {
 }
 
 extension Response {
-    /// The one answer to a request that cannot be opened, and to one that was here before (RFC 9458 section 5.3).
+    /// The one response to a request that cannot be opened, and to a replayed request (RFC 9458, section 5.3).
     static var unknownKey: Response {
         problem(
             .badRequest,

@@ -5,7 +5,9 @@ internal import HTTPClient
 internal import HTTPTypes
 internal import OHTTP
 
-/// What a gateway itself answers inside of encapsulation: problem details (RFC 9457) that say nothing of its insides.
+/// A problem that the gateway itself reports inside of the encapsulation.
+///
+/// It uses problem details (RFC 9457) and reveals nothing internal.
 struct InnerProblem: Error, Sendable, Equatable {
     let status: Int
     let title: String
@@ -33,7 +35,7 @@ struct InnerProblem: Error, Sendable, Equatable {
     static let badGateway = InnerProblem(status: 502, title: "The target gave no usable answer")
     static let gatewayTimeout = InnerProblem(status: 504, title: "The target took too long")
 
-    /// What becomes of an error of the way to the origin.
+    /// Converts an error from forwarding a request.
     init(_ error: any Error) {
         switch error {
         case let problem as InnerProblem: self = problem
@@ -41,7 +43,8 @@ struct InnerProblem: Error, Sendable, Equatable {
             switch error.code {
             case .connectTimeout, .idleTimeout, .totalTimeout: self = .gatewayTimeout
             case .tooManyRequests: self = .busy
-            // Of the request alone: where it goes and how is the operator's, and was tried when the gateway started.
+            // Only the request can cause these: the operator configures the target URL and options, and the gateway checks them when it
+            // starts.
             case .invalidURL, .invalidHeader, .unsupported: self = .impossible
             case .bodyTooLarge: self = .responseTooLarge
             case .requestBodyFailed: self = error.cause.map { InnerProblem($0) } ?? .malformed
@@ -62,9 +65,9 @@ struct InnerProblem: Error, Sendable, Equatable {
         self.detail = detail
     }
 
-    /// The response in Binary HTTP's terms.
-    /// - Parameter now: the gateway's time, which a client may need to date its next request
-    /// - Returns: problem details with their date
+    /// The problem as a Binary HTTP response.
+    /// - Parameter now: The gateway's time, which a client may need to date its next request.
+    /// - Returns: Problem details with a `Date` field.
     func response(at now: Date) -> BinaryHTTPResponse {
         let fields: HTTPFields = [
             .contentType: "application/problem+json", .cacheControl: "no-store", .date: HTTPDate.format(now),
@@ -74,7 +77,7 @@ struct InnerProblem: Error, Sendable, Equatable {
 
     /// The problem's JSON (RFC 9457).
     var json: [UInt8] {
-        // Texts of our own, without a character that JSON would want escaped.
+        // All texts are constants of this type, without characters that JSON must escape.
         var members = [#""status":\#(status)"#, #""title":"\#(title)""#]
         if let type { members.insert(#""type":"\#(type)""#, at: 0) }
         if let detail { members.append(#""detail":"\#(detail)""#) }

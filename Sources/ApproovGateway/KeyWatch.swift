@@ -4,9 +4,9 @@ internal import Logging
 internal import OHTTP
 internal import Synchronization
 
-/// The keys of a running gateway: takes up what is changed in their file, and forgets keys whose time is over.
+/// The keys of a running gateway: loads changes of the key file, and drops keys that have ended.
 final class KeyWatch: Sendable {
-    /// What requests are answered from.
+    /// The keys that the gateway uses for requests.
     struct Current: Sendable {
         let keys: GatewayKeys
         let keyring: GatewayKeyring
@@ -21,7 +21,7 @@ final class KeyWatch: Sendable {
 
     private struct State {
         var current: Current
-        /// Whether the file may hold keys whose time is over.
+        /// Whether the file may still hold keys that have ended.
         var hasEndedKeys = false
     }
 
@@ -31,19 +31,19 @@ final class KeyWatch: Sendable {
         self.logger = logger
         let stamp = file.stamp
         let keys = try file.load()
-        // The stamp of a file that was only now made is taken when it is looked at next.
+        // If `load` has just created the file, `stamp` is still nil; the first look at the file then takes its stamp.
         state = Mutex(State(current: try Self.current(keys, at: time.date, stamp: stamp)))
     }
 
     var current: Current { state.withLock { $0.current } }
 
-    /// Watches until the task is cancelled.
-    /// - Parameter onChange: is told the identifiers of the keys that are accepted from now on
+    /// Watches the file until the task is cancelled.
+    /// - Parameter onChange: Called with the identifiers of the accepted keys whenever they change.
     func run(onChange: (Set<UInt8>) -> Void) async {
         var troubles: Set<Trouble> = []
         while !Task.isCancelled {
             let before = current.keyring.keys.map(\.configuration)
-            // Each for itself: that a file cannot be read or written leaves no key in force whose time is over.
+            // Each step runs even if another fails: if the file cannot be read or written, keys that have ended are still dropped.
             attempt(.forgetting, &troubles, forgetEnded)
             attempt(.takingUp, &troubles, takeUp)
             attempt(.removing, &troubles, removeEnded)
@@ -53,7 +53,7 @@ final class KeyWatch: Sendable {
         }
     }
 
-    /// What can go wrong, and is told when it begins to.
+    /// A failing step; it is logged when it begins to fail.
     private enum Trouble: String {
         case forgetting = "a gateway's key whose time is over cannot be taken out of force"
         case takingUp = "the gateway's keys cannot be taken up; those in force stay"
@@ -69,7 +69,7 @@ final class KeyWatch: Sendable {
         }
     }
 
-    /// Takes keys out of force whose time is over, whatever becomes of their file.
+    /// Drops the keys in memory that have ended, even if the file cannot be changed.
     private func forgetEnded() throws {
         let before = current
         let now = time.date
@@ -80,14 +80,14 @@ final class KeyWatch: Sendable {
         state.withLock { $0 = State(current: after, hasEndedKeys: true) }
     }
 
-    /// Takes up what is new in the file.
+    /// Loads the file if it has changed.
     private func takeUp() throws {
         guard let stamp = file.stamp, stamp != current.stamp else { return }
         let after = try Self.current(try file.load(), at: time.date, stamp: stamp)
         state.withLock { $0.current = after }
     }
 
-    /// Removes keys from the file that were taken out of force.
+    /// Removes from the file the keys that were dropped from memory.
     private func removeEnded() throws {
         guard state.withLock({ $0.hasEndedKeys }) else { return }
         try file.removeEnded()

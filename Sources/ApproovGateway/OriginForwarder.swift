@@ -6,12 +6,12 @@ internal import HTTPTypes
 internal import Logging
 internal import OHTTP
 
-/// Judges the requests that a gateway has opened, and forwards them to their origins.
+/// Decides which opened requests are forwarded, and forwards them to their origins.
 struct OriginForwarder: Sendable {
-    /// The request is one that was here before.
+    /// The request is a replay.
     struct Replayed: Error {}
 
-    /// A request's content, for the transport; where Hummingbird is imported, too, there are two types called `RequestBody`.
+    /// A request's content for the transport; the alias avoids the ambiguity with Hummingbird's `RequestBody`.
     typealias Content = RequestBody
 
     let targets: TargetRules
@@ -23,7 +23,7 @@ struct OriginForwarder: Sendable {
     let logger: Logger
     let warnings = WarningThrottle<Warning>()
 
-    /// What the operator is warned of.
+    /// The conditions that the operator is warned of.
     enum Warning: Hashable {
         case clockSetBack
         case undatedFull
@@ -31,19 +31,19 @@ struct OriginForwarder: Sendable {
         case noPlace
         /// A request names a key that the gateway does not accept; there are 256 identifiers.
         case unknownKey(UInt8)
-        /// A target that is allowed gives no answer.
+        /// An allowed target gives no usable response.
         case target(origin: String, error: String)
     }
 
-    /// Judges a request, and remembers it when it is to be forwarded.
+    /// Decides whether to forward a request, and remembers it.
     /// - Parameters:
-    ///   - head: the request
-    ///   - encapsulatedKey: its `enc`
-    ///   - keyID: the key that it was sealed to
-    /// - Returns: where it goes
-    /// - Throws: `Replayed`, or the `InnerProblem` to answer
+    ///   - head: The request.
+    ///   - encapsulatedKey: The request's `enc`.
+    ///   - keyID: The identifier of the key that it was sealed to.
+    /// - Returns: The target.
+    /// - Throws: `Replayed`, or the `InnerProblem` to answer.
     func admit(_ head: HTTPRequest, encapsulatedKey: [UInt8], keyID: UInt8) throws -> TransportURL {
-        // Before it is remembered: what is not forwarded must not fill the window.
+        // Check the target first: requests that are not forwarded must not fill the replay window.
         guard let target = targets.target(of: head) else {
             metrics.count(.forbidden)
             throw InnerProblem.forbidden
@@ -77,20 +77,20 @@ struct OriginForwarder: Sendable {
 
     /// Forwards a request to its origin.
     /// - Parameters:
-    ///   - head: the request
-    ///   - target: where it goes
-    ///   - body: its content
-    ///   - isChunked: whether the response is encapsulated as it comes
-    ///   - deadline: when the response must have ended
-    /// - Returns: the response, its content to be read
-    /// - Throws: the `InnerProblem` to answer
+    ///   - head: The request.
+    ///   - target: The target.
+    ///   - body: The content.
+    ///   - isChunked: Whether the response is encapsulated in chunks as it arrives.
+    ///   - deadline: The time by which the response must be complete.
+    /// - Returns: The response, with its content still to be read.
+    /// - Throws: The `InnerProblem` to answer.
     func send(
         _ head: HTTPRequest, to target: TransportURL, body: Content, isChunked: Bool, until deadline: ContinuousClock.Instant
     ) async throws -> TransportResponse {
         var options = TransferOptions()
         options.connectTimeout = limits.connectTimeout
         options.idleTimeout = limits.originIdleTimeout
-        // What is left of the request's time: it began with its head, and its content may have come slowly.
+        // The remaining time: the deadline counts from the request's head, and the content may have arrived slowly.
         options.totalTimeout = max(.milliseconds(1), ContinuousClock.now.duration(to: deadline))
         options.maximumHeaderBytes = limits.fieldSectionBytes
         options.maximumBodyBytes = isChunked ? limits.chunkedMessageBytes : limits.messageBytes
@@ -101,7 +101,7 @@ struct OriginForwarder: Sendable {
                     url: target, method: head.method, headerFields: ForwardedFields.toOrigin(head.headerFields), body: body,
                     policy: targets.policy, options: options))
             guard (200...599).contains(response.status) else { throw InnerProblem.badGateway }
-            // All of it that may be kept: which origin, and how it went.
+            // The only facts about a request that may be logged: its origin and the status.
             logger.debug("forwarded a request", metadata: ["origin": "\(target.origin)", "status": "\(response.status)"])
             return response
         } catch {
@@ -109,7 +109,7 @@ struct OriginForwarder: Sendable {
         }
     }
 
-    /// Counts and logs what went wrong on the way to an origin or back, without a word of the request.
+    /// Counts and logs a failure to forward a request or its response, without logging anything from the request.
     func failed(_ error: any Error, _ target: TransportURL) -> InnerProblem {
         let problem = InnerProblem(error)
         guard !Self.isOfClient(error) else {
@@ -128,11 +128,11 @@ struct OriginForwarder: Sendable {
         return problem
     }
 
-    /// Whether the client's side broke off, which says nothing of the origin.
+    /// Whether the client's side aborted the exchange, which says nothing about the origin.
     static func isOfClient(_ error: any Error) -> Bool {
         switch error {
         case let error as TransportError where error.code == .requestBodyFailed: error.cause.map(isOfClient) ?? false
-        // What opens and bounds a request says that it is no good; the rest is the connection to the relay, or the end of its handler.
+        // These errors mean that the request itself is bad. All others come from the connection to the relay, or from cancellation.
         case is TransportError, is InnerProblem, is OHTTPError, is BorrowedRequestBody.TooLong, is ChunkedRequestReader.ChunkTooLarge: false
         default: true
         }
@@ -147,16 +147,16 @@ struct OriginForwarder: Sendable {
         HTTPResponse(status: .init(code: response.status), headerFields: ForwardedFields.toClient(response.headerFields))
     }
 
-    /// Returns when bytes of a response have been held back for long enough.
+    /// Waits for the longest time that response bytes are held back.
     @Sendable func holdBack() async throws { try await time.sleep(for: ChunkBuffer.longestWait) }
 
-    /// The trailer fields of a response that was read to its end, as a client gets them.
+    /// The trailer fields to send to the client; call it after the content has been read to its end.
     func trailers(of response: TransportResponse) -> HTTPFields { ForwardedFields.trailers(response.body.trailerFields) }
 
-    /// The gateway's time, or the first that it accepts of a request.
+    /// The gateway's time, or the earliest date that it accepts if that is later.
     var now: Date { window.acceptableDate(time.date) }
 
-    /// Counts and logs that a request came while as many as may be were under way.
+    /// Counts and logs a request that arrived while all request slots were in use.
     func hadNoPlace() {
         metrics.count(.busy)
         warn(
@@ -164,8 +164,8 @@ struct OriginForwarder: Sendable {
             ["requests": "\(limits.requests)"])
     }
 
-    /// Counts a request that cannot be opened, and logs which key it names when the gateway does not accept that key.
-    /// - Parameter id: the identifier of a key that is not accepted; nil when the gateway has that key, or the request names none
+    /// Counts a request that cannot be opened, and logs the key that it names if the gateway does not accept that key.
+    /// - Parameter id: The identifier of the key if it is not accepted; nil if the gateway has the key or the request names none.
     func unopened(namedKey id: UInt8?) {
         guard let id else { return metrics.count(.unopened) }
         metrics.count(.unknownKey)
@@ -178,7 +178,7 @@ struct OriginForwarder: Sendable {
             ["key": "\(id)"])
     }
 
-    /// Counts and logs that a response could not be sealed, which is a defect.
+    /// Counts and logs that a response could not be sealed, which is a bug.
     func sealingFailed(_ error: any Error) {
         metrics.count(.failed)
         logger.error("a response could not be sealed", metadata: ["error": "\(type(of: error))"])

@@ -2,33 +2,35 @@ internal import Crypto
 internal import Foundation
 internal import Synchronization
 
-/// Remembers encapsulated keys, so that no request is served twice (RFC 9458 section 6.5), in bounded memory.
+/// Remembers encapsulated keys in bounded memory, so that no request is served twice (RFC 9458, section 6.5).
 ///
-/// What is full refuses, and what is forgotten is refused by its date, or by its key when it has none: no date up to the latest that was
-/// forgotten is accepted again, whatever the calendar does meanwhile, and no key whose requests were.
+/// When the window is full, it refuses new requests. A forgotten request stays refused: no date at or before the latest forgotten one is
+/// accepted again, even if the clock is set back; nor, for undated requests, any key whose requests were forgotten.
 ///
-/// A client that is asked for another date sends its request again, and whoever holds requests back could have one served twice by that. So
-/// what is remembered is a replay also once its date is too old; and a request whose date is refused is remembered for as long as that date
-/// may yet be accepted.
+/// A client that is asked for another date sends its request again. An attacker who holds requests back could use that to have one served
+/// twice. So a remembered request counts as a replay even when its date is too old, and a request whose date is refused is remembered for
+/// as long as that date may still become acceptable.
 final class ReplayWindow: Sendable {
-    /// What is to be done with a request.
+    /// The decision about a request.
     enum Verdict: Sendable, Equatable {
-        /// It is new.
+        /// The request is new.
         case fresh
-        /// It was here before, or may have been.
+        /// The request was seen before, or may have been.
         case replayed
-        /// Its date is too far off, from before the gateway's start, or missing where it is needed.
+        /// The request's date is too far off, is before the gateway's start, or is missing although required.
         case dateNeeded
-        /// It has no date, and there is no room to remember another such request.
+        /// The request has no date, and the window cannot remember another one without a date.
         case undatedFull
-        /// It has a date, and there is no room to remember it: to ask for another date could have it served twice.
+        /// The request has a date, and the window cannot remember it.
+        ///
+        /// Asking the client for another date would allow the request to be served twice.
         case full
     }
 
-    /// What is kept of an encapsulated key: 64 bits of its SHA-256, which cost 11 to 22 bytes in a set.
+    /// The first 64 bits of the SHA-256 of an encapsulated key, which take 11 to 22 bytes in a set.
     ///
-    /// Two keys with one mark would refuse a request that is new, and never admit one that is not: among a hundred million, the chance
-    /// that it ever happens by itself is one in three thousand, and who makes it happen on purpose harms a request of his own.
+    /// If two keys have the same mark, a new request is refused; a replay is never admitted. Among a hundred million requests the chance of
+    /// one accidental collision is one in three thousand. A client that makes its marks collide harms only its own requests.
     private struct Mark: Hashable {
         let bits: UInt64
 
@@ -37,32 +39,32 @@ final class ReplayWindow: Sendable {
         }
     }
 
-    /// Requests with a date that are forgotten together.
+    /// Marks of requests with a date that are forgotten together.
     private struct Generation {
         var marks: Set<Mark> = []
         var latestDate = Date.distantPast
     }
 
     private struct State {
-        /// For one life of a mark each: what is in `earlier` was added before `turned`.
+        /// Two generations, each for one mark life: marks in `earlier` were added before `turned`.
         var current = Generation()
         var earlier = Generation()
         var turned: Duration
-        /// Of requests without a date, by the identifier of the key that they were sealed to.
+        /// Marks of requests without a date, by the identifier of the key that they were sealed to.
         var undated: [UInt8: Set<Mark>] = [:]
-        /// The keys whose requests without a date are refused from now on, as one of them could not be remembered.
+        /// The keys whose requests without a date are refused from now on, because one of them could not be remembered.
         var undatedRefused: Set<UInt8> = []
-        /// Of requests whose dates are too far ahead, those dates, by the identifier of the key that they were sealed to.
+        /// Requests dated too far ahead, with those dates, by the identifier of the key that they were sealed to.
         var ahead: [UInt8: [Mark: Date]] = [:]
-        /// The keys whose requests without a date are forgotten.
+        /// The keys whose requests without a date were forgotten.
         var ended: Set<UInt8> = []
-        /// The first date that is accepted: all that was served with this one or a later one is remembered.
+        /// The earliest date that is accepted; every request served with this date or a later one is remembered.
         var earliestDate: Date
 
-        /// The time that dates are compared with: the calendar's, unless that was set back to what is forgotten.
+        /// The time that dates are compared with: the clock's, or `earliestDate` if the clock was set back to before it.
         func reference(_ now: Date) -> Date { max(now, earliestDate) }
 
-        /// Whether a request was here before, as far as that is remembered, or may have been.
+        /// Whether a request was seen before, or may have been.
         func mayKnow(_ mark: Mark, _ keyID: UInt8) -> Bool {
             ended.contains(keyID) || current.marks.contains(mark) || earlier.marks.contains(mark)
                 || undated[keyID]?.contains(mark) == true || ahead[keyID]?[mark] != nil
@@ -72,11 +74,11 @@ final class ReplayWindow: Sendable {
         var aheadCount: Int { ahead.values.reduce(0) { $0 + $1.count } }
 
         mutating func forget(_ generation: Generation) {
-            // A date has whole seconds.
+            // Dates have whole seconds.
             earliestDate = max(earliestDate, generation.latestDate + 1)
         }
 
-        /// Forgets dates that were ahead and are too old by now, and accepts them no more, whatever the calendar does.
+        /// Forgets requests dated ahead whose dates are now too old, and never accepts those dates again, even if the clock is set back.
         mutating func forgetAhead(before limit: Date) {
             for (key, dates) in ahead {
                 let kept = dates.filter { $0.value >= limit }
@@ -87,32 +89,32 @@ final class ReplayWindow: Sendable {
         }
     }
 
-    /// How far ahead of the gateway's clock a date may be, in seconds: what was accepted so is forgotten when the gateway starts anew.
+    /// How far ahead of the gateway's clock a date may be, in seconds; a restart forgets requests that were accepted this way.
     private static let longestAhead = 5
 
     private let settings: GatewayConfiguration.Replay
     private let state: Mutex<State>
 
-    /// Makes a window.
+    /// Creates a window.
     /// - Parameters:
-    ///   - settings: how long and how much
-    ///   - startedAt: the calendar's time; dates before it are refused, as who knows what was served then
-    ///   - uptime: the monotonic time
+    ///   - settings: How long and how many requests are remembered.
+    ///   - startedAt: The clock's time; earlier dates are refused, because it is unknown which requests were served then.
+    ///   - uptime: The monotonic time.
     init(_ settings: GatewayConfiguration.Replay, startedAt: Date, uptime: Duration) {
         self.settings = settings
-        // A date has whole seconds: that of the second in which the gateway started may be one that it has forgotten.
+        // Dates have whole seconds: a date within the second of the start may belong to a request served before the start.
         let earliestDate = Date(timeIntervalSince1970: startedAt.timeIntervalSince1970.rounded(.down) + 1)
         state = Mutex(State(turned: uptime, earliestDate: earliestDate))
     }
 
-    /// Judges a request and remembers it.
+    /// Decides about a request and remembers it.
     /// - Parameters:
-    ///   - encapsulatedKey: the request's `enc`
-    ///   - keyID: the key that it was sealed to
-    ///   - date: the `Date` in it; nil when there is none, or none that can be read
-    ///   - now: the calendar's time
-    ///   - uptime: the monotonic time
-    /// - Returns: what is to be done with it
+    ///   - encapsulatedKey: The request's `enc`.
+    ///   - keyID: The identifier of the key that it was sealed to.
+    ///   - date: The request's `Date`; nil if it has none.
+    ///   - now: The clock's time.
+    ///   - uptime: The monotonic time.
+    /// - Returns: The decision.
     func judge(encapsulatedKey: [UInt8], keyID: UInt8, date: Date?, now: Date, uptime: Duration) -> Verdict {
         let mark = Mark(encapsulatedKey)
         return state.withLock { state in
@@ -123,20 +125,22 @@ final class ReplayWindow: Sendable {
             guard -age <= Double(Self.longestAhead) else { return refuseAhead(mark, keyID, date, &state) }
             guard state.current.marks.count + state.earlier.marks.count < settings.rememberedDated else { return .full }
             state.current.marks.insert(mark)
-            // One that is too old is remembered in case the clock is fast and is put right.
+            // Also remember a request that is too old: the clock may be fast, and be corrected later.
             guard age <= settings.window / .seconds(1), date >= state.earliestDate else { return .dateNeeded }
             state.current.latestDate = max(state.current.latestDate, date)
             return .fresh
         }
     }
 
-    /// A date that a request sent now may have.
+    /// A date that is acceptable for a request sent now.
     func acceptableDate(_ now: Date) -> Date { state.withLock { $0.reference(now) } }
 
-    /// Whether the calendar was set back so far that dates which are right are refused.
+    /// Whether the clock was set back so far that correct dates are refused.
     func isAhead(of now: Date) -> Bool { acceptableDate(now).timeIntervalSince(now) > Double(Self.longestAhead) }
 
-    /// Forgets the requests that were sealed to keys that are not accepted any more, and takes none that was opened with such a key before.
+    /// Forgets requests sealed to keys that are no longer accepted.
+    ///
+    /// Requests still in progress that were opened with such a key are refused as replays.
     func forget(keysOtherThan accepted: Set<UInt8>) {
         state.withLock { state in
             for id in Set(state.undated.keys).union(state.undatedRefused).union(state.ahead.keys) where !accepted.contains(id) {
@@ -145,19 +149,19 @@ final class ReplayWindow: Sendable {
                 state.undatedRefused.remove(id)
                 state.ended.insert(id)
             }
-            // An identifier that comes again is another key's.
+            // An identifier in use again belongs to another key.
             state.ended.subtract(accepted)
         }
     }
 
-    /// How many requests are remembered.
+    /// The number of remembered requests.
     var count: Int {
         state.withLock { $0.current.marks.count + $0.earlier.marks.count + $0.undatedCount + $0.aheadCount }
     }
 
     private func judgeUndated(_ mark: Mark, _ keyID: UInt8, _ state: inout State) -> Verdict {
         guard state.undatedCount < settings.rememberedUndated, !state.undatedRefused.contains(keyID) else {
-            // What is refused now must not be served once there is room.
+            // Refuse all further ones too: a request refused now must not be served when room becomes free.
             state.undatedRefused.insert(keyID)
             return .undatedFull
         }
@@ -171,10 +175,11 @@ final class ReplayWindow: Sendable {
         return .dateNeeded
     }
 
-    /// Forgets what is older than a mark's life: from a date that is as far ahead as it may be, to its being too old.
+    /// Forgets marks that are older than a mark's life.
     ///
-    /// Two seconds more, because a date has whole ones, and the first that is accepted may be the one after the start. A shorter life would
-    /// not admit anything twice, but refuse dates that the window should accept.
+    /// A mark lives from when its date may be furthest ahead to when that date is too old, plus two seconds: dates have whole seconds, and
+    /// the earliest accepted date may be in the second after the start. A shorter life would admit no request twice, but the window would
+    /// refuse dates that it should accept.
     private func turn(_ state: inout State, _ now: Date, _ uptime: Duration) {
         let life = settings.window + .seconds(Self.longestAhead + 2)
         guard uptime - state.turned > life else { return }

@@ -4,16 +4,17 @@ internal import HTTPClient
 internal import HTTPTypes
 internal import OHTTP
 
-/// Which targets a gateway forwards to, and how it knows them.
+/// Decides which targets the gateway forwards to, and how it trusts them.
 ///
-/// An encapsulated request names its target in words of its client's; only a scheme, host and port that are one of the operator's to the
-/// letter, after canonicalisation, are ever connected to. Redirects are not followed, so that each hop is a request of its own, judged here.
+/// The client chooses the target that an encapsulated request names. The gateway connects only if scheme, host and port, after
+/// canonicalisation, equal one of the operator's origins. It does not follow redirects: the client sends each hop as a new request, which
+/// is checked here.
 struct TargetRules: Sendable {
     private let origins: Set<String>
     let policy: TrustPolicy
 
-    /// Reads the operator's list.
-    /// - Throws: `GatewayError` `malformedOrigin`, `malformedPin`, `identityFailed` for roots that cannot be read
+    /// Reads the operator's list of origins, pins and roots.
+    /// - Throws: ``GatewayError`` with code `malformedOrigin` or `malformedPin`; with code `identityFailed` when the roots cannot be read.
     init(_ configuration: GatewayConfiguration) throws {
         var origins: Set<String> = []
         var hosts: Set<CanonicalHost> = []
@@ -63,7 +64,7 @@ struct TargetRules: Sendable {
         }
         do {
             let rules = try hosts.map { host in
-                // One pin will do: unlike an app's, a gateway's configuration can be changed when that key is lost.
+                // A backup pin is not required: unlike an app's, a gateway's configuration can be changed when the key is lost.
                 let evaluator: any ServerTrustEvaluating =
                     try pins[host].map { try PublicKeysTrustEvaluator(withoutBackup: $0) } ?? DefaultTrustEvaluator()
                 return (HostPattern(host), TrustRule(evaluators: [evaluator]))
@@ -75,7 +76,7 @@ struct TargetRules: Sendable {
         }
     }
 
-    /// Where a request goes; nil when it may not go there.
+    /// The target of a request; nil if the gateway may not forward it.
     func target(of request: HTTPRequest) -> TransportURL? {
         guard request.method != .connect, request.extendedConnectProtocol == nil, let scheme = request.scheme,
             let path = request.path, path.hasPrefix("/"), !path.contains("#"), let authority = Self.authority(of: request),
@@ -85,9 +86,9 @@ struct TargetRules: Sendable {
         return url
     }
 
-    /// The authority that a request names (RFC 9292 section 3.4): in its control data, or, when that is empty, in its Host field.
+    /// The authority that a request names (RFC 9292, section 3.4): in its control data or, if that is empty, in its Host field.
     ///
-    /// Where both are there they must mean the same, as an origin may go by either.
+    /// If both are present they must name the same origin, because an origin server may use either.
     private static func authority(of request: HTTPRequest) -> String? {
         let fields = request.headerFields.filter { $0.name.canonicalName == "host" }.map(\.value)
         guard fields.count <= 1 else { return nil }
@@ -109,17 +110,17 @@ struct TargetRules: Sendable {
     }
 }
 
-/// The header fields of an encapsulated message as they go on to an origin, or back from it.
+/// Selects the header fields that are forwarded to an origin, or back from it.
 enum ForwardedFields {
-    /// The transport's own, and those that are between a client and its proxy.
+    /// Fields that the transport sets, and fields between a client and its proxy.
     private static let dropped: Set<String> = [
         "host", "content-length", "expect", "te", "trailer", "proxy-authorization", "proxy-authenticate", "proxy-authentication-info",
         "http2-settings", "transfer-encoding", "connection", "upgrade", "keep-alive", "proxy-connection",
     ]
 
-    /// Those that an origin gets; nothing is added to them.
+    /// The fields that an origin receives; no field is added.
     ///
-    /// Several Cookie fields become one: Binary HTTP allows several, as HTTP/2 does, and an origin with HTTP/1.1 takes only one (RFC 9113
+    /// Several Cookie fields become one: Binary HTTP allows several, as HTTP/2 does, but an HTTP/1.1 origin accepts only one (RFC 9113,
     /// section 8.2.3).
     static func toOrigin(_ fields: HTTPFields) -> HTTPFields {
         joiningCookies(removed(dropped, from: fields))
@@ -134,7 +135,7 @@ enum ForwardedFields {
             if field.name != .cookie {
                 joined.append(field)
             } else if isFirst {
-                // One field with this value; set by name, it would be split again.
+                // Appended as one field: setting it by name would split it again.
                 joined.append(HTTPField(name: .cookie, value: values.joined(separator: "; ")))
                 isFirst = false
             }
@@ -142,12 +143,12 @@ enum ForwardedFields {
         return joined
     }
 
-    /// Those that a client gets.
+    /// The header fields that a client receives.
     static func toClient(_ fields: HTTPFields) -> HTTPFields {
         removed(dropped.subtracting(["content-length"]), from: fields)
     }
 
-    /// The trailer fields that a client gets.
+    /// The trailer fields that a client receives.
     static func trailers(_ fields: HTTPFields) -> HTTPFields { removed(dropped, from: fields) }
 
     private static func removed(_ names: Set<String>, from fields: HTTPFields) -> HTTPFields {

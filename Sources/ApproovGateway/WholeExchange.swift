@@ -12,12 +12,12 @@ struct WholeExchange: Sendable {
     let slot: GatewayLoad.Slot
     let body: BorrowedRequestBody
     let eventLoop: any EventLoop
-    /// When the answer must have ended.
+    /// The time by which the response must be complete.
     let deadline: ContinuousClock.Instant
 
-    /// Opens the request, forwards it and seals what comes back.
-    /// - Parameter keys: those that are accepted, once the message is there
-    /// - Returns: the answer for the relay
+    /// Opens the request, forwards it and seals the response.
+    /// - Parameter keys: The gateway's keys; those accepted when the message is complete are used.
+    /// - Returns: The response to the relay.
     func answer(with keys: KeyWatch) async -> Response {
         let message: [UInt8]
         do {
@@ -44,12 +44,12 @@ struct WholeExchange: Sendable {
         }
     }
 
-    /// An answer that keeps its place until it is written: so long it takes memory.
+    /// A response body that holds its slot until it is written, because it occupies memory until then.
     private func content(_ sealed: [UInt8]) -> ResponseBody {
         ResponseBody(contentLength: sealed.count) { [slot, eventLoop] output in
             defer { withExtendedLifetime(slot) {} }
             var backpressure = WriteBackpressure(eventLoop)
-            // In parts: a writer waits before one until the connection has taken those before, and for the end of none.
+            // Written in parts: each write waits until the connection has taken the earlier parts, and without parts nothing would wait.
             var rest = ByteBuffer(bytes: sealed)
             while let part = rest.readSlice(length: min(rest.readableBytes, Self.partBytes)), part.readableBytes > 0 {
                 try await output.write(part)
@@ -98,10 +98,10 @@ struct WholeExchange: Sendable {
         return BinaryHTTPResponse(head: forwarder.head(of: response), body: Data(content), trailers: forwarder.trailers(of: response))
     }
 
-    /// Always padded: the relay learns the answer's size class, and not its size.
+    /// Encodes a response, always padded: the relay learns the response's size class, not its size.
     ///
-    /// It may still guess that an answer is the gateway's own, as that comes sooner than a target's; and what was refused inside is refused
-    /// inside when it is sent again, while what went to a target is not opened twice.
+    /// The relay may still guess that the gateway itself answered: that answer comes sooner than a target's. And a request that the gateway
+    /// refused inside of the encapsulation is refused there again when resent, while a forwarded request is not opened twice.
     private static func encoded(_ response: BinaryHTTPResponse) throws -> [UInt8] {
         try response.encoded(framing: .knownLength, padding: .sizeClasses)
     }

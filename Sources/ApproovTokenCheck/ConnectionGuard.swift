@@ -2,58 +2,61 @@ internal import HTTPServing
 public import HummingbirdCore
 public import NIOSSL
 
-/// What stands between the network and a Hummingbird application of your own, as it does with our servers.
+/// Protects the network side of your own Hummingbird application in the same way as our servers.
 ///
 ///     let connections = try ConnectionGuard(tls: .certificate(certificatePEM: certificate, keyPEM: key))
 ///     let app = Application(
 ///         router: router, server: connections.server, configuration: .init(address: .hostname("0.0.0.0", port: 443)))
 ///     try await app.runService()
 ///
-/// - TLS 1.2 and later, HTTP/2 and HTTP/1.1. Responses on HTTP/2 end as libcurl needs it (`EndStreamInstaller` is part of it).
-/// - A client (an address, or a /64 of IPv6) has a share of the connections, and a few seconds for a handshake and for the first byte of a
-///   request. The server goes on accepting when all places are taken: the client with the most connections loses one.
-/// - Behind a balancer that speaks the PROXY protocol, version 2, the client's address is what it names: for the shares, and for
-///   everything that reads `source.channel.remoteAddress` in a request context.
-/// - When it is asked to stop, it answers what it executes, and executes nothing whose answer would be lost. A client sees the end of its
-///   connection before the first byte of an answer, and can send its request again.
+/// - It serves TLS 1.2 and later, HTTP/2 and HTTP/1.1. HTTP/2 responses end in the form that libcurl needs (includes `EndStreamInstaller`).
+/// - Each client (an IPv4 address, or an IPv6 /64) gets a share of the connections, and a few seconds for the TLS handshake and for the
+///   first byte of a request. When all connections are in use, the server still accepts: the client with the most connections loses one.
+/// - Behind a load balancer that speaks the PROXY protocol, version 2, the client's address is the one that the balancer names. It counts
+///   for the shares, and for all code that reads `source.channel.remoteAddress` in a request context.
+/// - On shutdown the server finishes the requests that it is executing, and starts no request whose response would be lost. The client of
+///   such a request sees the connection close before the first response byte, and can send the request again.
 ///
-/// One guard is for one server.
+/// Use one guard for one server.
 public struct ConnectionGuard: Sendable {
-    /// How a server meets its clients.
+    /// How the server secures its connections.
     public enum TLS: Sendable {
-        /// With a certificate.
-        /// - certificatePEM: the certificate and its intermediates
-        /// - keyPEM: its private key, without a passphrase
+        /// TLS with a certificate.
+        /// - certificatePEM: The certificate and its intermediates.
+        /// - keyPEM: Its private key, without a passphrase.
         case certificate(certificatePEM: String, keyPEM: String)
-        /// With a configuration of SwiftNIO's.
+        /// TLS with a SwiftNIO configuration.
         case configuration(TLSConfiguration)
-        /// In the clear: for loopback, or behind a proxy that ends TLS.
+        /// Plain HTTP: for loopback, or behind a proxy that terminates TLS.
         case none
     }
 
-    /// What keeps one client from taking everything.
+    /// Limits on connections and requests, in total and per client.
     public struct Limits: Sendable {
-        /// The most connections at once; one more takes the place of another, of the client with the most.
+        /// The maximum number of connections.
         ///
-        /// No more than the process has descriptors for: `ulimit -n`.
+        /// One more connection replaces a connection of the client that has the most. The effective number is lower when the process has
+        /// too few file descriptors (`ulimit -n`).
         public var connections = 4_096
-        /// The most connections of one client: an address, or a /64 of IPv6.
+        /// The maximum number of connections of one client (an IPv4 address, or an IPv6 /64).
         ///
-        /// Nil for a quarter of all, 32 at least.
+        /// Nil means a quarter of all connections, but at least 32.
         public var connectionsPerClient: Int?
-        /// The largest head of a request, in bytes (HTTP/1.1; HTTP/2 has 16 KiB by itself).
+        /// The maximum size of a request head over HTTP/1.1, in bytes; HTTP/2 has its own limit of 16 KiB.
         public var headerBytes = 16 * 1024
-        /// The most fields in a request's head (HTTP/1.1).
+        /// The maximum number of header fields in a request (HTTP/1.1).
         public var headerFields = 100
         /// How long a TLS handshake may take.
         public var handshakeTimeout = Duration.seconds(5)
-        /// How long the first byte of a connection's first request may take, and a proxy's header.
+        /// How long the first byte of a connection's first request, or a proxy's header, may take.
         public var firstByteTimeout = Duration.seconds(5)
-        /// How long a connection may be without a request that is being answered.
+        /// How long a connection may stay open while no request is being answered.
         public var idleTimeout = Duration.seconds(60)
-        /// How long a request may take from its head to its answer's end.
+        /// How long a request may take, from its head to the end of the response.
         public var requestTimeout = Duration.seconds(300)
-        /// How long open requests may go on when the server is asked to stop; all of it is then over within ten seconds.
+        /// How long open requests may continue after the server is asked to stop.
+        ///
+        /// With the default, the whole shutdown takes at most ten seconds.
         public var drain = Duration.seconds(8)
 
         /// The defaults.
@@ -62,13 +65,13 @@ public struct ConnectionGuard: Sendable {
 
     private let guardian: ConnectionGuardian
 
-    /// Makes a guard, for one server.
+    /// Creates a guard for one server.
     /// - Parameters:
-    ///   - tls: how the server meets its clients
-    ///   - trustedProxies: the peers that must speak the PROXY protocol, version 2: addresses and ranges such as `10.0.0.0/8`
-    ///   - limits: what keeps one client from taking everything
-    /// - Throws: `TokenCheckError.identityFailed` when the certificate or its key cannot be read; `.invalidConfiguration` for a limit that is not
-    ///   above zero, and for what is not an address range
+    ///   - tls: How the server secures its connections.
+    ///   - trustedProxies: The peers that must speak the PROXY protocol, version 2: addresses and ranges such as `10.0.0.0/8`.
+    ///   - limits: Limits on connections and requests.
+    /// - Throws: ``TokenCheckError`` with code `identityFailed` when the certificate or its key cannot be read; with code
+    ///   `invalidConfiguration` when a limit is not above zero, `drain` is negative, or a trusted proxy is not an address or range.
     public init(tls: TLS, trustedProxies: [String] = [], limits: Limits = Limits()) throws {
         guard limits.areUsable else { throw TokenCheckError(.invalidConfiguration, "every limit must be above zero") }
         var bounds = ListenerLimits(
@@ -91,7 +94,7 @@ public struct ConnectionGuard: Sendable {
         }
     }
 
-    /// What `Application(router:server:configuration:)` takes as its server.
+    /// The server to pass to `Application(router:server:configuration:)`.
     public var server: HTTPServerBuilder { guardian.server }
 }
 

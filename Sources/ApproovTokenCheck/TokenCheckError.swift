@@ -18,11 +18,11 @@ public struct TokenCheckError: CodedError {
         /// The code's name.
         public var description: String { name.rawValue }
 
-        /// The authority's or the token check's own settings contradict each other.
+        /// A setting of the token check or of the connection guard is invalid, or contradicts another one.
         public static let invalidConfiguration = Code(.invalidConfiguration)
         /// The server's certificate or key cannot be read.
         public static let identityFailed = Code(.identityFailed)
-        /// The demo account's published keys on an address that is not loopback.
+        /// The demo account's published secret is used for an audience that is not a loopback name.
         public static let demoKeysExposed = Code(.demoKeysExposed)
         /// A handler asked for the verified token of a request that was not checked.
         public static let tokenMissing = Code(.tokenMissing)
@@ -32,15 +32,15 @@ public struct TokenCheckError: CodedError {
     public let code: Code
     /// What happened, to what, and the remedy.
     public let message: String
-    /// The error below, if there is one.
+    /// The underlying error, if any.
     public let cause: (any Error)?
 
-    /// Makes an error.
+    /// Creates an error.
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
     ///   - message: What happened, to what, and the remedy; nothing secret.
-    ///   - cause: The error below.
+    ///   - cause: The underlying error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// Which header fields a token check reads, and how.
+/// Reads the token and the binding values from a request's header fields.
 struct TokenCheckHeaders: Sendable {
     let tokenName: HTTPField.Name
     private let prefix: String
@@ -27,7 +27,7 @@ struct TokenCheckHeaders: Sendable {
         case missingToken, repeatedToken, missingPrefix
     }
 
-    /// The token, when exactly one field line has it.
+    /// The token, if exactly one field line carries it.
     func token(in fields: HTTPFields) -> Result<String, Flaw> {
         let lines = fields[values: tokenName]
         guard let value = lines.first else { return .failure(.missingToken) }
@@ -36,8 +36,8 @@ struct TokenCheckHeaders: Sendable {
         return .success(String(value.dropFirst(prefix.count)))
     }
 
-    /// What a token may be bound to: one value, or none when a binding header is missing.
-    /// - Returns: nil when a binding header occurs twice or is not UTF-8
+    /// The value that a token may be bound to: one element, or none when a binding header is missing.
+    /// - Returns: The value; nil when a binding header occurs twice or is not UTF-8.
     func boundValues(in fields: HTTPFields) -> [String]? {
         var bound = ""
         var isComplete = true
@@ -48,7 +48,7 @@ struct TokenCheckHeaders: Sendable {
                 isComplete = false
                 continue
             }
-            // What came as other bytes was replaced on the way here; no token was bound to that.
+            // The server has replaced bytes that are not UTF-8 by U+FFFD. No token is bound to such a value.
             guard !line.unicodeScalars.contains("\u{FFFD}") else { return nil }
             bound += Self.trimmed(line)
         }

@@ -8,17 +8,17 @@ public import Hummingbird
 internal import Logging
 internal import Metrics
 
-/// What a token check makes of the claim `pay`, which binds a token to a request's headers.
+/// How a token check treats the claim `pay`, which binds a token to a request's headers.
 public enum PayPolicy: Sendable {
-    /// The token must be bound, and to this request's binding headers.
+    /// The token must be bound to this request's binding headers.
     case required
-    /// A token that is bound must be bound to this request's binding headers; one that is not passes.
+    /// A bound token must match this request's binding headers; an unbound token passes.
     case optional
-    /// The claim is not looked at.
+    /// The claim is ignored.
     case ignored
 }
 
-/// Lets a request through when it carries a token that verifies, and answers every other one with 401 and an empty body.
+/// Passes requests that carry a valid token, and answers all others with 401 and an empty body.
 ///
 ///     let verifier = try TokenVerifier(keys: [.hs256(secret)], audience: "api.example.com")
 ///     let router = Router(context: BasicTokenCheckedRequestContext.self)
@@ -29,32 +29,32 @@ public enum PayPolicy: Sendable {
 ///             return "a shape for \(token.claims.did ?? "an unnamed device")"
 ///         }
 ///
-/// The token is the value of exactly one field line of the token header, after the prefix; two lines of that name fail.
+/// The token header must occur exactly once. Its value is the prefix followed by the token. A request with two such field lines fails.
 ///
-/// What a token is bound to is the value of the one field line of the binding header: outer spaces and tabs trimmed, UTF-8. With
-/// several binding headers it is their trimmed values, in the order in which they are configured, with nothing in between. Two lines of
-/// a binding header's name fail, whatever they say.
+/// The bound value is the value of the binding header, in UTF-8, without leading and trailing spaces and tabs. With several binding headers
+/// it is their trimmed values, joined without a separator in the configured order. A request that repeats a binding header fails, whatever
+/// the values, unless the policy is `.ignored`.
 public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterMiddleware {
     private let verifier: @Sendable () -> TokenVerifier
     private let headers: TokenCheckHeaders
     private let pay: PayPolicy
     private let passed = Counter(label: "approov_token_checks", dimensions: [("result", "passed")])
     private let refused = Counter(label: "approov_token_checks", dimensions: [("result", "refused")])
-    /// Any caller can be refused.
+    /// Bounds the log lines about refused requests, because any caller can cause them.
     private let refusals = LogAllowance()
-    /// When lines are logged.
+    /// The clock that `refusals` uses.
     var time: any TimeSource = SystemTimeSource()
 
-    /// Makes a check with fixed keys.
+    /// Creates a check with fixed keys.
     /// - Parameters:
-    ///   - verifier: knows the keys, and the audience when that is to be checked
-    ///   - header: the name of the token header
-    ///   - prefix: what precedes the token in it, such as `"Bearer "`; compared exactly
-    ///   - bindingHeaders: the headers that tokens are bound to, in order
-    ///   - pay: whether tokens must be bound; nil for `.required` where there are binding headers and `.ignored` where there are none
-    /// - Throws: `TokenCheckError.invalidConfiguration` for a name that is none, a binding header twice or equal to the token header,
-    ///   and for `.required` or `.optional` without binding headers; `.demoKeysExposed` for the demo account's secret where the audience
-    ///   is not a name of this machine
+    ///   - verifier: The verifier, with the keys and optionally the audience to check.
+    ///   - header: The name of the token header.
+    ///   - prefix: The text before the token in that header, such as `"Bearer "`; compared exactly.
+    ///   - bindingHeaders: The headers that tokens are bound to, in order.
+    ///   - pay: Whether tokens must be bound; nil means `.required` with binding headers and `.ignored` without.
+    /// - Throws: ``TokenCheckError`` with code `invalidConfiguration` when a header name is invalid, a binding header is repeated or equal
+    ///   to the token header, or `pay` is `.required` or `.optional` without binding headers; with code `demoKeysExposed` when the verifier
+    ///   has the demo account's secret and its audience is not a loopback name.
     public init(
         verifier: TokenVerifier, header: String = "Approov-Token", prefix: String = "", bindingHeaders: [String] = [],
         pay: PayPolicy? = nil
@@ -68,17 +68,17 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
         try self.init(verifierProvider: { verifier }, header: header, prefix: prefix, bindingHeaders: bindingHeaders, pay: pay)
     }
 
-    /// Makes a check whose keys may change while it runs.
+    /// Creates a check whose keys may change while it runs.
     ///
-    /// No token passes a verifier that has the demo account's secret and an audience that is not a name of this machine.
+    /// If the verifier has the demo account's secret and its audience is not a loopback name, every token is refused.
     /// - Parameters:
-    ///   - verifierProvider: is asked at every request, so it should hand out what it keeps
-    ///   - header: the name of the token header
-    ///   - prefix: what precedes the token in it, such as `"Bearer "`; compared exactly
-    ///   - bindingHeaders: the headers that tokens are bound to, in order
-    ///   - pay: whether tokens must be bound; nil for `.required` where there are binding headers and `.ignored` where there are none
-    /// - Throws: `TokenCheckError.invalidConfiguration` for a name that is none, a binding header twice or equal to the token header,
-    ///   and for `.required` or `.optional` without binding headers
+    ///   - verifierProvider: Returns the verifier; called for every request, so it should return a stored one.
+    ///   - header: The name of the token header.
+    ///   - prefix: The text before the token in that header, such as `"Bearer "`; compared exactly.
+    ///   - bindingHeaders: The headers that tokens are bound to, in order.
+    ///   - pay: Whether tokens must be bound; nil means `.required` with binding headers and `.ignored` without.
+    /// - Throws: ``TokenCheckError`` with code `invalidConfiguration` when a header name is invalid, a binding header is repeated or equal
+    ///   to the token header, or `pay` is `.required` or `.optional` without binding headers.
     public init(
         verifierProvider: @escaping @Sendable () -> TokenVerifier, header: String = "Approov-Token", prefix: String = "",
         bindingHeaders: [String] = [], pay: PayPolicy? = nil
@@ -99,15 +99,15 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
 
     /// Checks a request.
     /// - Parameters:
-    ///   - request: the request
-    ///   - context: gets the verified token
-    ///   - next: the rest of the chain, reached by checked requests only
-    /// - Returns: the rest's response, or 401
-    /// - Throws: what the rest throws
+    ///   - request: The request.
+    ///   - context: The context; the next handler receives a copy with the verified token.
+    ///   - next: The next handler, called only for requests that pass.
+    /// - Returns: The next handler's response, or 401.
+    /// - Throws: Any error that the next handler throws.
     public func handle(_ request: Request, context: Context, next: (Request, Context) async throws -> Response) async throws -> Response {
         guard let token = verify(request, context: context) else {
             refused.increment()
-            // RFC 9110 §15.5.2 wants a challenge; this one is the same for every failure.
+            // RFC 9110, section 15.5.2 requires a challenge; this one is the same for every failure.
             return Response(status: .unauthorized, headers: [.wwwAuthenticate: "Approov"])
         }
         passed.increment()
@@ -119,7 +119,8 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     private func verify(_ request: Request, context: Context) -> VerifiedToken? {
         var token = ""
         func refuse(_ code: String, _ more: Logger.Metadata = [:]) -> VerifiedToken? {
-            // The code says which check failed, for the operator; the caller is told nothing, and no log has the token or a value.
+            // The operator learns from the code which check failed; the caller learns nothing. The log never has the token or a header
+            // value.
             refusals.notice(
                 "token refused", to: context.logger, at: time.uptime,
                 metadata: ["code": "\(code)"].merging(more) { $1 }.merging(Self.unverifiedARC(of: token)) { $1 })
@@ -155,15 +156,15 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
         }
     }
 
-    /// The ARC of a token that was refused, for `approov token -arc`: a rejected app's token does not verify, and its ARC says why.
+    /// The ARC of a refused token, for `approov token -arc`: a rejected app's token does not verify, and its ARC says why.
     ///
-    /// Anybody can write a token that says it, so the name tells that it is unverified.
+    /// The metadata key says that the ARC is unverified, because anyone can write a token that contains one.
     private static func unverifiedARC(of token: String) -> Logger.Metadata {
         guard let arc = UnverifiedARC.read(fromToken: token) else { return [:] }
         return ["arcUnverified": "\(arc)"]
     }
 
-    /// Anybody can sign with the demo account's secret, so it must open nothing but what is for this machine.
+    /// Anyone can sign with the demo account's published secret, so its tokens are accepted for loopback names only.
     private static func isAllowed(_ verifier: TokenVerifier) -> Bool {
         guard verifier.usesDemoKeys else { return true }
         guard let audience = verifier.audience, let host = try? CanonicalHost(audience) else { return false }

@@ -3,17 +3,18 @@ public import Hummingbird
 
 /// A request context that carries the token that `TokenCheckMiddleware` verified.
 ///
-/// Add the property to the context you have, or use `BasicTokenCheckedRequestContext`. A `VerifiedToken` comes from a
-/// `TokenVerifier` and from nowhere else, so a handler that holds one knows that the check was made.
+/// Add the property to your own context, or use `BasicTokenCheckedRequestContext`. Only a `TokenVerifier` creates a `VerifiedToken`, so a
+/// handler that holds one knows that the token was checked.
 public protocol TokenCheckedRequestContext: RequestContext {
-    /// What the middleware verified; nil before it ran.
+    /// The verified token; nil before the middleware has run.
     var verifiedToken: VerifiedToken? { get set }
 }
 
 extension TokenCheckedRequestContext {
-    /// The verified token.
-    /// - Returns: the token
-    /// - Throws: `TokenCheckError.tokenMissing`, which Hummingbird answers with 500, when the route is not behind a `TokenCheckMiddleware`
+    /// Returns the verified token.
+    /// - Returns: The token.
+    /// - Throws: ``TokenCheckError`` with code `tokenMissing` when no `TokenCheckMiddleware` precedes the route; Hummingbird answers it
+    ///   with 500.
     public func requireVerifiedToken() throws -> VerifiedToken {
         guard let verifiedToken else {
             throw TokenCheckError(
@@ -23,15 +24,15 @@ extension TokenCheckedRequestContext {
     }
 }
 
-/// Hummingbird's basic context and the verified token.
+/// Hummingbird's basic request context, extended by the verified token.
 public struct BasicTokenCheckedRequestContext: TokenCheckedRequestContext {
-    /// Hummingbird's part.
+    /// Hummingbird's storage.
     public var coreContext: CoreRequestContextStorage
-    /// What the middleware verified; nil before it ran.
+    /// The verified token; nil before the middleware has run.
     public var verifiedToken: VerifiedToken?
 
-    /// Makes the context of a request.
-    /// - Parameter source: where the request came from
+    /// Creates the context of a request.
+    /// - Parameter source: The source of the request.
     public init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         verifiedToken = nil

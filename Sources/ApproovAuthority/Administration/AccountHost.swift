@@ -8,21 +8,21 @@ internal import GRDB
 public struct AccountHost: Sendable {
     /// The host's canonical name, or a pattern such as `*.example.com`.
     public let name: String
-    /// What holds for it.
+    /// The settings of the host or pattern.
     public let settings: HostSettings
-    /// When it was added, in seconds since 1970; nil where the store had no dates of hosts then.
+    /// When the host was added, in seconds since 1970; nil if the store did not record dates then.
     public let addedAt: Int64?
     let pattern: HostPattern
 
-    /// A host as it was added, or is about to be; ``refuseWhatClientsCannotUse(at:)`` and ``refuseUselessPins()`` are for
-    /// the latter.
+    /// Creates a host that is in the store, or one that will be added.
     ///
-    /// - Throws: `AuthorityError.malformedHost`, `.malformedPin`.
+    /// For the latter, also call ``refuseWhatClientsCannotUse(at:)`` and ``refuseUselessPins()``.
+    /// - Throws: ``AuthorityError`` with code `malformedHost` or `malformedPin`.
     init(name: String, settings: HostSettings, addedAt: Int64? = nil) throws {
         do {
-            // What became a public suffix since it was added must stay readable, and be possible to remove.
+            // A name that has become a public suffix since it was added must stay readable, so that it can be removed.
             pattern = try HostPattern(name, includeSubdomains: settings.includeSubdomains, allowingPublicSuffix: true)
-            // Written without the flag, which travels in the settings.
+            // Without `includeSubdomains` in the name: the settings hold that flag.
             self.name = try HostPattern(name, allowingPublicSuffix: true).description
         } catch {
             throw AuthorityError(
@@ -30,7 +30,7 @@ public struct AccountHost: Sendable {
         }
         var settings = settings
         do {
-            // What is refused by now must stay readable, so that it can be replaced.
+            // A pin that is refused today must stay readable, so that it can be replaced.
             settings.pins = try settings.pins.map { try Pin($0, allowingHashOfNothing: true).description }
         } catch {
             throw AuthorityError(
@@ -41,9 +41,9 @@ public struct AccountHost: Sendable {
         self.addedAt = addedAt
     }
 
-    /// Refuses a pattern below a public suffix, and roots of which none holds at `time`.
+    /// Refuses a pattern directly below a public suffix (`*.co.uk`), and trust roots of which none is valid at `time`.
     ///
-    /// - Throws: `AuthorityError.malformedHost`, `.malformedTrustRoots`.
+    /// - Throws: ``AuthorityError`` with code `malformedHost` or `malformedTrustRoots`.
     func refuseWhatClientsCannotUse(at time: Date) throws {
         do {
             _ = try HostPattern(name, includeSubdomains: settings.includeSubdomains)
@@ -60,9 +60,9 @@ public struct AccountHost: Sendable {
         }
     }
 
-    /// Refuses pins that are there twice, or are the hash of no key: somebody would count on a backup that there is not.
+    /// Refuses pins that occur twice or are the hash of no key: the operator would rely on a backup that does not exist.
     ///
-    /// - Throws: `AuthorityError.malformedPin`.
+    /// - Throws: ``AuthorityError`` with code `malformedPin`.
     func refuseUselessPins() throws {
         guard !settings.pins.isEmpty else { return }
         do {
@@ -81,7 +81,7 @@ public struct AccountHost: Sendable {
         }
     }
 
-    /// Stores the host; one that is there keeps the date on which it was added.
+    /// Stores the host; an existing host keeps the date on which it was added.
     func save(in database: Database, at now: Int64) throws {
         try database.execute(
             sql: """

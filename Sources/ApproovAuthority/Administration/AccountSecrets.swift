@@ -2,16 +2,18 @@ internal import ApproovTokens
 internal import Foundation
 internal import GRDB
 
-/// The account secret, and the one before it while both are in use.
+/// The account secret, and the previous one while both are in use.
 struct AccountSecrets: Sendable {
-    /// A secret that signs for some time more, although its successor is there.
+    /// The previous secret, which still signs during the overlap.
     struct Previous: Sendable {
         let secret: AccountSecret
-        /// Until when tokens are signed with it, in seconds since 1970.
+        /// The end of the overlap, in seconds since 1970; tokens are signed with this secret until then.
         let signsUntil: Int64
     }
 
-    /// How long a token that was signed last with the previous secret is good for: the lifetime of tokens unless `serve` has another.
+    /// How long the previous secret still verifies tokens after the overlap, in seconds.
+    ///
+    /// This is the default lifetime of tokens; `serve` may set another one.
     static let tokenLifetime: Int64 = 300
     /// The longest overlap, in seconds.
     static let maximumOverlap: Int64 = 30 * 86_400
@@ -24,7 +26,7 @@ struct AccountSecrets: Sendable {
         self.previous = previous
     }
 
-    /// Reads the account's row.
+    /// Reads the secrets from the account's row.
     init(_ account: Row) throws {
         current = try AccountSecret(bytes: [UInt8](account["secret"] as Data))
         guard let secret = account["previousSecret"] as Data?, let until = account["previousSecretUntil"] as Int64? else {
@@ -34,30 +36,31 @@ struct AccountSecrets: Sendable {
         previous = Previous(secret: try AccountSecret(bytes: [UInt8](secret)), signsUntil: until)
     }
 
-    /// The previous secret, while tokens are signed with it.
+    /// The previous secret, if it still signs tokens.
     func overlapping(at now: Int64) -> Previous? {
         previous.flatMap { now < $0.signsUntil ? $0 : nil }
     }
 
-    /// The secrets that a token may be signed with now.
+    /// The secrets that a valid token may be signed with now.
     func verifying(at now: Int64) -> [AccountSecret] {
         guard let previous, now < previous.signsUntil + Self.tokenLifetime else { return [current] }
         return [current, previous.secret]
     }
 
-    /// What follows when `secret` becomes the account's.
+    /// Returns the account's secrets after a change to `secret`.
     /// - Parameters:
-    ///   - secret: the new secret
-    ///   - overlap: for how many seconds more the old one signs; 0: it signs nothing from now on, and is forgotten
-    ///   - now: seconds since 1970
-    /// - Returns: the account's secrets from then on
-    /// - Throws: `AuthorityError.invalidConfiguration` for an overlap that is negative or too long, and `.secretOverlapRunning`
+    ///   - secret: The new secret.
+    ///   - overlap: How long the old secret still signs, in seconds; with 0 it is forgotten at once.
+    ///   - now: Seconds since 1970.
+    /// - Returns: The account's new secrets.
+    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the overlap is negative or longer than 30 days; with code
+    ///   `secretOverlapRunning` when the last change still overlaps and this one has an overlap too.
     func replaced(by secret: AccountSecret, overlap: Int64, at now: Int64) throws -> AccountSecrets {
         guard (0...Self.maximumOverlap).contains(overlap) else {
             throw AuthorityError(.invalidConfiguration, "the overlap of two secrets is 0 to 30 days")
         }
         guard overlap > 0 else { return AccountSecrets(current: secret) }
-        // Backends hold the secret that signs now and its successor. A third one would not be theirs when its turn comes.
+        // Backends hold the secret that signs now and its successor. They would not have a third one when it begins to sign.
         if let running = overlapping(at: now) {
             let end = Date(timeIntervalSince1970: TimeInterval(running.signsUntil)).ISO8601Format()
             throw AuthorityError(
@@ -67,7 +70,7 @@ struct AccountSecrets: Sendable {
         return AccountSecrets(current: secret, previous: Previous(secret: current, signsUntil: now + overlap))
     }
 
-    /// Stores them.
+    /// Stores the secrets.
     func save(in database: Database) throws {
         try database.execute(
             sql: "UPDATE account SET secret = ?, previousSecret = ?, previousSecretUntil = ?",

@@ -3,14 +3,14 @@ public import Foundation
 internal import GRDB
 
 extension AuthorityStore {
-    /// The secret that signs the tokens of hosts without a keyset, for the backends that check them.
+    /// The secret that signs the tokens of hosts without a keyset, for the backends that check those tokens.
     ///
-    /// After a change with an overlap this is the new one, which signs from the end of the overlap on.
+    /// After a change with an overlap this is the new secret, which signs from the end of the overlap on.
     public var accountSecret: AccountSecret { snapshot.secret }
 
-    /// The secret that a change with an overlap replaced, and until when tokens are signed with it; nil when there is none.
+    /// The secret that a change with an overlap replaced, and until when it signs tokens; nil if there is none.
     ///
-    /// Backends need both until the last token of this one has expired. The next change forgets it.
+    /// Backends need both secrets until the last token signed with this one has expired. The next change of the secret forgets it.
     public var previousSecret: (secret: AccountSecret, signsUntil: Date)? {
         snapshot.secrets.previous.map { ($0.secret, Date(timeIntervalSince1970: TimeInterval($0.signsUntil))) }
     }
@@ -20,11 +20,11 @@ extension AuthorityStore {
 
     /// Replaces the account secret by a random one of 64 bytes.
     ///
-    /// Until the overlap is over, tokens are signed with the old secret, so that backends can be given the new one beside it first. Without
-    /// an overlap, tokens issued from now on verify with the new one only, and the old one is forgotten.
-    /// - Parameter overlap: how long the old secret goes on signing, in whole seconds; 0 to 30 days
-    /// - Throws: `AuthorityError.secretOverlapRunning` when the last change still overlaps and this one is to overlap as well;
-    ///   `.invalidConfiguration` for another overlap; `.storeUnusable`
+    /// During the overlap, the old secret signs, so that backends can first be given the new one in addition. Without an overlap, new
+    /// tokens verify with the new secret only, and the old one is forgotten.
+    /// - Parameter overlap: How long the old secret still signs, in whole seconds; 0 to 30 days.
+    /// - Throws: ``AuthorityError`` with code `secretOverlapRunning` when the last change still overlaps and this one has an overlap too;
+    ///   with code `invalidConfiguration` when the overlap is out of range; with code `storeUnusable`.
     public func changeAccountSecret(overlap: Duration = .zero) async throws {
         let secret = AccountSecret.generate()
         let (now, overlap) = (now, overlap.components.seconds)
@@ -36,47 +36,47 @@ extension AuthorityStore {
         }
     }
 
-    /// Whether results tell the app why its evidence failed.
+    /// Whether results tell the app why its evidence was rejected.
     public var rejectionReasons: Bool { snapshot.reportsReasons }
 
-    /// Sets whether results tell the app why its evidence failed.
+    /// Sets whether results tell the app why its evidence was rejected.
     ///
-    /// Off at first: an attacker learns from them too.
-    /// - Throws: `AuthorityError.storeUnusable`
+    /// Off by default, because the reasons help an attacker too.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable`.
     public func setRejectionReasons(_ isOn: Bool) async throws {
         try await change { database in
             try database.execute(sql: "UPDATE account SET rejectionReasons = ?", arguments: [isOn])
         }
     }
 
-    /// Whether tokens name the host that they are for (`aud`, RFC 7519 section 4.1.3).
+    /// Whether tokens name their host (`aud`; RFC 7519, section 4.1.3).
     public var namesAudience: Bool { snapshot.namesAudience }
 
-    /// Sets whether tokens name the host that they are for.
+    /// Sets whether tokens name their host in `aud`.
     ///
-    /// On at first. Off is for backends that refuse every audience which they were not given, as PyJWT does. A token without `aud` is
-    /// valid at every host whose backend has the same key, and a `TokenVerifier` that is given an audience refuses it.
-    /// - Throws: `AuthorityError.storeUnusable`
+    /// On by default. Turn it off for backends that refuse a token with an audience unless they are configured with one, as PyJWT does. A
+    /// token without `aud` is valid at every host whose backend has the same key, and a `TokenVerifier` with an audience refuses it.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable`.
     public func setNamesAudience(_ isOn: Bool) async throws {
         try await change { database in
             try database.execute(sql: "UPDATE account SET audience = ?", arguments: [isOn])
         }
     }
 
-    /// What an environment flag does to the verdict.
+    /// The effect of an environment flag on the verdict.
     ///
-    /// At first a debugger and `LD_PRELOAD` reject, root is annotated.
-    /// - Parameter flag: one of the flags; `appNotRegistered` is none and always rejects
-    /// - Returns: the action in force
+    /// By default root is annotated. All other flags reject: a debugger, `LD_PRELOAD`, and a process that could not check for them.
+    /// - Parameter flag: The flag; `appNotRegistered` is not a flag and always rejects.
+    /// - Returns: The current action.
     public func environmentAction(for flag: RejectionReason) -> EnvironmentAction {
         flag == .appNotRegistered ? .reject : snapshot.environmentPolicy[flag] ?? .reject
     }
 
-    /// Sets what an environment flag does to the verdict.
+    /// Sets the effect of an environment flag on the verdict.
     /// - Parameters:
-    ///   - action: what it does
-    ///   - flag: one of the flags
-    /// - Throws: `AuthorityError.unsupported` for `appNotRegistered`, which always rejects
+    ///   - action: The action.
+    ///   - flag: The flag.
+    /// - Throws: ``AuthorityError`` with code `unsupported` for `appNotRegistered`, which always rejects; with code `storeUnusable`.
     public func setEnvironmentAction(_ action: EnvironmentAction, for flag: RejectionReason) async throws {
         guard flag != .appNotRegistered else {
             throw AuthorityError(.unsupported, "an executable that is not registered is always rejected; register it instead")
@@ -87,10 +87,10 @@ extension AuthorityStore {
         }
     }
 
-    /// Reads an attestation response code of this account.
-    /// - Parameter text: the `arc` of a token or result
-    /// - Returns: what the authority thought of the device
-    /// - Throws: `AuthorityError.malformedARC`
+    /// Decodes an attestation response code of this account.
+    /// - Parameter text: The `arc` of a token or result.
+    /// - Returns: The decoded code.
+    /// - Throws: ``AuthorityError`` with code `malformedARC` when the text is not a code of this account.
     public func decodeARC(_ text: String) throws -> ARC {
         try ARC.decode(text, key: snapshot.arcKey)
     }

@@ -4,16 +4,16 @@ internal import Foundation
 internal import GRDB
 
 extension AuthorityStore {
-    /// The account's hosts, by name.
+    /// The account's hosts, ordered by name.
     public var hosts: [AccountHost] { snapshot.hosts }
 
-    /// The pins that hosts without pins of their own are held to, `sha256/…`.
+    /// The pins (`sha256/…`) that apply to hosts without pins.
     public var managedTrustRoots: [String] { snapshot.managedTrustRoots }
 
-    /// The settings that hold for a host, by the most specific name or pattern of the account.
-    /// - Parameter host: a host name or address in any spelling
-    /// - Returns: the entry, nil when the account does not know the host
-    /// - Throws: `AuthorityError.malformedHost`
+    /// The account's entry for a host: the most specific name or pattern that matches.
+    /// - Parameter host: A host name or address in any spelling.
+    /// - Returns: The entry; nil if none matches.
+    /// - Throws: ``AuthorityError`` with code `malformedHost`.
     public func host(for host: String) throws -> AccountHost? {
         do {
             return try snapshot.hostMap.value(for: CanonicalHost(host))
@@ -24,11 +24,12 @@ extension AuthorityStore {
 
     /// Adds a host or replaces its settings, and signs a new configuration.
     /// - Parameters:
-    ///   - name: a host name, an address, or a pattern such as `*.example.com`
-    ///   - settings: two pins or more; none when managed trust roots are set
-    /// - Throws: `AuthorityError.malformedHost`, also for a pattern below a public suffix, `.malformedPin`,
-    ///   `.malformedTrustRoots` for roots of which none holds today, `.pinsRequired` (enforced, no pins, no managed trust roots),
-    ///   `.obliviousUnset` for an oblivious host without a relay, `.unknownKeyset`, `.configurationRefused` when clients would refuse the result
+    ///   - name: A host name, an address, or a pattern such as `*.example.com`.
+    ///   - settings: The settings, with two pins or more; with none if managed trust roots are set.
+    /// - Throws: ``AuthorityError`` with code `malformedHost` when the name is malformed or too wide; `malformedPin`; `malformedTrustRoots`
+    ///   when none of the roots is valid today; `pinsRequired` when an enforced host has no pins and no managed trust roots are set;
+    ///   `obliviousUnset` when an oblivious host has no relay; `unknownKeyset`; `configurationRefused` when clients would refuse the
+    ///   result, for example a single pin of an enforced host.
     public func addHost(_ name: String, settings: HostSettings) async throws {
         let host = try newHost(name, settings: settings)
         let now = now
@@ -38,7 +39,7 @@ extension AuthorityStore {
         }
     }
 
-    /// A host that is to be added, as far as it can be judged without the store.
+    /// Creates a host that will be added, with all checks that do not need the store.
     func newHost(_ name: String, settings: HostSettings) throws -> AccountHost {
         let host = try AccountHost(name: name, settings: settings)
         try host.refuseWhatClientsCannotUse(at: time.date)
@@ -46,7 +47,7 @@ extension AuthorityStore {
         return host
     }
 
-    /// Refuses a new host that the rest of the account does not go with.
+    /// Checks a new host against the rest of the account.
     static func checkNew(_ host: AccountHost, in database: Database) throws {
         let settings = host.settings
         try checkRelay(of: host, in: database)
@@ -62,8 +63,8 @@ extension AuthorityStore {
     /// Removes a host, and signs a new configuration.
     ///
     /// No more tokens are issued for it.
-    /// - Parameter name: the name or pattern as it was added
-    /// - Throws: `AuthorityError.unknownHost`
+    /// - Parameter name: The name or pattern as it was added.
+    /// - Throws: ``AuthorityError`` with code `unknownHost` or `malformedHost`.
     public func removeHost(_ name: String) async throws {
         let canonical = try AccountHost(name: name, settings: HostSettings()).name
         try await change(issues: true) { database in
@@ -74,23 +75,24 @@ extension AuthorityStore {
 
     /// Replaces the pins of a host, and signs a new configuration.
     /// - Parameters:
-    ///   - pins: `sha256/…` each, two or more
-    ///   - name: the name or pattern as it was added
-    /// - Throws: `AuthorityError.unknownHost`, `.malformedPin`, `.configurationRefused` for fewer than two distinct pins
+    ///   - pins: The pins (`sha256/…`), at least two.
+    ///   - name: The name or pattern as it was added.
+    /// - Throws: ``AuthorityError`` with code `unknownHost`; `malformedPin`, also for a repeated pin; `configurationRefused` when clients
+    ///   would refuse the result, for example a single pin of an enforced host.
     public func setPins(_ pins: [String], forHost name: String) async throws {
         try await updateHost(name) { $0.pins = pins }
     }
 
     /// Changes some of a host's settings, and signs a new configuration.
     ///
-    /// The change sees the settings as they are then, whoever else changes them: it is how pins are added and how enforcement is
-    /// switched off for a host whose server's key no app knows.
+    /// The change receives the current settings, even if other processes change them too. Use it to add pins, or to turn off enforcement
+    /// for a host whose server has a key that no app knows.
     /// - Parameters:
-    ///   - name: the name or pattern as it was added
-    ///   - edit: the change; called once, inside the store's transaction
-    /// - Throws: `AuthorityError.unknownHost`, `.malformedPin`, `.unknownKeyset`, `.obliviousUnset`, `.configurationRefused` when clients would refuse the
-    ///   result, `.malformedHost` and `.malformedTrustRoots` as ``addHost(_:settings:)`` does for what the change makes of them, and what the
-    ///   change throws; then nothing changed
+    ///   - name: The name or pattern as it was added.
+    ///   - edit: The change; called once, inside the store's transaction.
+    /// - Throws: ``AuthorityError`` with code `unknownHost`, `malformedPin`, `unknownKeyset` or `obliviousUnset`; `configurationRefused`
+    ///   when clients would refuse the result; `malformedHost` or `malformedTrustRoots` as ``addHost(_:settings:)`` does, for settings that
+    ///   `edit` changes; any error of `edit`. The host is then unchanged.
     public func updateHost(_ name: String, _ edit: @escaping @Sendable (inout HostSettings) throws -> Void) async throws {
         let canonical = try AccountHost(name: name, settings: HostSettings()).name
         let now = time.date
@@ -103,7 +105,7 @@ extension AuthorityStore {
             try Self.checkKeyset(of: settings, in: database)
             let host = try AccountHost(name: canonical, settings: settings)
             try Self.checkRelay(of: host, in: database)
-            // Pins must be changeable also where roots ran out, or a name became a public suffix, after the host was added.
+            // Pins must be changeable even if the roots have expired, or the name has become a public suffix, since the host was added.
             if (settings.includeSubdomains, settings.trustRoots) != (before.includeSubdomains, before.trustRoots) {
                 try host.refuseWhatClientsCannotUse(at: now)
             }
@@ -113,9 +115,9 @@ extension AuthorityStore {
         }
     }
 
-    /// Replaces the pins that hosts without pins of their own are held to, and signs a new configuration.
-    /// - Parameter pins: `sha256/…` each
-    /// - Throws: `AuthorityError.malformedPin`, `.configurationRefused` when a host would be left without any pin
+    /// Replaces the pins that apply to hosts without pins, and signs a new configuration.
+    /// - Parameter pins: The pins (`sha256/…`).
+    /// - Throws: ``AuthorityError`` with code `malformedPin`; with code `configurationRefused` when a host would have no pin at all.
     public func setManagedTrustRoots(_ pins: [String]) async throws {
         let canonical: [String]
         do {

@@ -4,11 +4,11 @@ internal import GRDB
 extension AuthorityStore {
     /// Adds hosts, or replaces their settings, in one transaction: all of them, or none.
     ///
-    /// It signs one configuration. Where every host is there with these settings already, nothing is signed and nothing changes.
-    /// - Parameter entries: names and settings as ``addHost(_:settings:)`` takes them; each name once
-    /// - Returns: how many were added, got other settings, and were there as they are
-    /// - Throws: the errors of ``addHost(_:settings:)``, and `AuthorityError.malformedHost` for a name that is there twice; the message begins
-    ///   with the entry's number, from 1
+    /// It signs one configuration. If every host already exists with these settings, nothing is signed and nothing changes.
+    /// - Parameter entries: Names and settings as for ``addHost(_:settings:)``; each name once.
+    /// - Returns: How many entries were added, changed or unchanged.
+    /// - Throws: The errors of ``addHost(_:settings:)``; ``AuthorityError`` with code `malformedHost` when a name occurs twice. If one
+    ///   entry is at fault, the message begins with its number, from 1.
     @discardableResult
     public func importHosts(_ entries: [(name: String, settings: HostSettings)]) async throws -> BulkChange {
         var numbers: [String: Int] = [:]
@@ -37,7 +37,7 @@ extension AuthorityStore {
         }
     }
 
-    /// Puts the entry's number before the message of what `body` throws.
+    /// Puts the entry's number before the message of any error of `body`.
     private static func naming<Value>(entry number: Int, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()

@@ -3,14 +3,14 @@ internal import Attestation
 internal import GRDB
 
 extension AuthorityStore {
-    /// The key pairs that hosts may name, oldest first.
+    /// The keysets that hosts may name, oldest first.
     public var keysets: [Keyset] { snapshot.keysets }
 
-    /// Makes a key pair.
+    /// Creates a keyset.
     /// - Parameters:
-    ///   - algorithm: RS256 (2048 bits) or ES256
-    ///   - kid: its identifier: 1 to 64 letters, digits, `.`, `_` or `-`
-    /// - Throws: `AuthorityError.malformedKeyset`, `.keysetExists`
+    ///   - algorithm: RS256 (2048 bits) or ES256.
+    ///   - kid: The key identifier: 1 to 64 letters, digits, `.`, `_` or `-`.
+    /// - Throws: ``AuthorityError`` with code `malformedKeyset` when the algorithm or identifier is not allowed; with code `keysetExists`.
     public func addKeyset(_ algorithm: TokenAlgorithm, kid: String) async throws {
         guard KeyIdentifier.isAllowedForNewKey(kid) else {
             throw AuthorityError(.malformedKeyset, "a kid is \(KeyIdentifier.newKeyRule)")
@@ -33,9 +33,9 @@ extension AuthorityStore {
         }
     }
 
-    /// Removes a key pair that no host names.
-    /// - Parameter kid: its identifier
-    /// - Throws: `AuthorityError.unknownKeyset`, `.keysetInUse`
+    /// Removes a keyset that no host names.
+    /// - Parameter kid: The key identifier.
+    /// - Throws: ``AuthorityError`` with code `unknownKeyset`; with code `keysetInUse` while a host names it.
     public func removeKeyset(kid: String) async throws {
         try await change { database in
             if let host = try AccountHost.all(in: database).first(where: { $0.settings.kid == kid }) {

@@ -5,15 +5,16 @@ internal import HTTPClient
 internal import OHTTP
 
 extension AuthorityStore {
-    /// How requests to oblivious hosts travel; nil when there is no relay.
+    /// The relay and the gateway's keys for oblivious hosts; nil if there is no relay.
     public var obliviousSettings: ObliviousSettings? { snapshot.oblivious }
 
     /// Sets the relay and the gateway's keys for oblivious hosts, and signs a new configuration.
     ///
-    /// Clients seal to the first of the keys that they know, and to no other than these: whoever chooses them can read the requests.
-    /// - Parameter settings: the relay's https URL, and key configurations of which one at least can be used; a single configuration
-    ///   without the length that precedes it in a list is taken, too
-    /// - Throws: `AuthorityError.malformedOblivious`; `.configurationRefused` when clients would refuse the result
+    /// Clients seal to the first of these keys whose mechanism they support, and to no other key. The holder of that key can read the
+    /// requests.
+    /// - Parameter settings: The relay's https URL, and key configurations of which at least one is usable; a single key configuration is
+    ///   also accepted without the length that precedes it in a list.
+    /// - Throws: ``AuthorityError`` with code `malformedOblivious`; with code `configurationRefused` when clients would refuse the result.
     public func setOblivious(_ settings: ObliviousSettings) async throws {
         let settings = try Self.validated(settings)
         try await change(issues: true) { database in
@@ -27,8 +28,8 @@ extension AuthorityStore {
         }
     }
 
-    /// Removes relay and keys, and signs a new configuration.
-    /// - Throws: `AuthorityError.obliviousInUse` while a host is oblivious
+    /// Removes the relay and the keys, and signs a new configuration.
+    /// - Throws: ``AuthorityError`` with code `obliviousInUse` while a host is oblivious.
     public func removeOblivious() async throws {
         try await change(issues: true) { database in
             if let host = try AccountHost.all(in: database).first(where: \.settings.oblivious) {

@@ -3,26 +3,27 @@ internal import Attestation
 internal import GRDB
 
 extension AuthorityStore {
-    /// The executables that may get tokens, oldest first.
+    /// The executables that may receive tokens, oldest first.
     public var registrations: [Registration] { snapshot.registrations }
 
     /// Registers an executable.
     ///
-    /// One that is registered already gets the new label.
+    /// An executable that is already registered gets the new label.
     /// - Parameters:
-    ///   - measurement: its SHA-256, standard base64 (`ExecutableMeasurement.sha256(ofFileAt:)`)
-    ///   - label: what to call it in lists; at most 256 characters
-    /// - Throws: `AuthorityError.malformedMeasurement`
+    ///   - measurement: The executable's SHA-256 in a form that ``canonicalMeasurement(_:)`` accepts
+    ///     (`ExecutableMeasurement.sha256(ofFileAt:)`).
+    ///   - label: The operator's name for it; cut after 256 characters.
+    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`.
     public func addRegistration(_ measurement: String, label: String) async throws {
         try await addRegistrations([(measurement, label)])
     }
 
     /// Registers executables in one transaction: all of them, or none.
     ///
-    /// Those that are registered already get the new label and keep their date.
-    /// - Parameter executables: SHA-256 in a form that ``canonicalMeasurement(_:)`` takes, and the label of each
-    /// - Returns: how many were added, got another label, and were there as they are
-    /// - Throws: `AuthorityError.malformedMeasurement`
+    /// Executables that are already registered get the new label and keep their date.
+    /// - Parameter executables: The label of each executable, and its SHA-256 in a form that ``canonicalMeasurement(_:)`` accepts.
+    /// - Returns: How many executables were added, relabelled or unchanged.
+    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`.
     @discardableResult
     public func addRegistrations(_ executables: [(measurement: String, label: String)]) async throws -> BulkChange {
         let executables = try executables.map {
@@ -46,11 +47,11 @@ extension AuthorityStore {
         }
     }
 
-    /// Removes a registration: no new token is issued to that executable.
+    /// Removes a registration: the executable receives no more tokens.
     ///
-    /// Tokens that were issued live to their `exp`.
-    /// - Parameter measurement: its SHA-256, standard base64
-    /// - Throws: `AuthorityError.malformedMeasurement`, `.unknownRegistration`
+    /// Tokens that were already issued stay valid until their `exp`.
+    /// - Parameter measurement: The executable's SHA-256 in a form that ``canonicalMeasurement(_:)`` accepts.
+    /// - Throws: ``AuthorityError`` with code `malformedMeasurement` or `unknownRegistration`.
     public func removeRegistration(_ measurement: String) async throws {
         let canonical = try Self.canonicalMeasurement(measurement)
         try await change { database in
@@ -62,10 +63,10 @@ extension AuthorityStore {
         }
     }
 
-    /// A measurement as the store keeps it.
-    /// - Parameter text: an executable's SHA-256, standard base64 or, as `sha256sum` prints it, 64 hexadecimal digits
-    /// - Returns: standard base64
-    /// - Throws: `AuthorityError.malformedMeasurement`
+    /// Converts a measurement to the form in the store.
+    /// - Parameter text: An executable's SHA-256: standard base64, or 64 hexadecimal digits as `sha256sum` prints them.
+    /// - Returns: Standard base64.
+    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`.
     public static func canonicalMeasurement(_ text: String) throws -> String {
         guard let bytes = hexadecimal(text) ?? Base64.decode(text), bytes.count == 32 else {
             throw AuthorityError(

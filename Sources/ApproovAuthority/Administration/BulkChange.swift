@@ -1,13 +1,13 @@
-/// What a change of many entries did.
+/// The result of a change of many entries.
 public struct BulkChange: Sendable, Hashable {
-    /// How many were not there before.
+    /// The number of entries that are new.
     public internal(set) var added = 0
-    /// How many were there, and are different now.
+    /// The number of entries that existed and are different now.
     public internal(set) var changed = 0
-    /// How many were there as they are.
+    /// The number of entries that existed and did not change.
     public internal(set) var unchanged = 0
 
-    /// Counts one entry by what it was before.
+    /// Counts one entry by its value before and after.
     mutating func count<Value: Equatable>(_ before: Value?, _ after: Value) {
         switch before {
         case nil: added += 1

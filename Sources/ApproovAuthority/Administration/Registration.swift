@@ -1,10 +1,10 @@
 internal import GRDB
 
-/// An executable that may get tokens.
+/// An executable that may receive tokens.
 public struct Registration: Sendable, Hashable {
     /// The executable's SHA-256, standard base64.
     public let measurement: String
-    /// What the operator calls it.
+    /// The operator's name for it.
     public let label: String
     /// When it was registered, in seconds since 1970.
     public let addedAt: Int64

@@ -6,17 +6,17 @@ internal import Foundation
 internal import HTTPServing
 internal import Logging
 
-/// The Verifier (RFC 9334 section 3): hands out challenges and judges evidence; knows nothing of HTTP.
+/// The Verifier of RFC 9334, section 3: issues challenges and judges evidence, independently of HTTP.
 struct AttestationVerifier: Sendable {
     let store: AuthorityStore
     let time: any TimeSource
-    /// How long a token is good for, in seconds.
+    /// The lifetime of tokens, in seconds.
     let tokenLifetime: Int64
-    /// The authority's own URL, once the port is known.
+    /// The authority's own URL; set once the port is known.
     let audience: PublicAudience
     let metrics: AuthorityMetrics
     private let newerApps = NewerApps()
-    /// Any client can have evidence rejected.
+    /// Bounds the log lines about rejections, because any client can cause them.
     private let rejections = LogAllowance()
 
     init(store: AuthorityStore, time: any TimeSource, tokenLifetime: Int64, audience: PublicAudience, metrics: AuthorityMetrics) {
@@ -27,19 +27,19 @@ struct AttestationVerifier: Sendable {
         self.metrics = metrics
     }
 
-    /// A challenge for whoever asks.
+    /// Makes a challenge that any client may use.
     func challenge() -> Challenge {
         mint(store.snapshot).make(now: now, lifetime: ChallengeMint.freshLifetime)
     }
 
     /// Judges evidence.
     /// - Parameters:
-    ///   - jws: the evidence as it came
-    ///   - address: the app's address as the connection has it
-    ///   - logger: gets the verdict, and nothing that identifies the app; for a rejection also the ARC, which only the account's operator
-    ///     can read
-    /// - Returns: the result; it has a token whatever the verdict is
-    /// - Throws: `Problem` for evidence that cannot be judged; anything else is an internal error
+    ///   - jws: The evidence as received.
+    ///   - address: The app's address according to the connection.
+    ///   - logger: Receives the verdict, and nothing that identifies the app; for a rejection also the ARC, which only the account's
+    ///     operator can read.
+    /// - Returns: The result; it has a token for every verdict.
+    /// - Throws: `Problem` when the evidence cannot be judged; any other error is internal.
     func attest(_ jws: [UInt8], from address: String?, logger: Logger) async throws -> AttestationResult {
         let verified = try verify(jws)
         let evidence = verified.evidence
@@ -50,7 +50,7 @@ struct AttestationVerifier: Sendable {
         guard let host = try? CanonicalHost(evidence.host), let entry = snapshot.hostMap.value(for: host), entry.settings.attested else {
             throw Problem.unknownHost
         }
-        // Last of what can refuse: a challenge is spent on evidence that is judged, and on no other.
+        // The last check that can refuse evidence: only evidence that is judged uses up its challenge.
         let thumbprint = Base64URL.decode(PublicJWK(verified.installationKey).thumbprint) ?? []
         try await redeem(evidence.challenge, from: thumbprint, with: mint(snapshot), logger)
         await notice(evidence.configVersion, logger)
@@ -79,10 +79,10 @@ struct AttestationVerifier: Sendable {
             challenge: mint(snapshot).make(now: now, lifetime: tokenLifetime + ChallengeMint.freshLifetime, for: thumbprint))
     }
 
-    /// What the token says.
+    /// Makes the token's claims.
     ///
-    /// For an oblivious host nothing in it tells one app from another: address, device and key would tell the API, and the gateway, who is
-    /// calling, which is what the relay keeps from them.
+    /// For an oblivious host no claim distinguishes one app from another. Address, device and key would tell the API and the gateway who is
+    /// calling, and the relay exists to hide that.
     private func claims(
         _ verified: VerifiedEvidence, _ verdict: EvidenceAppraiser.Verdict, host: CanonicalHost, isOblivious: Bool, from address: String?,
         _ snapshot: StoreSnapshot
@@ -125,7 +125,8 @@ struct AttestationVerifier: Sendable {
         guard let challenge = mint.open(text, from: thumbprint) else { throw Problem.challengeUnknown }
         let now = now
         guard challenge.expiresAt > now else { throw Problem.challengeExpired }
-        // Older releases gave such with results, too. Another installation may have read those, long before they end.
+        // Older releases also issued unbound challenges with results, for a longer time. Another installation may have read one of those,
+        // so an unbound challenge is accepted only if it ends within the lifetime of a fresh one.
         guard challenge.isBound || challenge.expiresAt <= now + ChallengeMint.freshLifetime else { throw Problem.challengeUnknown }
         switch try await store.redemptions.redeem(nonce: challenge.nonce, expiresAt: challenge.expiresAt, key: mint.key) {
         case .redeemed:
@@ -133,11 +134,11 @@ struct AttestationVerifier: Sendable {
         case .used:
             throw Problem.challengeUsed
         case .unknown:
-            // Another process replaced the key, and this one has not taken that up yet.
+            // Another process replaced the key, and this process has not loaded the new one yet.
             try await store.refresh()
             throw Problem.challengeUnknown
         case .forgotten:
-            // It has not expired, and later ones were forgotten as expired long ago: since then the clock was set back.
+            // The challenge has not expired, but later ones were already forgotten as expired: since then the clock was set back.
             if try await store.replaceChallengeKey(mint.key) {
                 logger.warning(
                     """
@@ -149,12 +150,12 @@ struct AttestationVerifier: Sendable {
         }
     }
 
-    /// Warns of an app whose configuration is newer than the store's.
+    /// Warns about apps whose configuration is newer than the store's.
     ///
-    /// What evidence says of it is the app's own word: it leads to a warning and to nothing else.
+    /// The version in the evidence is only the app's own claim, so it has no effect but a warning.
     private func notice(_ configVersion: Int64, _ logger: Logger) async {
         guard configVersion > store.configurationVersion else { return }
-        // Another process may have issued it a moment ago.
+        // Another process may have issued that version a moment ago.
         _ = try? await store.refresh()
         let newest = store.configurationVersion
         guard configVersion > newest, let count = newerApps.count(at: time.uptime) else { return }

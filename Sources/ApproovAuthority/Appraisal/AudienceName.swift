@@ -2,13 +2,13 @@ internal import CertificatePinning
 internal import Foundation
 internal import Synchronization
 
-/// An authority's URL in the one spelling that is compared: canonical host, explicit port, no trailing slash.
+/// An authority's URL in a comparable spelling: canonical host, explicit port, no trailing slash.
 struct AudienceName: Equatable, Sendable {
-    /// As it was given.
+    /// The URL as given.
     let url: String
     private let canonical: String
 
-    /// Nil for what is no http or https URL.
+    /// Parses a URL; nil if it is not an http or https URL, or has a user, a query or a fragment.
     init?(_ url: String) {
         guard url.utf8.count <= 2_048, let components = URLComponents(string: url), let scheme = components.scheme?.lowercased(),
             scheme == "https" || scheme == "http", let name = components.host, let host = try? CanonicalHost(name),
@@ -25,7 +25,7 @@ struct AudienceName: Equatable, Sendable {
     }
 }
 
-/// Where the authority's own URL is put when it has begun to listen.
+/// Holds the authority's own URL once it listens.
 final class PublicAudience: Sendable {
     private let state = Mutex<AudienceName?>(nil)
 

@@ -1,18 +1,18 @@
 internal import Attestation
 
-/// Judges evidence that is genuine: whether it is of a registered app, in a sound environment (RFC 9334 §8.5, appraisal policy).
+/// Judges whether verified evidence is of a registered app in a sound environment (RFC 9334, section 8.5).
 struct EvidenceAppraiser: Sendable {
-    /// What the authority thinks of some evidence.
+    /// The authority's verdict about evidence.
     struct Verdict: Sendable {
-        /// Why it is not believed; empty when it is.
+        /// The reasons for the rejection; empty if the evidence is trusted.
         let reasons: Set<RejectionReason>
-        /// What the token's `anno` says, whether it is believed or not.
+        /// The values of the token's `anno` claim, for every verdict.
         let annotations: [String]
 
         var isTrusted: Bool { reasons.isEmpty }
     }
 
-    /// What a new account does with environment flags.
+    /// A new account's actions for environment flags.
     static let standardPolicy: [RejectionReason: EnvironmentAction] = [
         .debugger: .reject, .debuggerUnknown: .reject, .preload: .reject, .preloadUnknown: .reject, .root: .annotate,
     ]
@@ -20,12 +20,12 @@ struct EvidenceAppraiser: Sendable {
     let registeredMeasurements: Set<String>
     let environmentPolicy: [RejectionReason: EnvironmentAction]
 
-    /// Judges.
+    /// Judges evidence by the registrations and the environment policy.
     func appraise(_ evidence: Evidence) -> Verdict {
         var reasons: Set<RejectionReason> = []
         var annotations: [String] = []
         if !isRegistered(evidence.measurements) { reasons.insert(.appNotRegistered) }
-        // Flags that this version does not know come from the app alone and go nowhere.
+        // Flags unknown to this version are ignored: they come from the app alone.
         for flag in Set(evidence.environment.compactMap(RejectionReason.init)) where flag != .appNotRegistered {
             switch environmentPolicy[flag] ?? .reject {
             case .reject: reasons.insert(flag)

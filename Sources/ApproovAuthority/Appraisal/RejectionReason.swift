@@ -1,4 +1,4 @@
-/// Why well-formed evidence was not believed.
+/// A reason why well-formed evidence was rejected.
 public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// The executable's measurement is not registered.
     case appNotRegistered = "app-not-registered"
@@ -6,19 +6,19 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStr
     case debugger
     /// The process could not tell whether a debugger is attached.
     case debuggerUnknown = "debugger-unknown"
-    /// `LD_PRELOAD` puts foreign code into the process.
+    /// `LD_PRELOAD` loads foreign code into the process.
     case preload = "ld-preload"
     /// The process could not tell whether `LD_PRELOAD` is set.
     case preloadUnknown = "ld-preload-unknown"
     /// The process runs as root.
     case root
 
-    /// The name that results and logs carry.
+    /// The name in results and logs.
     public var description: String { rawValue }
 
     /// The reason's bit in an `ARC`.
     ///
-    /// A bit once given stays given.
+    /// Bits are never reassigned.
     var bit: UInt16 {
         switch self {
         case .appNotRegistered: 1 << 0
@@ -31,12 +31,12 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStr
     }
 }
 
-/// What an environment flag does to the verdict.
+/// The effect of an environment flag on the verdict.
 public enum EnvironmentAction: String, Sendable, Hashable, CaseIterable {
-    /// The evidence fails.
+    /// The evidence is rejected.
     case reject
     /// The token's `anno` names the flag.
     case annotate
-    /// Nothing.
+    /// The flag has no effect.
     case ignore
 }

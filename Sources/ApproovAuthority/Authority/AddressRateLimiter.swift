@@ -3,39 +3,39 @@ internal import HTTPServing
 internal import NIOCore
 internal import Synchronization
 
-/// A token bucket a remote address, in a table of bounded size.
+/// Limits the rate per client address with token buckets, in a table of bounded size.
 ///
-/// A bucket that nobody drew on for a minute is full, so forgetting it changes nothing: the table keeps two generations and drops the older one every minute, or
-/// earlier when it is full.
+/// A bucket that was not used for a minute is full, so forgetting it changes nothing. The table keeps two generations. It drops the older
+/// one every minute, or earlier when the newer one is full.
 final class AddressRateLimiter: Sendable {
     private struct State {
-        /// By address: when its bucket will be full again.
+        /// The time at which each address's bucket will be full again.
         var current: [AddressGroup: Duration] = [:]
         var previous: [AddressGroup: Duration] = [:]
         var rotated = Duration.zero
     }
 
-    /// The time in which an address regains one draw.
+    /// The time in which a bucket regains one draw.
     private let interval: Duration
     private let burst: Duration
     private let capacity: Int
     private let state = Mutex(State())
 
-    /// Makes a limiter.
+    /// Creates a limiter.
     /// - Parameters:
-    ///   - perMinute: how many an address may draw in a minute, and at once after a minute's rest; at least 1
-    ///   - capacity: how many addresses are remembered at most
+    ///   - perMinute: How many draws an address has per minute, all of which it may use at once after a minute's rest; at least 1.
+    ///   - capacity: The maximum number of remembered addresses.
     init(perMinute: Int, capacity: Int = 100_000) {
         interval = .seconds(60) / max(1, perMinute)
         burst = .seconds(60) - interval
         self.capacity = max(2, capacity)
     }
 
-    /// Draws one.
+    /// Takes one draw from an address's bucket.
     /// - Parameters:
-    ///   - address: who asks
-    ///   - now: a monotonic time
-    /// - Returns: nil when granted, else the seconds after which to ask again
+    ///   - address: The client's address.
+    ///   - now: The monotonic time.
+    /// - Returns: Nil if granted, else the seconds to wait before asking again.
     func draw(for address: SocketAddress?, now: Duration) -> Int? {
         let key = AddressGroup(address)
         return state.withLock { state in
@@ -51,6 +51,6 @@ final class AddressRateLimiter: Sendable {
         }
     }
 
-    /// How many addresses are remembered.
+    /// The number of remembered addresses.
     var count: Int { state.withLock { $0.current.count + $0.previous.count } }
 }

@@ -6,15 +6,14 @@ internal import HTTPServing
 public import Logging
 public import ServiceLifecycle
 
-/// The authority: hands out challenges, judges evidence, issues tokens and signed configurations.
+/// The authority: issues challenges, judges evidence, and issues tokens and signed configurations.
 ///
-/// One store is one account.
+/// One store holds one account.
 ///
 ///     let authority = try Authority(store: AuthorityStore(directory: directory), configuration: AuthorityConfiguration(port: 8443))
 ///     try await ServiceGroup(services: [authority], gracefulShutdownSignals: [.sigterm], logger: logger).run()
 ///
-/// When it is asked to stop it accepts no more connections, lets requests that are being answered end within the configuration's
-/// `limits.drain`, and returns.
+/// On graceful shutdown it accepts no more connections, lets open requests finish within the configuration's `limits.drain`, and returns.
 public struct Authority: Service, CustomStringConvertible {
     private let store: AuthorityStore
     private let configuration: AuthorityConfiguration
@@ -22,18 +21,18 @@ public struct Authority: Service, CustomStringConvertible {
     private let logger: Logger
     private let onReady: @Sendable (URL) async -> Void
 
-    /// Its name alone: ServiceLifecycle logs the description, and the configuration may hold a private key.
+    /// The name only: ServiceLifecycle logs the description, and the configuration may hold a private key.
     public var description: String { "Authority" }
 
-    /// Makes an authority; it listens when it is run.
+    /// Creates an authority, which listens once it is run.
     /// - Parameters:
-    ///   - store: the account
-    ///   - configuration: where and how to serve
-    ///   - time: the clock
-    ///   - logger: gets verdicts and failures; no token, key, address or device
-    ///   - onReady: is told the URL when the authority listens
-    /// - Throws: `AuthorityError.invalidConfiguration`; `.insecureListener` for plain http on an address that is not loopback;
-    ///   `.demoKeysExposed` for the demo account on such an address
+    ///   - store: The account's store.
+    ///   - configuration: How the authority is served.
+    ///   - time: The clock.
+    ///   - logger: Receives verdicts and failures, but no token, key, address or device.
+    ///   - onReady: Called with the URL once the authority listens.
+    /// - Throws: ``AuthorityError`` with code `invalidConfiguration`; with code `insecureListener` for plain HTTP on an address that is not
+    ///   loopback; with code `demoKeysExposed` for the demo account on such an address.
     public init(
         store: AuthorityStore, configuration: AuthorityConfiguration, time: any TimeSource = SystemTimeSource(),
         logger: Logger = Logger(label: "approov.authority"), onReady: @escaping @Sendable (URL) async -> Void = { _ in }
@@ -46,9 +45,10 @@ public struct Authority: Service, CustomStringConvertible {
         self.onReady = onReady
     }
 
-    /// Serves until the task is cancelled or a graceful shutdown is asked for.
-    /// - Throws: `AuthorityError.identityFailed`, `.demoKeysExposed`; `.invalidConfiguration` when the operator's certificate has no backup
-    ///   pin beside it; `.cannotListen`; `.storeNewer` once a later release has upgraded the store
+    /// Serves until the task is cancelled or a graceful shutdown is requested.
+    /// - Throws: ``AuthorityError`` with code `identityFailed` or `demoKeysExposed`; with code `invalidConfiguration` when the operator's
+    ///   certificate has no backup pin or a repeated one; with code `cannotListen`; with code `storeNewer` once a later release has
+    ///   upgraded the store.
     public func run() async throws {
         let listener = try await AuthorityListener(configuration, store: store)
         try AuthorityRules.check(pins: listener.pins, configuration)
@@ -74,7 +74,7 @@ public struct Authority: Service, CustomStringConvertible {
                     throw AuthorityError(failure)
                 }
             }
-            // The end of one is the end of both.
+            // When one task ends, the other must end too.
             defer { group.cancelAll() }
             try await group.next()
         }
@@ -95,8 +95,9 @@ public struct Authority: Service, CustomStringConvertible {
         await onReady(url)
     }
 
-    /// The URL for initial configurations that are written later: an address of this machine that nobody asked for does not take the
-    /// place of the one that apps use.
+    /// The URL to put into initial configurations that are written later.
+    ///
+    /// A default address of this machine does not replace the URL that apps already use.
     private func urlToRemember(_ url: URL) async throws -> URL {
         guard let known = try await store.endpoint()?.url, known != url, !ListenerAddress.isLoopback(known.host() ?? "") else { return url }
         let isChosen = configuration.publicURL != nil
@@ -106,7 +107,7 @@ public struct Authority: Service, CustomStringConvertible {
         return isChosen ? url : known
     }
 
-    /// Apps believe the pins that they have; a key that none of them names is one that they never fetch newer pins from.
+    /// Warns if apps do not know this server's key: they would refuse it, so they could not fetch newer pins from it.
     private func warnOfUnknownKey(_ listener: AuthorityListener) async throws {
         guard let known = try await store.endpoint() else { return }
         if Set(known.pins).isDisjoint(with: listener.presentedPins) {

@@ -2,87 +2,89 @@ internal import Attestation
 public import Foundation
 internal import HTTPServing
 
-/// How an authority is served.
+/// The listening address, TLS settings and limits of an authority.
 public struct AuthorityConfiguration: Sendable {
     /// The address or name to listen on.
     public var host: String
     /// The port to listen on; 0 lets the system choose.
     public var port: Int
-    /// The URL under which apps reach the authority; a port of 0 in it stands for the one listened on.
+    /// The URL under which apps reach the authority; a port of 0 in it is replaced by the actual port.
     ///
-    /// Nil: https, the host, the port.
+    /// Nil means `https` (`http` without TLS), the host and the port.
     public var publicURL: URL?
-    /// How the authority is served; by default with TLS and a certificate of its own making.
+    /// How the authority secures its connections; by default with a certificate that it makes itself.
     public var tls: TLS
-    /// How long a token is good for, in seconds; 300 by default, 1 at least.
+    /// The lifetime of tokens, in seconds: 300 by default, 1 to 86,400.
     public var tokenLifetime: Int
-    /// How many attestations an address may ask for in a minute; nil for any number.
+    /// How many attestations one client address may request per minute; nil for no limit.
     public var attestationsPerMinute: Int?
     /// The peers that must speak the PROXY protocol, version 2: addresses and ranges such as `10.0.0.0/8`.
     ///
-    /// The address that such a peer names counts for shares, rates and the `ip` of a token. A connection without the protocol's header is closed,
-    /// and from any other peer the protocol is refused.
+    /// The address that such a peer names is used for the per-client limits, the attestation rate, and the token's `ip` claim. Connections
+    /// from these peers without the PROXY header are closed. From all other peers, connections with it are refused.
     public var trustedProxies: [String] = []
-    /// What keeps one client from taking everything.
+    /// Limits on connections and requests, in total and per client.
     public var limits: Limits
 
-    /// How an authority meets its clients.
+    /// How an authority secures its connections.
     public enum TLS: Sendable {
-        /// With a key and certificate of its own, which its store keeps (`AuthorityStore.serverIdentity(hosts:)`).
+        /// TLS with a key and certificate that the authority makes and its store keeps (`AuthorityStore.serverIdentity(hosts:)`).
         case own
-        /// With a certificate that the operator brings.
-        /// - certificatePEM: the certificate and its intermediates
-        /// - keyPEM: its private key
-        /// - backupPins: pins, `sha256/…`, of keys that may replace the certificate's; one at least
-        /// - trustRootsPEM: the roots that clients are to trust for it, nil for the system's
+        /// TLS with a certificate that the operator provides.
+        /// - certificatePEM: The certificate and its intermediates.
+        /// - keyPEM: Its private key.
+        /// - backupPins: The pins (`sha256/…`) of keys that may replace the certificate's; at least one.
+        /// - trustRootsPEM: The roots that clients must trust for the certificate; nil for the system's roots.
         case certificate(certificatePEM: String, keyPEM: String, backupPins: [String], trustRootsPEM: String?)
-        /// Plain http, on loopback addresses only.
+        /// Plain HTTP, on loopback addresses only.
         case none
     }
 
-    /// What keeps one client from taking everything.
+    /// Limits on connections and requests, in total and per client.
     public struct Limits: Sendable {
-        /// The largest evidence that is read, in bytes; 16 KiB by default.
+        /// The maximum size of evidence, in bytes; 16 KiB by default.
         ///
-        /// It can be lowered and not raised: longer evidence is refused whatever this says.
+        /// A higher value has no effect: longer evidence is always refused.
         public var evidenceBytes = Evidence.maximumBytes
-        /// The largest other body that is read, in bytes.
+        /// The maximum size of other request bodies, in bytes.
         public var otherBodyBytes = 4 * 1024
-        /// The largest head of a request, in bytes (HTTP/1.1; HTTP/2 has 16 KiB by itself).
+        /// The maximum size of a request head over HTTP/1.1, in bytes; HTTP/2 has its own limit of 16 KiB.
         public var headerBytes = 16 * 1024
-        /// The most fields in a request's head (HTTP/1.1).
+        /// The maximum number of header fields in a request (HTTP/1.1).
         public var headerFields = 64
-        /// The most connections at once; one more takes the place of another, of the client with the most.
+        /// The maximum number of connections; one more replaces a connection of the client that has the most.
         public var connections = 4_096
-        /// The most connections of one client: an address, or a /64 of IPv6.
+        /// The maximum number of connections of one client (an IPv4 address, or an IPv6 /64).
         ///
-        /// Nil for a quarter of all, 32 at least.
-        /// One more takes the place of the client's own connection that has been without a request for the longest time.
+        /// Nil means a quarter of all connections, but at least 32. One more replaces the client's own connection that has had no request
+        /// for the longest time.
         public var connectionsPerClient: Int?
-        /// How long a connection may be without a request that is being answered: covers the reading of a request's head, and idling.
+        /// How long a connection may stay open while no request is being answered; this includes reading a request's head.
         ///
         /// The TLS handshake may take 5 seconds, and the first byte of the first request 5 more.
         public var idleTimeout: Duration = .seconds(30)
-        /// How long a request may take from its head to its answer's end.
+        /// How long a request may take, from its head to the end of the response.
         public var requestTimeout: Duration = .seconds(15)
-        /// How long open requests may go on when the authority is asked to stop; all of it is then over within ten seconds.
+        /// How long open requests may continue after the authority is asked to stop.
+        ///
+        /// With the default, the whole shutdown takes at most ten seconds.
         public var drain: Duration = .seconds(8)
-        /// How many addresses the limit of attestations remembers.
+        /// How many addresses the attestation rate limit remembers.
         public var rememberedAddresses = 100_000
 
         /// The defaults.
         public init() {}
     }
 
-    /// Makes a configuration.
+    /// Creates a configuration.
     /// - Parameters:
-    ///   - host: the address or name to listen on
-    ///   - port: the port to listen on; 0 lets the system choose
-    ///   - publicURL: the URL under which apps reach the authority; a port of 0 stands for the one listened on
-    ///   - tls: how the authority is served
-    ///   - tokenLifetime: how long a token is good for, in seconds
-    ///   - attestationsPerMinute: how many attestations an address may ask for in a minute; nil for any number
-    ///   - limits: what keeps one client from taking everything
+    ///   - host: The address or name to listen on.
+    ///   - port: The port to listen on; 0 lets the system choose.
+    ///   - publicURL: The URL under which apps reach the authority; a port of 0 is replaced by the actual port.
+    ///   - tls: How the authority secures its connections.
+    ///   - tokenLifetime: The lifetime of tokens, in seconds.
+    ///   - attestationsPerMinute: How many attestations one client address may request per minute; nil for no limit.
+    ///   - limits: Limits on connections and requests.
     public init(
         host: String = "127.0.0.1", port: Int = 8443, publicURL: URL? = nil, tls: TLS = .own, tokenLifetime: Int = 300,
         attestationsPerMinute: Int? = 600, limits: Limits = Limits()
@@ -98,7 +100,7 @@ public struct AuthorityConfiguration: Sendable {
 }
 
 extension AuthorityConfiguration.Limits {
-    /// Those that hold for every request.
+    /// The limits that the listener enforces for every request.
     var ofListener: ListenerLimits {
         var limits = ListenerLimits(
             headerBytes: headerBytes, headerFields: headerFields, connections: connections, idleTimeout: idleTimeout,

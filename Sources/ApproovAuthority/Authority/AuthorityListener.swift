@@ -3,20 +3,21 @@ internal import Foundation
 internal import HTTPServing
 internal import NIOSSL
 
-/// What the authority listens with: the certificate, and the pins that follow from it.
+/// The authority's certificate, and the pins that follow from it.
 struct AuthorityListener: Sendable {
-    /// Nil for plain http.
+    /// The TLS configuration; nil for plain HTTP.
     let tls: TLSConfiguration?
-    /// The pins that apps are given: of the key that this listener serves with, and of those that may replace it.
+    /// The pins that apps receive: of the key in use, and of the keys that may replace it.
     let pins: [String]
-    /// The pins of the chain that it presents.
+    /// The pins of the certificates that the server presents; for the authority's own certificate, the server key's only.
     let presentedPins: [String]
     let trustRoots: String?
-    /// Nil when the certificate is not the store's own.
+    /// Renews the certificate; nil unless the authority made it.
     let renewal: RenewedCertificate?
 
     /// Reads or makes the certificate.
-    /// - Throws: `AuthorityError.identityFailed`; `.invalidConfiguration` when the operator's certificate has no backup pin beside it
+    /// - Throws: ``AuthorityError`` with code `identityFailed` when it cannot be read or made; with code `invalidConfiguration` when the
+    ///   operator's certificate has no backup pin or a repeated one.
     init(_ configuration: AuthorityConfiguration, store: AuthorityStore) async throws {
         switch configuration.tls {
         case .none:
@@ -41,13 +42,13 @@ struct AuthorityListener: Sendable {
             tls = try Self.tls(certificatePEM: certificatePEM, keyPEM: keyPEM)
             do {
                 presentedPins = try Certificate.all(inPEM: certificatePEM).map(\.pin.description)
-                // Not those of its issuers: whoever gets a certificate from the same CA would pass as the authority.
+                // Without the issuers' pins: otherwise anyone with a certificate from the same CA could pose as the authority.
                 pins = try Array(presentedPins.prefix(1)) + backupPins.map { try Pin($0).description }
             } catch {
                 throw AuthorityError(.identityFailed, "the certificate or a backup pin cannot be read", cause: error)
             }
             guard Set(pins).count >= 2 else { throw AuthorityError.noBackupPin }
-            // Apps refuse a list that names a key twice: it looks like one more backup than there is.
+            // Apps refuse a list that repeats a key, because it seems to have more backups than it has.
             guard Set(pins).count == pins.count else { throw AuthorityError.repeatedBackupPin }
             trustRoots = trustRootsPEM
             renewal = nil
@@ -64,7 +65,7 @@ struct AuthorityListener: Sendable {
 }
 
 extension AuthorityError {
-    /// Backup pins of which two are for one key, or one is the certificate's own.
+    /// The error for a backup pin that is repeated, or is the pin of the certificate's own key.
     static var repeatedBackupPin: AuthorityError {
         AuthorityError(
             .invalidConfiguration,
@@ -72,7 +73,7 @@ extension AuthorityError {
                 + "(approov serve --backup-pin; approov pin -get CERTIFICATE shows the certificate's)")
     }
 
-    /// An authority whose key could never be replaced.
+    /// The error for a certificate without a backup pin: its key could never be replaced.
     static var noBackupPin: AuthorityError {
         AuthorityError(
             .invalidConfiguration,

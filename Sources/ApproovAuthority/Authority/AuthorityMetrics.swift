@@ -1,6 +1,6 @@
 internal import Metrics
 
-/// What the authority counts (swift-metrics); no label identifies an app.
+/// Counts the authority's verdicts and refusals (swift-metrics); no label identifies an app.
 struct AuthorityMetrics: Sendable {
     private let trusted = Counter(label: "approov_authority_attestations", dimensions: [("verdict", "trusted")])
     private let rejected = Counter(label: "approov_authority_attestations", dimensions: [("verdict", "rejected")])

@@ -6,7 +6,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// The authority's HTTP face.
+/// The authority's HTTP routes.
 struct AuthorityRoutes: Sendable {
     let verifier: AttestationVerifier
     let limiter: AddressRateLimiter?
@@ -24,7 +24,7 @@ struct AuthorityRoutes: Sendable {
     }
 
     @Sendable private func challenge(_ request: Request, _ context: ConnectionContext) async throws -> Response {
-        // The body means nothing, but it is read, so that one that is too large is told so.
+        // The body is ignored, but it is read, so that a client learns when it is too large.
         _ = try await body(of: request, upTo: limits.otherBodyBytes)
         return Response.json(verifier.challenge().json)
     }

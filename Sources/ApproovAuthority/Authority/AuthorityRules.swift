@@ -5,7 +5,7 @@ internal import Crypto
 internal import Foundation
 internal import HTTPServing
 
-/// What must hold before an authority listens.
+/// Checks a configuration before the authority listens.
 enum AuthorityRules {
     static func check(_ configuration: AuthorityConfiguration, store: AuthorityStore) throws {
         func refuse(_ message: String) throws -> Never {
@@ -40,7 +40,7 @@ enum AuthorityRules {
         }
     }
 
-    /// The proxies that a configuration trusts.
+    /// Parses the configuration's trusted proxies.
     static func proxies(_ texts: [String]) throws -> [AddressRange] {
         do throws(AddressRange.Malformed) {
             return try AddressRange.all(texts)
@@ -55,9 +55,9 @@ enum AuthorityRules {
 
     /// The URL under which apps reach the authority.
     /// - Parameters:
-    ///   - configuration: how it is served
-    ///   - port: the port that is listened on; it takes the place of a 0
-    /// - Returns: the URL, nil when the host is none
+    ///   - configuration: The authority's configuration.
+    ///   - port: The actual port; it replaces a port of 0.
+    /// - Returns: The URL; nil when the host name is invalid.
     static func publicURL(_ configuration: AuthorityConfiguration, port: Int) -> URL? {
         if let url = configuration.publicURL {
             guard var components = URLComponents(url: url, resolvingAgainstBaseURL: false) else { return nil }

@@ -1,9 +1,11 @@
 internal import Foundation
 internal import Logging
 
-/// What a running authority does beside answering: takes up changes, renews the configuration, forgets what is over.
+/// The background work of a running authority.
+///
+/// It loads changes of the store, renews the configuration and the certificate, and forgets expired challenges.
 struct AuthorityUpkeep: Sendable {
-    /// Well under the second within which a change must be taken up.
+    /// Well below one second, within which a change must take effect.
     private static let interval = Duration.milliseconds(250)
     private static let purgeInterval = Duration.seconds(60)
 
@@ -12,7 +14,8 @@ struct AuthorityUpkeep: Sendable {
     let logger: Logger
 
     /// Works until the task is cancelled.
-    /// - Throws: `AuthorityError.storeNewer` once a later release has upgraded the store: nothing more can be written
+    /// - Throws: ``AuthorityError`` with code `storeNewer` once a later release has upgraded the store, because nothing can be written
+    ///   then.
     func run() async throws {
         var lastPurge = ContinuousClock.now
         var failing: Set<String> = []
@@ -47,7 +50,7 @@ struct AuthorityUpkeep: Sendable {
         }
     }
 
-    /// Tells of a failure once, until the work succeeds again.
+    /// Logs a failure once, and again only after the work has succeeded in between.
     private func attempt(_ failure: String, _ failing: inout Set<String>, _ body: () async throws -> Void) async throws {
         do {
             try await body()
@@ -59,7 +62,7 @@ struct AuthorityUpkeep: Sendable {
         } catch  where failing.insert(failure).inserted {
             logger.error("\(failure)", metadata: ["error": "\(error)"])
         } catch {
-            // Told before.
+            // Already logged.
         }
     }
 }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Counts attestations of apps whose configuration is newer than the store's, and says once an hour how many there were.
+/// Counts attestations of apps whose configuration is newer than the store's, and reports the number at most once an hour.
 final class NewerApps: Sendable {
     private struct State {
         var count = 0
@@ -10,9 +10,9 @@ final class NewerApps: Sendable {
     private static let pause = Duration.seconds(3_600)
     private let state = Mutex(State())
 
-    /// Counts one.
-    /// - Parameter uptime: the monotonic time
-    /// - Returns: how many came since the last warning, when the next one is due; nil when it is not
+    /// Counts one attestation.
+    /// - Parameter uptime: The monotonic time.
+    /// - Returns: The number since the last warning if a warning is due; nil otherwise.
     func count(at uptime: Duration) -> Int? {
         state.withLock { state in
             state.count += 1

@@ -1,6 +1,8 @@
 internal import Attestation
 
-/// What the authority answers when it does not judge. The same text for every case of a kind, and nothing of its insides.
+/// The authority's responses to requests that it does not judge.
+///
+/// All cases of one kind have the same text, which reveals nothing internal.
 extension Problem {
     static let evidenceMalformed = Problem(
         .evidenceMalformed, title: "The evidence cannot be read", status: 400, detail: "Update the SDK; evidence is a compact JWS.")

@@ -7,7 +7,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Turns whatever a handler throws into application/problem+json (RFC 9457) that says nothing of the authority's insides.
+/// Converts errors of handlers into application/problem+json (RFC 9457) that reveals nothing internal.
 struct ProblemMiddleware: RouterMiddleware {
     let metrics: AuthorityMetrics
 
@@ -17,7 +17,7 @@ struct ProblemMiddleware: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch let error as HTTPParserError {
-            // Hummingbird answers these itself, with 400, and closes the connection.
+            // Hummingbird answers these itself with 400, and closes the connection.
             throw error
         } catch let limited as RateLimited {
             metrics.refusedUnjudged()
@@ -34,7 +34,7 @@ struct ProblemMiddleware: RouterMiddleware {
             context.logger.error("the authority failed", metadata: ["error": "\(error)"])
             return Self.response(.internalError)
         } catch {
-            // Its text may quote what came in, so only its type is written down.
+            // The error's text may quote the request, so only its type is logged.
             context.logger.error("the authority failed", metadata: ["error": "\(type(of: error))"])
             return Self.response(.internalError)
         }
@@ -47,14 +47,14 @@ struct ProblemMiddleware: RouterMiddleware {
     }
 }
 
-/// An address has asked too often.
+/// An address has sent too many requests.
 struct RateLimited: Error {
-    /// Seconds after which to ask again.
+    /// The seconds to wait before asking again.
     let seconds: Int
 }
 
 extension Response {
-    /// A JSON answer that no cache keeps.
+    /// A JSON response that must not be cached.
     static func json(_ value: JSONValue, status: HTTPResponse.Status = .ok, mediaType: String = "application/json") -> Response {
         let headers: HTTPFields = [.contentType: mediaType, .cacheControl: "no-store"]
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: value.serialized())))

@@ -3,9 +3,9 @@ internal import NIOCore
 internal import NIOSSL
 internal import Synchronization
 
-/// The certificate of an authority that makes its own: renewed while it runs, so that one that is never restarted stays reachable.
+/// The authority's own certificate, renewed while the authority runs, so that a process that is never restarted stays reachable.
 ///
-/// Its key stays, and with it the pins; connections that are open keep the certificate they began with.
+/// The key and its pins stay the same. Open connections keep the certificate that they began with.
 final class RenewedCertificate: Sendable {
     private struct State {
         var identity: ServerIdentity
@@ -19,18 +19,18 @@ final class RenewedCertificate: Sendable {
     init(store: AuthorityStore, hosts: [String], identity: ServerIdentity) {
         self.store = store
         self.hosts = hosts
-        // What the listener begins with needs no override.
+        // The listener starts with this certificate, so it needs no override yet.
         state = Mutex(State(identity: identity, override: .noChanges))
     }
 
-    /// What was made again.
+    /// The certificates that were renewed.
     enum Renewal: Sendable {
         case certificate, certificateAndRoot
     }
 
-    /// Makes a new certificate when half of the old one's life is over, or it does not hold now.
-    /// - Returns: what it made; nil for nothing
-    /// - Throws: `AuthorityError`; the old certificate goes on
+    /// Makes a new certificate when half of the old one's life is over, or when the old one is not valid now.
+    /// - Returns: The certificates that were renewed; nil if none.
+    /// - Throws: ``AuthorityError``; the old certificate then stays in use.
     func renewIfDue() async throws -> Renewal? {
         let before = state.withLock { $0.identity }
         guard before.needsRenewal(hosts: hosts, now: store.time.date) else { return nil }
@@ -44,7 +44,7 @@ final class RenewedCertificate: Sendable {
         return .certificateAndRoot
     }
 
-    /// Hands every handshake the certificate in force.
+    /// Makes every TLS handshake use the current certificate.
     func attach(to tls: inout TLSConfiguration) {
         tls.sslContextCallback = { _, promise in
             promise.succeed(self.state.withLock { $0.override })

@@ -4,13 +4,14 @@ public import Foundation
 internal import SwiftASN1
 internal import X509
 
-/// The key, certificate and backup key that an authority serves with when its operator brings none: its own root, a server
-/// certificate under it, and a second key whose pin clients know already, so that the first can be replaced without losing a client
-/// (`AuthorityStore.rotateServerKey()`).
+/// The keys and certificates of an authority whose operator provides none.
 ///
-/// A renewed certificate keeps the key, so the pins stay.
+/// It consists of its own root, a server certificate under that root, and a backup key. Clients already know the backup key's pin, so it
+/// can replace the server's key without losing a client (`AuthorityStore.rotateServerKey()`).
+///
+/// A renewed certificate keeps the key, so the pins stay the same.
 public struct ServerIdentity: Sendable {
-    /// The root certificate, PEM: what clients trust instead of the system's roots (`trustRoots`).
+    /// The root certificate, PEM; clients trust it instead of the system's roots (`trustRoots`).
     public let rootPEM: String
     /// The server's certificate, PEM.
     public let certificatePEM: String
@@ -18,9 +19,9 @@ public struct ServerIdentity: Sendable {
     ///
     /// Secret.
     public let keyPEM: String
-    /// The pins of the server's key and of the backup key, `sha256/…` each.
+    /// The pins (`sha256/…`) of the server's key and of the backup key.
     public let pins: [String]
-    /// When the server's certificate ends.
+    /// The end of the server certificate's validity.
     public let notAfter: Date
 
     let rootKeyPEM: String
@@ -29,20 +30,20 @@ public struct ServerIdentity: Sendable {
     private let validity: ClosedRange<Date>
     private let rootValidity: ClosedRange<Date>
 
-    /// A server certificate is good for this many seconds; 398 days is what clients of the web still accept.
+    /// The lifetime of a server certificate, in seconds: 398 days, the longest that web clients accept.
     static let certificateLifetime: TimeInterval = 398 * 86_400
     private static let rootLifetime: TimeInterval = 20 * 365 * 86_400
-    /// How long before they are made certificates begin: clocks of this machine and of clients may be off by that much.
+    /// How far certificates are backdated, in seconds: the clocks of this machine and of clients may differ by that much.
     private static let certificateBackdate: TimeInterval = 86_400
-    /// More for the root: apps carry it with them, so that it cannot be made again without them.
+    /// The root is backdated further: apps ship with it, so a root with a wrong validity could be replaced only by new apps.
     private static let rootBackdate: TimeInterval = 30 * 86_400
 
     /// Makes new keys and certificates.
     /// - Parameters:
-    ///   - hosts: the names and addresses that the server is reached under; `localhost`, 127.0.0.1 and ::1 are always added
-    ///   - now: the time from which the certificates are valid
-    /// - Returns: the identity
-    /// - Throws: `AuthorityError.identityFailed`
+    ///   - hosts: The server's names and addresses; `localhost`, 127.0.0.1 and ::1 are always added.
+    ///   - now: The current time; the certificates are valid from a day before it, the root from 30 days before it.
+    /// - Returns: The identity.
+    /// - Throws: ``AuthorityError`` with code `identityFailed` when a certificate cannot be made, for example for a name that is not ASCII.
     public static func make(hosts: [String], now: Date) throws -> ServerIdentity {
         try wrapping {
             let rootKey = P256.Signing.PrivateKey()
@@ -53,16 +54,16 @@ public struct ServerIdentity: Sendable {
         }
     }
 
-    /// Makes an identity from keys that exist: the server's certificate is new, under the root given or a new one.
+    /// Makes an identity from existing keys, with a new server certificate.
     /// - Parameters:
-    ///   - rootPEM: the root's certificate, nil for a new one for `rootKeyPEM`
-    ///   - rootKeyPEM: the root's private key, P-256
-    ///   - keyPEM: the server's private key, P-256
-    ///   - backupKeyPEM: the key held in reserve, P-256
-    ///   - hosts: the names and addresses that the server is reached under; `localhost`, 127.0.0.1 and ::1 are always added
-    ///   - now: the time from which the certificates are valid
-    /// - Returns: the identity
-    /// - Throws: `AuthorityError.identityFailed` when a key or the certificate does not parse
+    ///   - rootPEM: The root certificate; nil for a new one for `rootKeyPEM`.
+    ///   - rootKeyPEM: The root's private key, P-256.
+    ///   - keyPEM: The server's private key, P-256.
+    ///   - backupKeyPEM: The backup key, P-256.
+    ///   - hosts: The server's names and addresses; `localhost`, 127.0.0.1 and ::1 are always added.
+    ///   - now: The current time; the certificate is valid from a day before it, a new root from 30 days before it.
+    /// - Returns: The identity.
+    /// - Throws: ``AuthorityError`` with code `identityFailed` when a key or certificate cannot be parsed or made.
     public static func make(
         rootPEM: String?, rootKeyPEM: String, keyPEM: String, backupKeyPEM: String, hosts: [String], now: Date
     ) throws -> ServerIdentity {
@@ -75,29 +76,31 @@ public struct ServerIdentity: Sendable {
         }
     }
 
-    /// Whether the certificate should be made again: half of its life is over, it or its root does not hold now, as after it was made with
-    /// a clock that was ahead, or it lacks one of the hosts.
+    /// Whether the certificate must be renewed.
+    ///
+    /// This is so when half of its life is over, when it or its root is not valid now (for example because they were made while the clock
+    /// was ahead), or when it lacks one of the hosts.
     func needsRenewal(hosts: [String], now: Date) -> Bool {
         notAfter.timeIntervalSince(now) < Self.certificateLifetime / 2 || !validity.contains(now) || !rootValidity.contains(now)
             || !Set(hosts).isSubset(of: self.hosts)
     }
 
-    /// The same keys with a new certificate, and with a new root certificate when the present one does not hold now.
+    /// The same keys with a new certificate, and with a new root certificate if the present one is not valid now.
     /// - Parameters:
-    ///   - hosts: further names; those of the old certificate stay
-    ///   - now: the time from which the certificate is valid
-    /// - Returns: the identity to save
-    /// - Throws: `AuthorityError.identityFailed`
+    ///   - hosts: Additional names; those of the old certificate stay.
+    ///   - now: The current time; the certificate is valid from a day before it.
+    /// - Returns: The identity to save.
+    /// - Throws: ``AuthorityError`` with code `identityFailed`.
     func renewed(hosts: [String], now: Date) throws -> ServerIdentity {
         try Self.make(
             rootPEM: rootValidity.contains(now) ? rootPEM : nil, rootKeyPEM: rootKeyPEM, keyPEM: keyPEM, backupKeyPEM: backupKeyPEM,
             hosts: self.hosts + hosts, now: now)
     }
 
-    /// The backup key in the place of the server's key, and a new backup key.
-    /// - Parameter now: the time from which the certificate is valid
-    /// - Returns: the identity to save
-    /// - Throws: `AuthorityError.identityFailed`
+    /// The identity after a key rotation: the backup key becomes the server's key, and a new backup key is made.
+    /// - Parameter now: The current time; the certificate is valid from a day before it.
+    /// - Returns: The identity to save.
+    /// - Throws: ``AuthorityError`` with code `identityFailed`.
     func rotated(now: Date) throws -> ServerIdentity {
         try Self.make(
             rootPEM: rootValidity.contains(now) ? rootPEM : nil, rootKeyPEM: rootKeyPEM, keyPEM: backupKeyPEM,
@@ -176,7 +179,7 @@ public struct ServerIdentity: Sendable {
 
     private static func validity(ofCertificate pem: String) throws -> ClosedRange<Date> {
         let certificate = try Certificate(pemEncoded: pem)
-        // A certificate that ends before it begins holds at no time.
+        // A certificate that ends before it begins is never valid.
         return certificate.notValidBefore...max(certificate.notValidBefore, certificate.notValidAfter)
     }
 

@@ -5,24 +5,24 @@ internal import Crypto
 internal import CryptoExtras
 public import Foundation
 
-/// The attestation response code: what the authority thought of a device, in 26 characters that only the account's operator can read.
+/// The attestation response code: the verdict about a device, in 26 characters that only the account's operator can read.
 ///
-/// It is one AES-128 block under a key of the account, in base32 without padding (RFC 4648 §6):
+/// It is one AES-128 block under a key of the account, in base32 without padding (RFC 4648, section 6):
 ///
 ///     byte  0       version, 1
-///     bytes 1...2   one bit a reason, big endian; 0 = passed
+///     bytes 1...2   one bit for each reason, big endian; 0 = passed
 ///     bytes 3...6   the first four bytes of the device ID
 ///     bytes 7...10  seconds since 1970, big endian
 ///     bytes 11...15 random
 ///
-/// An app sees the code in its token and in the result, and cannot tell from it whether it passed. What does not begin with the version
-/// and reasons that there are was not made by this account.
+/// An app sees the code in its token and in the result, but cannot tell from it whether it passed. A decrypted block with another version
+/// or unknown reasons was not made by this account.
 public struct ARC: Hashable, Sendable {
-    /// Why evidence was not believed; empty when it was.
+    /// The reasons for the rejection; empty if the evidence was trusted.
     public let reasons: Set<RejectionReason>
-    /// The first four bytes of the device ID, which an operator compares with a `did` claim; zeros for an oblivious host.
+    /// The first four bytes of the device ID, for comparison with a `did` claim; zeros for an oblivious host.
     public let deviceHint: [UInt8]
-    /// When the code was made, to the second; 1970 for an oblivious host.
+    /// The time when the code was made, to the second; 1970 for an oblivious host.
     public let issuedAt: Date
 
     private static let version: UInt8 = 1
@@ -36,20 +36,21 @@ public struct ARC: Hashable, Sendable {
         self.issuedAt = issuedAt
     }
 
-    /// A code that says what was thought and of nobody: for tokens of oblivious hosts.
+    /// Creates a code that holds the verdict but identifies no device, for tokens of oblivious hosts.
     ///
-    /// Its text is another one each time all the same. A text that followed from the verdict would tell every app its own, by comparison with
-    /// one whose verdict is known; and a token tells requests that share it apart from others without any help of its code.
+    /// The text still differs each time. If it depended on the verdict alone, an app could learn its own verdict by comparing its code with
+    /// one whose verdict is known. The random text does not weaken anonymity: requests that share a token can be linked by the token
+    /// anyway.
     init(anonymous reasons: Set<RejectionReason>) {
         self.init(reasons: reasons, deviceID: [], issuedAt: Date(timeIntervalSince1970: 0))
     }
 
     /// Reads a code.
     /// - Parameters:
-    ///   - text: 26 characters of base32
-    ///   - key: the account's key for these codes
-    /// - Returns: what it says
-    /// - Throws: `AuthorityError.malformedARC` when the text is none, or of another account
+    ///   - text: 26 characters of base32.
+    ///   - key: The account's key for these codes.
+    /// - Returns: The decoded code.
+    /// - Throws: ``AuthorityError`` with code `malformedARC` when the text is malformed or the code is another account's.
     static func decode(_ text: String, key: SymmetricKey) throws -> ARC {
         let refusal = AuthorityError(
             .malformedARC, "not an attestation response code of this account; copy all 26 characters of the arc claim")
@@ -65,19 +66,20 @@ public struct ARC: Hashable, Sendable {
             issuedAt: Date(timeIntervalSince1970: TimeInterval(seconds)))
     }
 
-    /// The code's text.
-    /// - Parameter key: the account's key for these codes, 16 bytes
-    /// - Returns: 26 characters
-    /// - Throws: when the key is of another size
+    /// Encrypts the code.
+    /// - Parameter key: The account's key for these codes, 16 bytes.
+    /// - Returns: 26 characters of base32.
+    /// - Throws: An error of swift-crypto when the key has another size.
     func encoded(key: SymmetricKey) throws -> String {
         let bits = reasons.reduce(UInt16(0)) { $0 | $1.bit }
         let seconds = UInt32(clamping: Int64(issuedAt.timeIntervalSince1970))
         var block = [Self.version, UInt8(bits >> 8), UInt8(bits & 0xFF)]
         block += deviceHint + [UInt8](repeating: 0, count: Self.hintSize - deviceHint.count)
         block += [24, 16, 8, 0].map { UInt8(seconds >> $0 & 0xFF) }
-        // Without these an app that asks twice within a second, once knowing that it fails, could tell from equal codes how it did.
+        // Without random bytes an app that asks twice within a second, once in a state that is known to fail, could tell its verdict from
+        // equal codes.
         block += SystemRandom.bytes(Self.size - block.count)
-        // One block, every one of them different, so CBC with a zero vector is the bare permutation that is wanted here.
+        // Each code is a single, different block, so CBC with a zero IV is the plain block cipher, which is all that is needed.
         let iv = try AES._CBC.IV(ivBytes: [UInt8](repeating: 0, count: Self.size))
         return try Base32.encode(AES._CBC.encrypt(block, using: key, iv: iv, noPadding: true))
     }

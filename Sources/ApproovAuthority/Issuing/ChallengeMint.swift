@@ -4,21 +4,21 @@ internal import Crypto
 
 /// Makes challenges and recognises them.
 ///
-/// Nothing is kept: a challenge carries its own proof.
+/// It stores nothing, because a challenge carries its own proof.
 ///
-/// Its text is base64url of nonce (16 bytes), expiry (8 bytes, seconds since 1970, big endian) and an HMAC-SHA256 over a label,
-/// both, and the account. The MAC of one for a single installation has another label, and also covers the thumbprint of the installation's
-/// key (RFC 7638), before the account.
+/// The text is the base64url of a nonce (16 bytes), the expiry (8 bytes, seconds since 1970, big endian) and an HMAC-SHA256 over a label,
+/// nonce, expiry and account. The MAC of a challenge that is bound to one installation uses another label, and also covers the thumbprint
+/// of the installation key (RFC 7638), before the account.
 struct ChallengeMint: Sendable {
-    /// A challenge that this account made.
+    /// The content of a challenge that this account made.
     struct Genuine: Sendable {
         let nonce: [UInt8]
         let expiresAt: Int64
-        /// Whether it is for a single installation.
+        /// Whether the challenge is bound to one installation.
         let isBound: Bool
     }
 
-    /// How long one that was asked for is good for, in seconds.
+    /// The lifetime of a challenge that a client asks for, in seconds.
     static let freshLifetime: Int64 = 60
 
     private static let label = Array("approov-challenge".utf8)
@@ -31,10 +31,10 @@ struct ChallengeMint: Sendable {
 
     /// Makes a challenge.
     /// - Parameters:
-    ///   - now: seconds since 1970
-    ///   - lifetime: how long it is good for, in seconds
-    ///   - thumbprint: that of the installation key whose evidence it is for; nil for any
-    /// - Returns: a challenge that no other is equal to
+    ///   - now: Seconds since 1970.
+    ///   - lifetime: The lifetime, in seconds.
+    ///   - thumbprint: The thumbprint of the installation key that must sign the evidence; nil for any key.
+    /// - Returns: A challenge that differs from every other.
     func make(now: Int64, lifetime: Int64, for thumbprint: [UInt8]? = nil) -> Challenge {
         let expiry = UInt64(clamping: now + lifetime)
         let body = SystemRandom.bytes(Self.nonceSize) + (0..<8).map { UInt8(truncatingIfNeeded: expiry >> (56 - 8 * $0)) }
@@ -42,11 +42,11 @@ struct ChallengeMint: Sendable {
         return Challenge(value: value, expiresIn: Int(lifetime))
     }
 
-    /// What a challenge says, or nil when this account did not make it, or made it for another installation.
+    /// Verifies a challenge; nil if this account did not make it, or made it for another installation.
     /// - Parameters:
-    ///   - text: the challenge
-    ///   - thumbprint: that of the installation key that signed the evidence
-    /// - Returns: its content
+    ///   - text: The challenge.
+    ///   - thumbprint: The thumbprint of the installation key that signed the evidence.
+    /// - Returns: The challenge's content.
     func open(_ text: String, from thumbprint: [UInt8]) -> Genuine? {
         guard let bytes = Base64URL.decode(text), bytes.count == Self.bodySize + SHA256.byteCount else { return nil }
         let body = Array(bytes[..<Self.bodySize])
@@ -61,7 +61,7 @@ struct ChallengeMint: Sendable {
     }
 
     private func authenticated(_ body: [UInt8], _ thumbprint: [UInt8]?) -> [UInt8] {
-        // Of one account's, the two kinds differ in length, so that no text is both.
+        // For one account, the inputs of the two kinds differ in length, so no challenge can be of both kinds.
         (thumbprint == nil ? Self.label : Self.boundLabel) + body + (thumbprint ?? []) + Array(account.utf8)
     }
 }

@@ -1,29 +1,29 @@
 internal import ApproovTokens
 internal import Attestation
 
-/// Signs tokens with the account secret or the keyset that a host names, and tokens that only look like it.
+/// Signs tokens with the account secret or a host's keyset, and signs decoys that look the same but do not verify.
 struct TokenIssuer: Sendable {
-    /// A pair of signers that write the same key identifier.
+    /// Two signers that write the same key identifier.
     private struct Signers: Sendable {
         let genuine: TokenSigner
         let decoy: TokenSigner
     }
 
-    /// Random in every process and known to nobody, so that no verifier accepts what it signs.
+    /// Random in each process and never stored, so no verifier accepts its signatures.
     private static let decoySecret = AccountSecret.generate()
 
     private let account: Signers
-    /// Signs until then, in seconds since 1970, although the account has another secret already.
+    /// The previous account secret, which still signs until `until`, in seconds since 1970.
     private let previous: (signers: Signers, until: Int64)?
     private let keysets: [String: Signers]
     private let namesAudience: Bool
 
-    /// An issuer with the account's keys.
+    /// Creates an issuer with the account's keys.
     /// - Parameters:
-    ///   - secrets: the account secret, and the one before it while that still signs
-    ///   - keysets: the key pairs that hosts may name
-    ///   - namesAudience: whether tokens keep the claim `aud`
-    /// - Throws: `TokenError.signingFailed` for a key that cannot sign
+    ///   - secrets: The account secret, and the previous one during an overlap.
+    ///   - keysets: The keysets that hosts may name.
+    ///   - namesAudience: Whether tokens keep the claim `aud`.
+    /// - Throws: `TokenError` with code `signingFailed` when a key cannot sign.
     init(secrets: AccountSecrets, keysets: [Keyset], namesAudience: Bool) throws {
         self.namesAudience = namesAudience
         account = try Self.signers(secrets.current)
@@ -42,12 +42,12 @@ struct TokenIssuer: Sendable {
 
     /// Signs claims.
     /// - Parameters:
-    ///   - claims: what the token says; `aud` is left out where the account's tokens name no audience
-    ///   - kid: the keyset that the host names; nil for the account secret
-    ///   - isGenuine: whether the token is to verify; one that is not has the same claims, and a header like any HS256 token's
-    ///   - now: seconds since 1970, which say whether the previous secret still signs
-    /// - Returns: the token
-    /// - Throws: `AuthorityError.unknownKeyset`, `TokenError.signingFailed`
+    ///   - claims: The token's claims; `aud` is removed if the account's tokens name no audience.
+    ///   - kid: The keyset that the host names; nil for the account secret.
+    ///   - isGenuine: Whether the token verifies; a decoy has the same claims, and the header of an HS256 token.
+    ///   - now: Seconds since 1970; decides whether the previous secret still signs.
+    /// - Returns: The token.
+    /// - Throws: ``AuthorityError`` with code `unknownKeyset` when the keyset does not exist; `TokenError` with code `signingFailed`.
     func issue(_ claims: TokenClaims, kid: String?, isGenuine: Bool, at now: Int64) throws -> String {
         var signers = previous.flatMap { now < $0.until ? $0.signers : nil } ?? account
         if let kid {

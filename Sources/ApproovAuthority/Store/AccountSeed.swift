@@ -2,9 +2,9 @@ import ApproovBase
 public import ApproovTokens
 public import Crypto
 
-/// What a new store begins with.
+/// The initial content of a new store.
 ///
-/// Without one a store makes its own keys, which is what everybody wants but a demo.
+/// Without a seed a store makes its own keys, which is right for every account except a demo.
 public struct AccountSeed: Sendable {
     /// The account's name: 1 to 128 visible ASCII characters.
     public var account: String
@@ -12,15 +12,15 @@ public struct AccountSeed: Sendable {
     public var secret: AccountSecret
     /// Signs configurations.
     public var configurationKey: P256.Signing.PrivateKey
-    /// What the authority serves with when it is given no certificate; nil for keys of its own.
+    /// The server identity for an authority without an operator's certificate; nil to make one at the first start.
     public var identity: ServerIdentity?
 
-    /// Makes a seed.
+    /// Creates a seed.
     /// - Parameters:
-    ///   - account: the account's name; nil for `account-` and eight random characters
-    ///   - secret: the account secret; nil for a random one of 64 bytes
-    ///   - configurationKey: the key that signs configurations; nil for a random one
-    ///   - identity: the authority's own keys and certificate; nil for new ones at the first start
+    ///   - account: The account's name; nil for `account-` and eight random characters.
+    ///   - secret: The account secret; nil for a random one of 64 bytes.
+    ///   - configurationKey: The key that signs configurations; nil for a random one.
+    ///   - identity: The authority's own keys and certificate; nil to make them at the first start.
     public init(
         account: String? = nil, secret: AccountSecret? = nil, configurationKey: P256.Signing.PrivateKey? = nil,
         identity: ServerIdentity? = nil

@@ -5,7 +5,7 @@ internal import GRDB
 
 extension AuthorityStore {
     /// The newest signed configuration.
-    /// - Throws: `AuthorityError.storeDamaged` when there is none
+    /// - Throws: ``AuthorityError`` with code `storeDamaged` when the store has none.
     public func currentConfiguration() throws -> SignedConfiguration {
         guard let newest = snapshot.newest else {
             throw AuthorityError(.storeDamaged, "the store has no signed configuration; restore it from a backup")
@@ -16,14 +16,15 @@ extension AuthorityStore {
     /// The version of the newest signed configuration.
     public var configurationVersion: Int64 { snapshot.newest?.version ?? 0 }
 
-    /// What an app ships with.
+    /// Makes the initial configuration that an app ships with.
     /// - Parameters:
-    ///   - authority: the authority's URL; nil for the one it was last served under
-    ///   - authorityPins: the pins of the authority's TLS keys, two or more; nil for those it was last served with
-    ///   - trustRoots: PEM of the roots to trust for the authority instead of the system's; nil for those of the authority's
-    ///     own certificate when it was served with one and no pins are given
-    /// - Returns: the initial configuration with the newest signed configuration inside
-    /// - Throws: `AuthorityError.invalidConfiguration` when the authority was never served and nothing is given
+    ///   - authority: The authority's URL; nil for the one that it was last served under.
+    ///   - authorityPins: The pins of the authority's TLS keys, at least two; nil for those that it was last served with.
+    ///   - trustRoots: The PEM of the roots to trust for the authority instead of the system's; nil for the known roots of the authority if
+    ///     `authorityPins` is nil too, else for the system's.
+    /// - Returns: The initial configuration, with the newest signed configuration inside.
+    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the URL or the pins are neither given nor known; with code
+    ///   `configurationRefused` when no client would accept the result.
     public func initialConfiguration(
         authority: URL? = nil, authorityPins: [String]? = nil, trustRoots: String? = nil
     ) async throws -> InitialConfiguration {
@@ -60,9 +61,9 @@ extension AuthorityStore {
 
     /// Replaces the key that signs configurations.
     ///
-    /// The version that says so is signed by the old key and the new one, and clients that are several versions behind are handed it
-    /// first.
-    /// - Throws: `AuthorityError.storeUnusable`
+    /// The version that announces the new key is signed by both the old and the new key. Clients that are several versions behind receive
+    /// it first.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable`.
     public func rotateConfigurationKey() async throws {
         let key = P256.Signing.PrivateKey()
         let now = now
@@ -70,20 +71,21 @@ extension AuthorityStore {
         try await change { database in
             try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime, newKey: key)
             try database.execute(sql: "UPDATE account SET configurationKey = ?", arguments: [key.rawRepresentation])
-            // An app that begins with the new key cannot verify the old one's signature, so it is given a version without it.
+            // An app that ships with only the new key cannot verify the old key's signature, so issue one more version without it.
             try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime)
         }
     }
 
-    /// The epoch: how often the account's versions have begun anew; 1 at first.
+    /// The epoch: 1 at first, and higher after each ``startEpoch(_:)``.
     public var configurationEpoch: Int64 { snapshot.epoch }
 
-    /// Begins the account's configurations anew: a higher epoch, a new key that signs them, version 1.
+    /// Restarts the account's configurations: a higher epoch, a new signing key, version 1.
     ///
-    /// For a key that was stolen, a version that ran away, or a store that came back from an old backup. Running apps take nothing up
-    /// any more, and keep the pins they have, until they are given the new initial configuration.
-    /// - Parameter epoch: the new epoch; nil for the next one. Higher than any that was in use before the backup
-    /// - Throws: `AuthorityError.invalidConfiguration` for an epoch that is not higher than the one in force or is beyond 2^53; `.storeUnusable`
+    /// Use it when a key was stolen, when a version number became far too high, or when the store was restored from an old backup. Running
+    /// apps then accept no more configurations, and keep the pins that they have, until they receive the new initial configuration.
+    /// - Parameter epoch: The new epoch, higher than any used before the backup; nil for the next one.
+    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the epoch is not higher than the current one or not below 2^53;
+    ///   with code `storeUnusable`.
     public func startEpoch(_ epoch: Int64? = nil) async throws {
         let key = P256.Signing.PrivateKey()
         let now = now
@@ -95,22 +97,22 @@ extension AuthorityStore {
                 throw AuthorityError(
                     .invalidConfiguration, "epoch \(next) does not follow \(current): name a higher one, below 2^53")
             }
-            // Of the old epoch no client of the new one can use anything, key changes included.
+            // Clients of the new epoch cannot use any version of the old one, not even a key change.
             try database.execute(sql: "DELETE FROM configuration")
             try database.execute(sql: "UPDATE account SET epoch = ?, configurationKey = ?", arguments: [next, key.rawRepresentation])
             try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime)
         }
     }
 
-    /// Signs the next version when half of the newest one's life is over.
-    /// - Returns: whether it did
+    /// Signs the next version if half of the newest one's lifetime is over.
+    /// - Returns: Whether a version was signed.
     @discardableResult
     func renewConfigurationIfDue() async throws -> Bool {
         guard Self.isDue(snapshot.newest.map { ($0.issuedAt, $0.expiresAt) }, now: now) else { return false }
         let now = now
         let lifetime = configurationLifetime
         return try await change { database in
-            // Another process on the same folder may have been first.
+            // Another process on the same folder may have signed one already.
             let row = try Row.fetchOne(database, sql: "SELECT issuedAt, expiresAt FROM configuration ORDER BY version DESC LIMIT 1")
             guard Self.isDue(row.map { ($0["issuedAt"], $0["expiresAt"]) }, now: now) else { return false }
             try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime)

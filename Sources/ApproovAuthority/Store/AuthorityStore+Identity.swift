@@ -2,7 +2,7 @@ internal import Attestation
 internal import Foundation
 internal import GRDB
 
-/// Where, and behind which TLS keys, the authority was last served.
+/// The URL and the TLS keys that the authority was last served with.
 struct Endpoint: Sendable, Equatable {
     let url: URL
     let pins: [String]
@@ -10,11 +10,13 @@ struct Endpoint: Sendable, Equatable {
 }
 
 extension AuthorityStore {
-    /// The authority's own key, certificate and backup key: made at the first call, and with a new certificate for the same key
-    /// when half of the old one's life is over, the old one does not hold now, or a host is new.
-    /// - Parameter hosts: the names that the server is reached under, beside the loopback ones
-    /// - Returns: the identity
-    /// - Throws: `AuthorityError.identityFailed`, `.storeUnusable`
+    /// Returns the authority's own key, certificate and backup key; makes them at the first call.
+    ///
+    /// It makes a new certificate for the same key when half of the old one's lifetime is over, when the old one is not valid now, or when
+    /// a host is new.
+    /// - Parameter hosts: The server's names, in addition to the loopback ones.
+    /// - Returns: The identity.
+    /// - Throws: ``AuthorityError`` with code `identityFailed` or `storeUnusable`.
     public func serverIdentity(hosts: [String]) async throws -> ServerIdentity {
         let date = time.date
         if let identity = try await savedIdentity(), !identity.needsRenewal(hosts: hosts, now: date) { return identity }
@@ -27,12 +29,14 @@ extension AuthorityStore {
         }
     }
 
-    /// Replaces the key that the authority serves with by its backup key, whose pin apps know already, and makes a new backup key.
+    /// Replaces the server's key by the backup key, whose pin apps already know, and makes a new backup key.
     ///
-    /// An authority serves with it from its next start on, and signs a configuration with the new pins then. Apps that have not fetched
-    /// that one when the key is replaced once more can reach the authority no longer: leave them the time of a configuration's life.
-    /// - Returns: the identity from now on
-    /// - Throws: `AuthorityError.invalidConfiguration` when the store has no key of its own; `.identityFailed`, `.storeUnusable`
+    /// The authority uses the new key from its next start, and then signs a configuration with the new pins. An app that has not fetched
+    /// that configuration by the next rotation can no longer reach the authority, so wait for a configuration's lifetime between two
+    /// rotations.
+    /// - Returns: The new identity.
+    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the store has no key of its own; with code `identityFailed` or
+    ///   `storeUnusable`.
     @discardableResult
     public func rotateServerKey() async throws -> ServerIdentity {
         let date = time.date
@@ -65,9 +69,9 @@ extension AuthorityStore {
         return Endpoint(url: url, pins: pins.split(separator: " ").map(String.init), trustRoots: row["trustRoots"])
     }
 
-    /// Remembers where the authority is served, for initial configurations that are written later.
+    /// Remembers the authority's URL and pins for initial configurations that are written later.
     ///
-    /// Pins that are not those of before are told to the apps that are out there, in a configuration signed in the same transaction.
+    /// If the pins have changed, a configuration with the new pins is signed in the same transaction, so that existing apps learn them.
     func remember(_ endpoint: Endpoint) async throws {
         guard try await self.endpoint() != endpoint else { return }
         let now = now
@@ -82,7 +86,7 @@ extension AuthorityStore {
         }
     }
 
-    /// Names a root that was made again in initial configurations that are written later.
+    /// Replaces a root certificate that was renewed, for initial configurations that are written later.
     func rememberRoot(_ root: String, insteadOf before: String) async throws {
         try await database.write { database in
             try database.execute(sql: "UPDATE endpoint SET trustRoots = ? WHERE trustRoots = ?", arguments: [root, before])

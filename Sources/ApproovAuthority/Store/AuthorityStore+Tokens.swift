@@ -4,11 +4,12 @@ internal import Attestation
 internal import CertificatePinning
 
 extension AuthorityStore {
-    /// A verifier with the account's keys as they are now: the account secret, after a change with an overlap the one before it, and the
-    /// public keys of the keysets.
-    /// - Parameter audience: the host that tokens must be for; nil for any
-    /// - Returns: the verifier
-    /// - Throws: `TokenError` when there are too many keysets for one verifier
+    /// Creates a verifier with the account's current keys.
+    ///
+    /// These are the account secret, the previous secret until 300 seconds after its overlap, and the public keys of the keysets.
+    /// - Parameter audience: The host that tokens must be for; nil for any.
+    /// - Returns: The verifier.
+    /// - Throws: `TokenError` with code `unknownKey` when the account has more keysets than one verifier holds.
     public func tokenVerifier(audience: String? = nil) throws -> TokenVerifier {
         let snapshot = snapshot
         let keys =
@@ -16,14 +17,15 @@ extension AuthorityStore {
         return try TokenVerifier(keys: keys, audience: audience, time: time)
     }
 
-    /// Issues a token without an app, to try a backend with.
+    /// Issues a token without an app, for testing a backend.
     /// - Parameters:
-    ///   - host: a host of the account
-    ///   - isValid: whether the token is to verify; one that is not looks the same
-    ///   - data: what the token is bound to, nil for nothing
-    ///   - lifetime: how long it is good for, in seconds
-    /// - Returns: the token
-    /// - Throws: `AuthorityError.unknownHost`, `.malformedHost`, `.invalidConfiguration` for a lifetime that is not 1 to 86,400 seconds
+    ///   - host: A host of the account.
+    ///   - isValid: Whether the token verifies; a decoy looks the same.
+    ///   - data: The value that the token is bound to; nil for an unbound token.
+    ///   - lifetime: The lifetime, in seconds.
+    /// - Returns: The token.
+    /// - Throws: ``AuthorityError`` with code `unknownHost` when the account has no such host or issues no tokens for it; with code
+    ///   `malformedHost`; with code `invalidConfiguration` when the lifetime is not 1 to 86,400 seconds.
     public func exampleToken(
         forHost host: String, isValid: Bool = true, boundTo data: String? = nil, lifetime: Int = 3_600
     ) throws -> String {

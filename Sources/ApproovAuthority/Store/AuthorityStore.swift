@@ -6,15 +6,15 @@ public import Foundation
 internal import GRDB
 internal import Synchronization
 
-/// An account: its hosts, registrations, keys and configurations, in an SQLite database in a folder of its own.
+/// An account's hosts, registrations, keys and configurations, in an SQLite database in its own folder.
 ///
-/// The first one to open the folder for making makes it (mode 0700; files 0600). Any number of processes may have it open, and a
-/// running `Authority` takes up what another process changed within a second. Every change of hosts or pins signs a new
-/// configuration in the same transaction. What requests need is kept in memory (`snapshot`), so that they read no database.
+/// Unless `access` says otherwise, the first process to open the folder creates the store (folder mode 0700, file mode 0600). Any number of
+/// processes may open it at the same time. A running `Authority` loads another process's changes within a second. Every change of hosts or
+/// pins signs a new configuration in the same transaction. Requests are served from memory (`snapshot`) and read no database.
 ///
-/// To back it up while it runs, use `VACUUM INTO` or sqlite3's `.backup`; copying the file alone misses the write-ahead log. To restore it,
-/// stop the authority, and remove `authority.sqlite-wal` and `-shm` with the database that is replaced. Apps that have a later version than
-/// the backup's take nothing up until ``startEpoch(_:)`` and a new initial configuration.
+/// To back up a running store, use `VACUUM INTO` or sqlite3's `.backup`; copying the database file alone misses the write-ahead log. To
+/// restore a backup, stop the authority, and remove `authority.sqlite-wal` and `-shm` together with the database that is replaced. Apps
+/// with a later version than the backup's accept no configuration until ``startEpoch(_:)`` and a new initial configuration.
 public final class AuthorityStore: Sendable {
     let database: StoreDatabase
     let time: any TimeSource
@@ -22,16 +22,17 @@ public final class AuthorityStore: Sendable {
     let redemptions: RedemptionWriter
     private let current: Mutex<StoreSnapshot>
 
-    /// Opens the store of a folder.
+    /// Opens the store in a folder.
     /// - Parameters:
-    ///   - directory: the data directory
-    ///   - access: what for; by default a store is made when there is none
-    ///   - seed: what a new store begins with; it changes nothing in one that exists
-    ///   - configurationLifetime: how long a signed configuration is good for; at half of it the authority issues the next
-    ///   - time: the clock
-    /// - Throws: `AuthorityError.storeUnusable` when the folder or database cannot be opened, `.storeInsecure` when others may
-    ///   write the folder or read a file, `.storeDamaged` when the database is empty or a row cannot be understood, `.storeMissing` when
-    ///   there is none and none is to be made, `.storeNewer` when a later release upgraded it, `.malformedAccount`
+    ///   - directory: The data directory.
+    ///   - access: What the store is opened for; by default a missing store is created.
+    ///   - seed: The initial content of a new store; it does not affect an existing one.
+    ///   - configurationLifetime: The lifetime of a signed configuration; at half of it the authority signs the next one.
+    ///   - time: The clock.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable` when the folder or database cannot be opened; `storeInsecure` when other
+    ///   users may write to the folder or access a file; `storeDamaged` when the database is empty or a row is invalid; `storeMissing` when
+    ///   the folder has no store and `access` creates none; `storeNewer` when a later release has upgraded the store; `malformedAccount`
+    ///   when the seed's account name is malformed.
     public convenience init(
         directory: URL, access: StoreAccess = .making, seed: AccountSeed? = nil, configurationLifetime: Duration = .seconds(30 * 86_400),
         time: any TimeSource = SystemTimeSource()
@@ -58,10 +59,10 @@ public final class AuthorityStore: Sendable {
         self.configurationLifetime = lifetime
     }
 
-    /// Whether opening it made it.
+    /// Whether this call created the store.
     public var isNew: Bool { database.isNew }
 
-    /// What requests are answered from.
+    /// The data that requests are served from.
     var snapshot: StoreSnapshot { current.withLock { $0 } }
 
     /// The account's name.
@@ -70,10 +71,10 @@ public final class AuthorityStore: Sendable {
     /// Seconds since 1970.
     var now: Int64 { Int64(time.date.timeIntervalSince1970) }
 
-    /// Takes up what another process changed.
-    /// - Returns: whether there was a change
-    /// - Throws: `AuthorityError.storeNewer` once a later release has upgraded the store; `.storeUnusable`, `.storeDamaged`. What was in
-    ///   force stays in force
+    /// Loads the changes of other processes.
+    /// - Returns: Whether anything had changed.
+    /// - Throws: ``AuthorityError`` with code `storeNewer` once a later release has upgraded the store; with code `storeUnusable` or
+    ///   `storeDamaged`. The previous snapshot then stays in use.
     @discardableResult
     func refresh() async throws -> Bool {
         let known = snapshot.generation
@@ -86,12 +87,12 @@ public final class AuthorityStore: Sendable {
         return true
     }
 
-    /// Makes a change in one transaction and takes it up.
+    /// Makes a change in one transaction and updates the snapshot.
     /// - Parameters:
-    ///   - issues: whether the change is one of the configuration, which is then signed anew
-    ///   - body: the change; when it throws, nothing happened
-    /// - Returns: what `body` returns
-    /// - Throws: what `body` throws, and `AuthorityError.storeUnusable`
+    ///   - issues: Whether the change affects the configuration, so that a new version is signed.
+    ///   - body: The change; if it throws, the store is unchanged.
+    /// - Returns: The result of `body`.
+    /// - Throws: Any error of `body`; ``AuthorityError`` with code `storeUnusable`.
     func change<Value: Sendable>(issues: Bool = false, _ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         let now = now
         let lifetime = configurationLifetime
@@ -106,19 +107,19 @@ public final class AuthorityStore: Sendable {
     }
 
     private func install(_ snapshot: StoreSnapshot) {
-        // Two changes may end in either order here; the later one holds.
+        // Two concurrent changes may arrive here in either order; keep the later one.
         current.withLock { current in
             if snapshot.generation > current.generation { current = snapshot }
         }
     }
 
-    /// Makes all challenges that were given out unknown, with a new key, and takes new ones at any time again.
+    /// Invalidates all outstanding challenges by a new key.
     ///
-    /// For a clock that was set back behind the time of redemptions that are forgotten: those challenges could be redeemed again, and
-    /// new ones could not be told from them.
-    /// - Parameter key: the key that recognised such a challenge
-    /// - Returns: whether it was still the account's
-    /// - Throws: as `change` does
+    /// For a clock that was set back to before the expiry of forgotten redemptions: outstanding challenges from that time could be redeemed
+    /// again, and new ones could not be told from them. With the new key, new challenges are accepted with any expiry.
+    /// - Parameter key: The key that recognised such a challenge.
+    /// - Returns: Whether `key` was still the account's key, so that it was replaced.
+    /// - Throws: The errors of `change`.
     func replaceChallengeKey(_ key: SymmetricKey) async throws -> Bool {
         guard snapshot.challengeKey == key else { return false }
         let (old, new) = (key.withUnsafeBytes { Data($0) }, Data(SystemRandom.bytes(32)))

@@ -3,7 +3,7 @@ internal import Crypto
 internal import Foundation
 internal import GRDB
 
-/// A signed configuration as the store keeps it.
+/// A signed configuration in the store.
 struct IssuedConfiguration: Sendable {
     let version: Int64
     let signed: SignedConfiguration
@@ -11,7 +11,7 @@ struct IssuedConfiguration: Sendable {
     let expiresAt: Int64
     let changesKeys: Bool
 
-    /// The key-changing versions and the newest one, ascending; no client needs another.
+    /// The versions that change the keys, and the newest version, ascending; no client needs any other.
     static func all(in database: Database) throws -> [IssuedConfiguration] {
         let rows = try Row.fetchAll(
             database,
@@ -27,24 +27,25 @@ struct IssuedConfiguration: Sendable {
     }
 }
 
-/// Signs what the tables say as the next version.
+/// Signs the content of the tables as the next version of the configuration.
 ///
-/// It runs inside the transaction that changes them.
+/// It runs inside the transaction that changes the tables.
 enum ConfigurationIssue {
     /// Signs the next version.
     /// - Parameters:
-    ///   - database: inside a write transaction
-    ///   - now: seconds since 1970
-    ///   - lifetime: seconds until the version expires
-    ///   - newKey: the key that signs from the next version on, when it changes with this one
-    /// - Throws: `AuthorityError.configurationRefused` when no client would accept it
+    ///   - database: The database, inside a write transaction.
+    ///   - now: Seconds since 1970.
+    ///   - lifetime: Seconds until the version expires.
+    ///   - newKey: The key that signs all later versions, if this version announces a new key.
+    /// - Throws: ``AuthorityError`` with code `configurationRefused` when no client would accept it; with code `storeDamaged`.
     static func issue(in database: Database, now: Int64, lifetime: Int64, newKey: P256.Signing.PrivateKey? = nil) throws {
         guard let account = try Row.fetchOne(database, sql: "SELECT name, epoch, configurationKey FROM account") else {
             throw AuthorityError(.storeDamaged, "the store has no account; restore it from a backup")
         }
         let row = try Row.fetchOne(database, sql: "SELECT version, issuedAt FROM configuration ORDER BY version DESC LIMIT 1")
         let newest: Int64 = row?["version"] ?? 0
-        // Clients judge by the latest issuedAt that they accepted: after a clock that was ahead, the next version must still be good there.
+        // Clients take the latest issuedAt that they accepted as the earliest time: if the clock was ahead once, the next version must
+        // still be valid then.
         let now = max(now, row?["issuedAt"] ?? now)
         let hosts = try AccountHost.all(in: database)
         let configuration = try DynamicConfiguration(

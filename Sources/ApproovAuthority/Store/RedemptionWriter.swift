@@ -2,20 +2,19 @@ internal import Crypto
 internal import Foundation
 internal import GRDB
 
-/// What became of an attempt to redeem a challenge.
+/// The outcome of an attempt to redeem a challenge.
 enum RedemptionOutcome: Sendable {
     case redeemed
     case used
-    /// As old as challenges whose redemptions were forgotten.
+    /// The challenge is as old as others whose redemptions were forgotten.
     case forgotten
-    /// The account's key for challenges is another one by now.
+    /// The account's challenge key has been replaced.
     case unknown
 }
 
-/// Writes redemptions, many to a transaction: while one is being committed the next ones gather.
+/// Writes redemptions to the store, many in one transaction: while one is being committed, the next ones are collected.
 ///
-/// A challenge is redeemed by one INSERT under a unique key, so that of any number of attempts, in any number of processes,
-/// one succeeds.
+/// A challenge is redeemed by one INSERT with a unique key. Of any number of attempts, in any number of processes, exactly one succeeds.
 actor RedemptionWriter {
     private struct Attempt {
         let nonce: Data
@@ -24,7 +23,7 @@ actor RedemptionWriter {
         let continuation: CheckedContinuation<RedemptionOutcome, any Error>
     }
 
-    /// More than this many waiting means that the disk does not keep up.
+    /// More waiting attempts than this mean that the disk is too slow.
     static let maximumWaiting = 10_000
 
     private let database: StoreDatabase
@@ -39,11 +38,11 @@ actor RedemptionWriter {
     ///
     /// When this returns, the redemption is committed and survives the process.
     /// - Parameters:
-    ///   - nonce: what is unique about the challenge
-    ///   - expiresAt: when it ends, in seconds since 1970
-    ///   - key: the account's key that it was recognised by
-    /// - Returns: whether this attempt was the one
-    /// - Throws: `AuthorityError.storeUnusable`, `.storeNewer`; the challenge is then as it was
+    ///   - nonce: The challenge's nonce.
+    ///   - expiresAt: The challenge's expiry, in seconds since 1970.
+    ///   - key: The account's key that recognised the challenge.
+    /// - Returns: The outcome of this attempt.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable` or `storeNewer`; the challenge is then unchanged.
     func redeem(nonce: [UInt8], expiresAt: Int64, key: SymmetricKey) async throws -> RedemptionOutcome {
         guard waiting.count < Self.maximumWaiting else {
             throw AuthorityError(.storeUnusable, "the store does not keep up with the attestations; check the disk")
@@ -57,11 +56,10 @@ actor RedemptionWriter {
         }
     }
 
-    /// Forgets the redemptions of challenges that have expired, and refuses challenges as old as those from now on, whatever the clock
-    /// says.
+    /// Forgets the redemptions of expired challenges.
     ///
-    /// No later moment than that of the last one forgotten is kept: a clock that was ahead for a while must not refuse everybody until
-    /// the time it showed.
+    /// From then on, challenges as old as those are refused, whatever the clock says. The stored limit is the expiry of the last forgotten
+    /// challenge, and no later: otherwise a clock that was ahead for a while would cause every challenge to be refused until that time.
     func purge(expiredBefore moment: Int64) async throws {
         try await database.write { database in
             let last = try Int64.fetchOne(

@@ -1,31 +1,33 @@
 internal import Foundation
 internal import GRDB
 
-/// What a store is opened for.
+/// The purpose for which a store is opened.
 public enum StoreAccess: Sendable {
-    /// To read: no file is made or changed, and a store of an older release is read as it is.
+    /// Reading: no file is created or changed, and a store of an older release is read in an upgraded copy in memory.
     case reading
-    /// To change a store that exists; one of an older release is upgraded.
+    /// Changing an existing store; one of an older release is upgraded.
     case changing
-    /// To change a store, which is made when there is none.
+    /// Changing a store, which is created if it does not exist.
     case making
 }
 
-/// The database of a store: made and upgraded by one process at a time, and never written where its version is not the one known here.
+/// The database of a store.
+///
+/// Only one process at a time creates or upgrades it, and a database whose version differs from this release's is never written.
 struct StoreDatabase: Sendable {
     let connections: any DatabaseWriter
-    /// Whether opening it made it.
+    /// Whether this call created the database.
     let isNew: Bool
     private let schema: StoreSchema
     private let isReading: Bool
 
-    /// Opens the database of a folder.
+    /// Opens the database in a folder.
     /// - Parameters:
-    ///   - directory: the data directory
-    ///   - access: what for
-    ///   - schema: the tables
-    ///   - fill: puts what a new store begins with into its tables
-    /// - Throws: `AuthorityError`; what `fill` throws
+    ///   - directory: The data directory.
+    ///   - access: The purpose.
+    ///   - schema: The tables.
+    ///   - fill: Writes the initial content of a new store.
+    /// - Throws: ``AuthorityError``; any error of `fill`.
     init(
         directory: URL, access: StoreAccess, schema: StoreSchema, fill: @Sendable @escaping (Database) throws -> Void
     ) throws {
@@ -43,7 +45,7 @@ struct StoreDatabase: Sendable {
                         + "for example approov api -add HOST")
             case (.changing, _), (.making, _):
                 (connections, isNew) = try StoreDirectory.exclusively(in: directory) {
-                    // Another process may have made it since.
+                    // Another process may have created it in the meantime.
                     if let path = try StoreDirectory.database(in: directory) { return (try Self.changing(path, schema: schema), false) }
                     let path = try StoreDirectory.makeDatabase(in: directory) { try Self.make($0, schema: schema, fill: fill) }
                     return (try Self.changing(path, schema: schema), true)
@@ -55,7 +57,7 @@ struct StoreDatabase: Sendable {
     }
 
     /// Reads in one transaction.
-    /// - Throws: what `body` throws; `AuthorityError.storeUnusable`
+    /// - Throws: Any error of `body`; ``AuthorityError`` with code `storeUnusable`.
     func read<Value: Sendable>(_ body: @Sendable @escaping (Database) throws -> Value) async throws -> Value {
         do {
             return try await connections.read(body)
@@ -64,8 +66,8 @@ struct StoreDatabase: Sendable {
         }
     }
 
-    /// Reads in one transaction what another process may have written since.
-    /// - Throws: as `read` does; `AuthorityError.storeNewer` when that was a later release
+    /// Reads in one transaction, after checking that no later release has upgraded the store.
+    /// - Throws: The errors of `read`; ``AuthorityError`` with code `storeNewer` when a later release has upgraded the store.
     func readChecked<Value: Sendable>(_ body: @Sendable @escaping (Database) throws -> Value) async throws -> Value {
         try await read { database in
             _ = try schema.version(of: database)
@@ -74,8 +76,8 @@ struct StoreDatabase: Sendable {
     }
 
     /// Writes in one transaction.
-    /// - Throws: what `body` throws, and then nothing is written; `AuthorityError.storeNewer` when another process has upgraded the store;
-    ///   `.storeUnusable`
+    /// - Throws: Any error of `body`, and nothing is written then; ``AuthorityError`` with code `unsupported` when the store was opened for
+    ///   reading; with code `storeNewer` when another process has upgraded the store; with code `storeUnusable`.
     func write<Value: Sendable>(_ body: @Sendable @escaping (Database) throws -> Value) async throws -> Value {
         guard !isReading else {
             throw AuthorityError(.unsupported, "the store was opened to read; open it to change it")
@@ -90,7 +92,7 @@ struct StoreDatabase: Sendable {
         }
     }
 
-    /// A new database with its tables and what `fill` puts into them, on the disk when this returns.
+    /// Creates a database with its tables and the initial content, which is on the disk when this returns.
     private static func make(_ path: String, schema: StoreSchema, fill: @Sendable @escaping (Database) throws -> Void) throws {
         let queue = try DatabaseQueue(path: path)
         try schema.upgrade(queue)
@@ -99,7 +101,7 @@ struct StoreDatabase: Sendable {
     }
 
     private static func changing(_ path: String, schema: StoreSchema) throws -> any DatabaseWriter {
-        // Looked at first: opening a pool writes.
+        // Check first: opening a pool writes to the database.
         let probe = try DatabaseQueue(path: path, configuration: configuration)
         let isCurrent = try probe.read { database in
             try check(database, at: path, schema: schema)
@@ -109,8 +111,8 @@ struct StoreDatabase: Sendable {
         var configuration = configuration
         configuration.maximumReaderCount = 2
         configuration.prepareDatabase { database in
-            // NORMAL in WAL mode: a commit survives the death of the process at once, and a power cut at the next checkpoint.
-            // What a power cut can lose is a redemption of its last moments, whose challenge ends with its short life.
+            // NORMAL in WAL mode: a commit survives the end of the process at once, but a power failure only after the next checkpoint.
+            // A power failure can lose a redemption of the last moments, whose challenge expires soon anyway.
             try database.execute(sql: "PRAGMA synchronous = NORMAL")
         }
         let pool = try DatabasePool(path: path, configuration: configuration)
@@ -118,7 +120,7 @@ struct StoreDatabase: Sendable {
         return pool
     }
 
-    /// A store of an older release is upgraded in memory, where reading it changes nothing.
+    /// Opens a database for reading; one of an older release is copied to memory and upgraded there, so that its file stays unchanged.
     private static func reading(_ path: String, schema: StoreSchema) throws -> any DatabaseWriter {
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         let found = try queue.read { try check($0, at: path, schema: schema) }
@@ -147,7 +149,7 @@ struct StoreDatabase: Sendable {
 }
 
 extension AuthorityError {
-    /// What a database's error means, and what to do about it.
+    /// Converts a database error into a message with a remedy.
     init(_ error: DatabaseError, in directory: URL? = nil) {
         let store = directory.map { "the store in \($0.path)" } ?? "the store"
         let message =

@@ -3,25 +3,28 @@ internal import ApproovBase
 internal import Attestation
 internal import Foundation
 
-/// The folder that holds the store: made with mode 0700, its database with mode 0600, and refused when others could read or replace it.
+/// The folder that holds the store.
+///
+/// The folder is created with mode 0700, the database with mode 0600. Both are refused when other users could write to the folder or access
+/// the database.
 enum StoreDirectory {
-    /// The database's file name inside the folder.
+    /// The name of the database file in the folder.
     static let databaseName = "authority.sqlite"
 
-    /// Makes the folder when it is missing, and checks it.
-    /// - Parameter directory: the data directory
-    /// - Throws: `AuthorityError.storeUnusable`, `.storeInsecure`
+    /// Creates the folder if it is missing, and checks it.
+    /// - Parameter directory: The data directory.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable` or `storeInsecure`.
     static func make(_ directory: URL) throws {
         let path = try path(of: directory)
         try makeFolder(path)
         try checkFolder(path)
     }
 
-    /// Finds the database and checks that it, and the folder, are private.
-    /// - Parameter directory: the data directory
-    /// - Returns: the path of the database file, nil when there is none
-    /// - Throws: `AuthorityError.storeUnusable`, `.storeInsecure`; `.storeDamaged` for an empty file, and for a write-ahead log without
-    ///   its database
+    /// Finds the database, and checks that it and the folder are protected from other users.
+    /// - Parameter directory: The data directory.
+    /// - Returns: The path of the database file; nil if there is none.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable` or `storeInsecure`; with code `storeDamaged` when the file is empty, or when
+    ///   a write-ahead log is left without its database.
     static func database(in directory: URL) throws -> String? {
         let path = try path(of: directory)
         guard access(path, F_OK) == 0 || errno != ENOENT else { return nil }
@@ -47,14 +50,14 @@ enum StoreDirectory {
         return database
     }
 
-    /// Makes the database file whole or not at all.
+    /// Creates the database file completely or not at all.
     ///
-    /// For the one process that holds the lock of ``exclusively(in:_:)``.
+    /// Only the process that holds the lock of ``exclusively(in:_:)`` may call this.
     /// - Parameters:
-    ///   - directory: the data directory, which has no database
-    ///   - fill: makes the database in a file of the path that it is handed, and closes it
-    /// - Returns: the path of the database file
-    /// - Throws: `AuthorityError.storeUnusable`; what `fill` throws; then there is still none
+    ///   - directory: The data directory, which has no database.
+    ///   - fill: Creates the database in the file at the given path, and closes it.
+    /// - Returns: The path of the database file.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable`; any error of `fill`. In both cases no database is left behind.
     static func makeDatabase(in directory: URL, _ fill: (String) throws -> Void) throws -> String {
         let folder = try path(of: directory)
         let database = folder + "/" + databaseName
@@ -62,7 +65,7 @@ enum StoreDirectory {
         func removeUnfinished() {
             for file in [unfinished, unfinished + "-journal"] { unlink(file) }
         }
-        // A process that was killed may have left some.
+        // A process that was killed may have left unfinished files.
         removeUnfinished()
         do {
             try makeFile(unfinished)
@@ -76,8 +79,8 @@ enum StoreDirectory {
         return database
     }
 
-    /// Runs `body` while no other process makes or upgrades the store of the folder.
-    /// - Throws: `AuthorityError.storeUnusable`; what `body` throws
+    /// Runs `body` while no other process creates or upgrades the store in the folder.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable`; any error of `body`.
     static func exclusively<Value>(in directory: URL, _ body: () throws -> Value) throws -> Value {
         do {
             return try FileLock(path: try path(of: directory) + "/" + lockName, timeout: lockTimeout).withLock(body)
@@ -87,7 +90,7 @@ enum StoreDirectory {
     }
 
     private static let lockName = "authority.lock"
-    /// Long enough for many first commands at once on a slow disk.
+    /// Long enough for many first commands at the same time on a slow disk.
     private static let lockTimeout = Duration.seconds(60)
 
     private static func path(of directory: URL) throws -> String {
@@ -99,7 +102,7 @@ enum StoreDirectory {
 
     private static func makeFolder(_ path: String) throws {
         let parents = sequence(first: path) { $0.count > 1 ? ($0 as NSString).deletingLastPathComponent : nil }
-        // What is there already is judged as what it is; of parents that cannot be made, the last error tells.
+        // An existing path is judged by `checkFolder`. If a parent cannot be created, the error of the last folder reports it.
         for folder in parents.filter({ !$0.isEmpty }).reversed() where mkdir(folder, 0o700) != 0 && errno != EEXIST && folder == path {
             let reason = String(cString: strerror(errno))
             throw AuthorityError(
@@ -114,7 +117,7 @@ enum StoreDirectory {
         guard information.st_mode & S_IFMT == S_IFDIR else {
             throw AuthorityError(.storeUnusable, "\(path) is not a folder; name a folder as the data directory")
         }
-        // Readable by others is bearable, the files are not; writable by others means that they can put their own database there.
+        // A folder that others can read is acceptable, files are not. In a folder that others can write, they could replace the database.
         guard information.st_mode & 0o022 == 0 else {
             throw AuthorityError(
                 .storeInsecure, "the data directory \(path) can be written by others; run: chmod 700 \(path)")
@@ -131,7 +134,7 @@ enum StoreDirectory {
         close(descriptor)
     }
 
-    /// The rename is on the disk when this returns, where the disk takes part in that.
+    /// Makes the rename durable before it returns, if the disk supports that.
     private static func sync(folder: String) {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -139,7 +142,7 @@ enum StoreDirectory {
         close(descriptor)
     }
 
-    /// Looks at a file without opening it: to close a file that SQLite has open in this process would give its locks back.
+    /// Checks a file without opening it: closing a file that SQLite has open in this process would release SQLite's locks.
     ///
     /// - Returns: Its size in bytes; nil when it is missing.
     private static func checkFile(_ path: String) throws -> Int? {

@@ -1,11 +1,11 @@
 internal import GRDB
 
-/// The tables, and how older ones become them.
+/// The tables of the store, and the migrations from older versions.
 ///
-/// A store carries its version, the number of its migrations, in SQLite's `user_version`. A store of a release that did not write it
-/// has 0 there, and its list of migrations counts.
+/// A store's version is the number of its migrations, in SQLite's `user_version`. Older releases did not write it, so their stores have 0
+/// there; for those the list of applied migrations counts.
 struct StoreSchema: Sendable {
-    /// What this release knows.
+    /// The schema of this release.
     static let current = StoreSchema(migrator: migrator)
 
     let migrator: DatabaseMigrator
@@ -13,9 +13,9 @@ struct StoreSchema: Sendable {
     /// The version that this schema gives a store.
     var version: Int { migrator.migrations.count }
 
-    /// The version of a store; 0 for a database that is no store.
+    /// The version of a store; 0 for a database that is not a store.
     ///
-    /// - Throws: `AuthorityError.storeNewer` for a store of a later release; the database's errors.
+    /// - Throws: ``AuthorityError`` with code `storeNewer` for a store of a later release; the database's errors.
     func version(of database: Database) throws -> Int {
         let applied = try migrator.appliedIdentifiers(database)
         let found = max(try Self.stamp(of: database), applied.count)
@@ -23,14 +23,14 @@ struct StoreSchema: Sendable {
         return found
     }
 
-    /// Whether nothing is left to do for a store: it has all migrations, and carries its version.
+    /// Whether a store needs no upgrade: it has all migrations and the current version.
     func isCurrent(_ database: Database) throws -> Bool {
         try Self.stamp(of: database) == version && migrator.hasCompletedMigrations(database)
     }
 
-    /// Brings a store, or an empty database, to this version.
+    /// Upgrades a store, or an empty database, to this version.
     ///
-    /// Each migration is one transaction with its version: what is interrupted goes on with the next call.
+    /// Each migration is one transaction, so an interrupted upgrade continues with the next call.
     /// - Throws: The database's errors.
     func upgrade(_ writer: any DatabaseWriter) throws {
         try migrator.migrate(writer)
@@ -40,10 +40,11 @@ struct StoreSchema: Sendable {
         }
     }
 
-    /// Refuses to write to a store that another process has brought to another version.
+    /// Checks that the store still has this version before a write.
     ///
-    /// - Parameter database: Inside the transaction that is to write.
-    /// - Throws: `AuthorityError.storeNewer`; `.storeUnusable` for a store that an older one took the place of.
+    /// - Parameter database: The database, inside the transaction that will write.
+    /// - Throws: ``AuthorityError`` with code `storeNewer` when a later release has upgraded the store; with code `storeUnusable` when an
+    ///   older store has replaced the one that is in use.
     func checkVersion(_ database: Database) throws {
         let found = try Self.stamp(of: database)
         guard found != version else { return }

@@ -5,9 +5,9 @@ internal import Crypto
 internal import Foundation
 internal import GRDB
 
-/// Everything that requests are answered from, read in one transaction and never changed.
+/// All data that requests are served from, read in one transaction and immutable.
 ///
-/// A class, so that handing it to a request costs one reference.
+/// It is a class, so that passing it to a request costs one reference.
 final class StoreSnapshot: Sendable {
     let generation: Int64
     let account: String
@@ -17,10 +17,10 @@ final class StoreSnapshot: Sendable {
     let challengeKey: SymmetricKey
     let arcKey: SymmetricKey
     let reportsReasons: Bool
-    /// Whether tokens name the host that they are for.
+    /// Whether tokens name their host in `aud`.
     let namesAudience: Bool
     let environmentPolicy: [RejectionReason: EnvironmentAction]
-    /// In the order of their names.
+    /// Ordered by name.
     let hosts: [AccountHost]
     let hostMap: HostMap<AccountHost>
     let managedTrustRoots: [String]
@@ -64,15 +64,16 @@ final class StoreSnapshot: Sendable {
         registeredMeasurements = Set(registrations.map(\.measurement))
     }
 
-    /// The account secret, which a change makes known at once.
+    /// The account secret; after a change this is the new one at once.
     var secret: AccountSecret { secrets.current }
 
     /// The newest configuration.
     var newest: IssuedConfiguration? { configurations.last }
 
-    /// What a client that has `version` needs: those that change the keys, and the newest.
+    /// The configurations that a client with `version` needs: those that change the keys, and the newest.
     ///
-    /// One that says it has a later version than there is gets the newest: it refuses that one, and reports that the authority is behind.
+    /// A client that claims a later version than the newest receives the newest: it refuses that one, and reports that the authority is
+    /// behind.
     func configurations(since version: Int64) -> [SignedConfiguration] {
         guard let newest, newest.version != version else { return [] }
         guard newest.version > version else { return [newest.signed] }
