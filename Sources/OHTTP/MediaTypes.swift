@@ -1,6 +1,6 @@
 package import HTTPTypes
 
-/// The media types of Oblivious HTTP (RFC 9458 section 9, draft-ietf-ohai-chunked-ohttp section 6).
+/// The media types of Oblivious HTTP (RFC 9458, section 9, draft-ietf-ohai-chunked-ohttp section 6).
 public enum OHTTPMediaType {
     /// An encapsulated request.
     public static let request = "message/ohttp-req"
@@ -23,7 +23,7 @@ public enum OHTTPMediaType {
     }
 }
 
-/// The problem types that a gateway answers with (RFC 9458 section 5.3 and 6.5.2), for `application/problem+json`.
+/// The problem types that a gateway answers with (RFC 9458, section 5.3 and 6.5.2), for `application/problem+json`.
 public enum OHTTPProblemType {
     /// The request was encapsulated with a key configuration that the gateway does not accept.
     public static let key = "https://iana.org/assignments/http-problem-types#ohttp-key"

@@ -25,13 +25,13 @@ public struct OHTTPError: CodedError {
 
         /// A Binary HTTP message that breaks a rule of RFC 9292.
         public static let malformedMessage = Code(.malformedMessage)
-        /// A Binary HTTP message that ends where RFC 9292 section 3.8 does not let it end.
+        /// A Binary HTTP message that ends where RFC 9292, section 3.8 does not let it end.
         public static let truncatedMessage = Code(.truncatedMessage)
         /// More bytes, fields, informational responses or chunk bytes than the limits allow.
         public static let limitExceeded = Code(.limitExceeded)
         /// A request or response that Binary HTTP cannot say.
         public static let unencodable = Code(.unencodable)
-        /// A key configuration, or a list of them, that breaks a rule of RFC 9458 section 3.
+        /// A key configuration, or a list of them, that breaks a rule of RFC 9458, section 3.
         public static let malformedKeyConfiguration = Code(.malformedKeyConfiguration)
         /// Key configurations of which none can be used here.
         public static let unsupportedKeyConfiguration = Code(.unsupportedKeyConfiguration)

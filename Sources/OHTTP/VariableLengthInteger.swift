@@ -1,4 +1,4 @@
-/// Integers of one, two, four or eight bytes, whose first two bits say which (RFC 9000 section 16).
+/// Integers of one, two, four or eight bytes, whose first two bits say which (RFC 9000, section 16).
 enum VariableLengthInteger {
     /// The largest value that can be said.
     static let max: UInt64 = 1 << 62 - 1

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Foundation
 
-/// A certificate revocation list (RFC 5280 §5), parsed.
+/// A certificate revocation list (RFC 5280, section 5), parsed.
 ///
 /// Parsing takes by far the longest of all that is done with a large one; it happens where the list was looked up, never in a handshake.
 final class RevocationList: Sendable {
@@ -36,8 +36,8 @@ final class RevocationList: Sendable {
 
     /// What the list says of a certificate.
     ///
-    /// OpenSSL decides whether the list is the issuer's, signed by it, and about certificates like this one (RFC 5280 §6.3.3); lists of
-    /// another issuer, delta lists and lists for some reasons only do not count.
+    /// OpenSSL decides whether the list is the issuer's, signed by it, and about certificates like this one (RFC 5280, section 6.3.3);
+    /// lists of another issuer, delta lists and lists for some reasons only do not count.
     /// - Throws: ``RevocationProblem`` when it says nothing that counts.
     func status(of issued: IssuedCertificate, at time: Date) throws -> RevocationStatus {
         ERR_set_mark()

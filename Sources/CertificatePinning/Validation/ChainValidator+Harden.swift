@@ -12,7 +12,8 @@ extension ChainValidator {
     /// Makes an `SSL_CTX` one in which every handshake comes before the verify callback, and in which nothing is trusted without it.
     ///
     /// The server's certificate is always verified, the trust store is empty, sessions are neither cached nor resumed (a resumed one skips
-    /// the callback), no handshake follows on a connection's first (TLS 1.2 has renegotiation), no key log is written, and neither openssl.cnf nor the environment can go below TLS 1.2 and security level 2.
+    /// the callback), no handshake follows on a connection's first (TLS 1.2 has renegotiation), no key log is written, and neither
+    /// openssl.cnf nor the environment can go below TLS 1.2 and security level 2.
     /// - Parameter sslContext: The `SSL_CTX`, before its first handshake and before the verify callback is set.
     /// - Returns: False when OpenSSL refuses one of the settings: the context must not be used.
     package static func harden(sslContext: OpaquePointer) -> Bool {

@@ -69,7 +69,7 @@ public enum ChainValidator {
         let presented = PresentedPath(
             leaf: X509_STORE_CTX_get0_cert(context), certificates: X509_STORE_CTX_get0_untrusted(context))
         let ssl = COpenSSL_ssl_of(context)
-        // In TLS 1.2 the status comes in a message of its own after the certificates (RFC 6066 §8), in TLS 1.3 beside them.
+        // In TLS 1.2 the status comes in a message of its own after the certificates (RFC 6066, section 8), in TLS 1.3 beside them.
         let isStatusToCome = rule.requestsStatus && SSL_version(ssl) <= TLS1_2_VERSION
         let validated = validate(
             presented, host, rule, defaultAnchors, time ?? Date(), isStatusToCome ? nil : stapledResponse(of: ssl), lookupResults,

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// The name constraints of an issuer (RFC 5280 §4.2.1.10), as OpenSSL judges them.
+/// The name constraints of an issuer (RFC 5280, section 4.2.1.10), as OpenSSL judges them.
 enum NameConstraints {
     /// Whether the certificate has any.
     static func exist(in issuer: Certificate) -> Bool { X509_get_ext_by_NID(issuer.x509, NID_name_constraints, -1) >= 0 }

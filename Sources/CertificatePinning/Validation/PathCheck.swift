@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Foundation
 
-/// Certification path validation (RFC 5280 §6) of what one server sent, for one host, at one time.
+/// Certification path validation (RFC 5280, section 6) of what one server sent, for one host, at one time.
 struct PathCheck {
     let presented: PresentedPath
     let host: CanonicalHost

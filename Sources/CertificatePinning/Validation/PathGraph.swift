@@ -11,7 +11,8 @@ struct PathGraph {
     private var issuers: [[Int]]
     /// By the number of certificates that may follow above, how many may stand between each certificate and the server's.
     ///
-    /// This tells, without trying, where the path length constraints (RFC 5280 §4.2.1.9) or the limit of the length let no path through.
+    /// This tells, without trying, where the path length constraints (RFC 5280, section 4.2.1.9) or the limit of the length let no path
+    /// through.
     private var capacities: [[Int]] = []
 
     /// The most certificates above the server's.

@@ -6,7 +6,7 @@ public enum BinaryHTTPFraming: Sendable, Hashable {
     case indeterminateLength
 }
 
-/// Zero bytes behind a message that hide its length (RFC 9292 section 3.8).
+/// Zero bytes behind a message that hide its length (RFC 9292, section 3.8).
 public enum BinaryHTTPPadding: Sendable, Hashable {
     /// No padding.
     case none
@@ -36,7 +36,7 @@ public enum BinaryHTTPPadding: Sendable, Hashable {
     }
 }
 
-/// What a message begins with (RFC 9292 section 3.3).
+/// What a message begins with (RFC 9292, section 3.3).
 enum FramingIndicator {
     static let knownLengthRequest: UInt8 = 0
     static let knownLengthResponse: UInt8 = 1

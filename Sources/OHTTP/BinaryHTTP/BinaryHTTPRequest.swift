@@ -42,7 +42,7 @@ public struct BinaryHTTPRequest: Sendable, Hashable {
 
     /// The message's bytes.
     ///
-    /// Field names are written in lower case. Fields about a connection (RFC 9110 section 7.6.1) are left out: they have no meaning here.
+    /// Field names are written in lower case. Fields about a connection (RFC 9110, section 7.6.1) are left out: they have no meaning here.
     ///
     /// - Parameters:
     ///   - framing: known length is what every deployed gateway reads.

@@ -1,8 +1,8 @@
 public import HTTPTypes
 
-/// Fields that are about one connection and mean nothing beyond it (RFC 9110 section 7.6.1).
+/// Fields that are about one connection and mean nothing beyond it (RFC 9110, section 7.6.1).
 ///
-/// The encoders leave them out. The decoders keep them, as RFC 9292 section 3.6 asks: whoever forwards a decoded message removes them.
+/// The encoders leave them out. The decoders keep them, as RFC 9292, section 3.6 asks: whoever forwards a decoded message removes them.
 public enum ConnectionFields {
     /// The fields without those about a connection: Connection, what it names, Keep-Alive, Proxy-Connection, TE other than `trailers`,
     /// Transfer-Encoding and Upgrade.

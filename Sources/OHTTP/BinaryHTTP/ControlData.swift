@@ -9,7 +9,7 @@ enum ControlData {
         var hasAuthority: Bool
         var hasPath: Bool
 
-        /// Scheme and path are there, or the method is CONNECT and they are not (RFC 9113 sections 8.3.1 and 8.5, RFC 8441 section 4).
+        /// Scheme and path are there, or the method is CONNECT and they are not (RFC 9113 sections 8.3.1 and 8.5, RFC 8441, section 4).
         func check(hasProtocol: Bool, _ code: OHTTPError.Code) throws(OHTTPError) {
             if isConnect, !hasProtocol {
                 guard !hasScheme, !hasPath, hasAuthority else {
@@ -90,7 +90,7 @@ enum ControlData {
         return range
     }
 
-    /// What has no bytes was not there (RFC 9292 section 3.4).
+    /// What has no bytes was not there (RFC 9292, section 3.4).
     private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String? {
         range.isEmpty ? nil : String(ascii: bytes.extracting(range))
     }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Field lines as they are read, and the rules that each must follow (RFC 9292 section 3.6).
+/// Field lines as they are read, and the rules that each must follow (RFC 9292, section 3.6).
 struct FieldSection {
     /// Where a field section stands; pseudo-fields and their meaning depend on it.
     enum Place { case request, response, trailers }
@@ -93,7 +93,7 @@ struct FieldSection {
         case octets
     }
 
-    /// What RFC 9113 section 8.2.1 says of a value.
+    /// What RFC 9113, section 8.2.1 says of a value.
     private static func kind(of value: Span<UInt8>) -> Kind {
         guard !value.isEmpty else { return .text }
         guard !isWhitespace(value[0]), !isWhitespace(value[value.count - 1]) else { return .invalid }

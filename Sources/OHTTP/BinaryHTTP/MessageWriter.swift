@@ -80,7 +80,7 @@ struct MessageWriter {
         VariableLengthInteger.append(name.count, to: &bytes)
         bytes.append(contentsOf: name)
         field.withUnsafeBytesOfValue { value in
-            // White space around a value is not part of it (RFC 9110 section 5.5) and would make the message invalid.
+            // White space around a value is not part of it (RFC 9110, section 5.5) and would make the message invalid.
             var value = value[...]
             while let first = value.first, isWhitespace(first) { value.removeFirst() }
             while let last = value.last, isWhitespace(last) { value.removeLast() }

@@ -2,7 +2,7 @@ import Crypto
 public import Foundation
 
 extension KeyConfiguration {
-    /// Seals a request for the gateway (RFC 9458 section 4.3), with a fresh HPKE context each time.
+    /// Seals a request for the gateway (RFC 9458, section 4.3), with a fresh HPKE context each time.
     ///
     /// - Parameters:
     ///   - request: a Binary HTTP message.
@@ -70,7 +70,7 @@ public struct ResponseOpener: ~Copyable, Sendable {
         self.secret = secret
     }
 
-    /// Opens the response (RFC 9458 section 4.4).
+    /// Opens the response (RFC 9458, section 4.4).
     ///
     /// Whether it succeeds or not, the keys are gone afterwards.
     ///

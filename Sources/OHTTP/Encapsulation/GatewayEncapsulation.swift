@@ -20,7 +20,7 @@ public struct GatewayKeyring: Sendable {
     /// What to publish as `application/ohttp-keys`.
     public var configurations: KeyConfigurationList { KeyConfigurationList(keys.map(\.configuration)) }
 
-    /// Opens a request (RFC 9458 section 4.3).
+    /// Opens a request (RFC 9458, section 4.3).
     ///
     /// - Parameter message: the content of a `message/ohttp-req` request.
     /// - Returns: the request, and what seals its response.
@@ -45,7 +45,8 @@ public struct GatewayKeyring: Sendable {
 
     /// The identifier of the key that a request names, when this ring has no key with it.
     ///
-    /// The identifier stands in clear at the request's beginning (RFC 9458 section 4.1), so it tells nothing that others on the way do not see.
+    /// The identifier stands in clear at the request's beginning (RFC 9458, section 4.1), so it tells nothing that others on the way do not
+    /// see.
     ///
     /// - Parameter message: the content of a `message/ohttp-req` request.
     /// - Returns: the identifier; nil when the ring has that key, and for a message without a header.
@@ -95,7 +96,7 @@ public struct ResponseSealer: ~Copyable, Sendable {
         self.secret = secret
     }
 
-    /// Seals the response (RFC 9458 section 4.4).
+    /// Seals the response (RFC 9458, section 4.4).
     ///
     /// The keys are gone afterwards.
     ///

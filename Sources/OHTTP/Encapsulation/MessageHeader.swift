@@ -10,7 +10,7 @@ enum Variant {
     var responseLabel: String { self == .whole ? "message/bhttp response" : "message/bhttp chunked response" }
 }
 
-/// The seven bytes that an encapsulated request begins with (RFC 9458 section 4.1).
+/// The seven bytes that an encapsulated request begins with (RFC 9458, section 4.1).
 struct MessageHeader {
     static let size = 7
 
@@ -46,7 +46,7 @@ struct MessageHeader {
         HPKE.Ciphersuite(kem: kem.hpke, kdf: suite.kdf.hpke, aead: suite.aead.hpke)
     }
 
-    /// The `info` of the HPKE context (RFC 9458 section 4.3).
+    /// The `info` of the HPKE context (RFC 9458, section 4.3).
     func info(_ variant: Variant) -> Data {
         var info = Data(variant.requestLabel.utf8)
         info.append(0)

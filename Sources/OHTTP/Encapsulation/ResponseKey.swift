@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// What both ends keep of a request to protect its response with (RFC 9458 section 4.4).
+/// What both ends keep of a request to protect its response with (RFC 9458, section 4.4).
 struct ResponseSecret: Sendable {
     private let suite: SymmetricSuite
     private let secret: SymmetricKey

@@ -1,7 +1,7 @@
 import Crypto
 
 extension KeyConfiguration {
-    /// A key encapsulation mechanism of HPKE (RFC 9180 section 7.1).
+    /// A key encapsulation mechanism of HPKE (RFC 9180, section 7.1).
     public enum KEM: UInt16, Sendable, Hashable, CaseIterable {
         /// DHKEM(X25519, HKDF-SHA256), what every deployed gateway has.
         case x25519 = 0x0020
@@ -77,7 +77,7 @@ public struct SymmetricSuite: Sendable, Hashable {
         /// Bytes of a key, Nk.
         var keySize: Int { self == .aes128GCM ? 16 : 32 }
 
-        /// Bytes of a response nonce and of the secret it is mixed with, max(Nn, Nk) (RFC 9458 section 4.4).
+        /// Bytes of a response nonce and of the secret it is mixed with, max(Nn, Nk) (RFC 9458, section 4.4).
         var entropySize: Int { max(Self.nonceSize, keySize) }
 
         var hpke: HPKE.AEAD {

@@ -50,7 +50,7 @@ public struct GatewayKey: Sendable {
         self.privateKey = privateKey
     }
 
-    /// The key for a file that nobody else can read: the configuration (RFC 9458 section 3.1) and 32 bytes of private key.
+    /// The key for a file that nobody else can read: the configuration (RFC 9458, section 3.1) and 32 bytes of private key.
     public func serialized() -> [UInt8] {
         configuration.encoded() + privateKey.rawRepresentation
     }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a client needs to seal requests for a gateway (RFC 9458 section 3.1).
+/// What a client needs to seal requests for a gateway (RFC 9458, section 3.1).
 public struct KeyConfiguration: Sendable, Hashable {
     /// Names the key towards the gateway.
     public let id: UInt8
@@ -44,7 +44,7 @@ public struct KeyConfiguration: Sendable, Hashable {
         self = configuration
     }
 
-    /// The configuration as RFC 9458 section 3.1 writes it, without a length in front.
+    /// The configuration as RFC 9458, section 3.1 writes it, without a length in front.
     public func encoded() -> [UInt8] {
         var bytes: [UInt8] = [id]
         bytes.append(bigEndian: kem.rawValue)

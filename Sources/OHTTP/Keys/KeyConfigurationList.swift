@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The key configurations of a gateway, `application/ohttp-keys` (RFC 9458 section 3.2).
+/// The key configurations of a gateway, `application/ohttp-keys` (RFC 9458, section 3.2).
 public struct KeyConfigurationList: Sendable, Hashable {
     /// The most bytes that a list or a single configuration may have.
     public static let maximumSize = 64 * 1024
@@ -40,7 +40,7 @@ public struct KeyConfigurationList: Sendable, Hashable {
         configurations = found
     }
 
-    /// The list as RFC 9458 section 3.2 writes it.
+    /// The list as RFC 9458, section 3.2 writes it.
     public func encoded() -> [UInt8] {
         var bytes: [UInt8] = []
         for configuration in configurations {
