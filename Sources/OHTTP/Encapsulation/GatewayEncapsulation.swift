@@ -45,8 +45,7 @@ public struct GatewayKeyring: Sendable {
 
     /// The identifier of the key that a request names, when this ring has no key with it.
     ///
-    /// The identifier stands in clear at the request's beginning (RFC 9458, section 4.1), so it tells nothing that others on the way do not
-    /// see.
+    /// The identifier stands in clear at the request's beginning (RFC 9458, section 4.1), so it tells nothing that others on the way do not see.
     ///
     /// - Parameter message: the content of a `message/ohttp-req` request.
     /// - Returns: the identifier; nil when the ring has that key, and for a message without a header.
