@@ -37,8 +37,8 @@ final class RevocationList: Sendable {
 
     /// Reads the status of a certificate from the list.
     ///
-    /// OpenSSL checks that the list is signed by the certificate's issuer and covers certificates of its kind (RFC 5280, section 6.3.3). Lists
-    /// of another issuer, delta lists and lists limited to some revocation reasons do not count.
+    /// OpenSSL checks that the list is signed by the certificate's issuer and covers certificates of its kind (RFC 5280, section 6.3.3).
+    /// Lists of another issuer, delta lists and lists limited to some revocation reasons do not count.
     /// - Parameters:
     ///   - issued: The certificate and its issuer.
     ///   - time: The time at which the list must be valid.

@@ -27,7 +27,8 @@ enum NameConstraints {
     ///   - server: The server's certificate.
     ///   - host: The requested host.
     /// - Returns: The copy, or nil for an address.
-    /// - Throws: ``PinningError`` with code `malformedCertificate` when OpenSSL cannot make the copy; the host must not count as permitted then.
+    /// - Throws: ``PinningError`` with code `malformedCertificate` when OpenSSL cannot make the copy; the host must not count as permitted
+    ///   then.
     static func copy(of server: OpaquePointer, for host: CanonicalHost) throws -> Certificate? {
         guard host.kind == .name else { return nil }
         let count = Int32(host.name.utf8.count)

@@ -90,8 +90,8 @@ struct PathCheck {
 
     /// Tries the other paths that the sent certificates allow.
     ///
-    /// Each run of OpenSSL gets the certificates of one path only, because OpenSSL does not go back to try other issuers than the first that
-    /// it finds.
+    /// Each run of OpenSSL gets the certificates of one path only, because OpenSSL does not go back to try other issuers than the first
+    /// that it finds.
     private func otherPath(than failure: PathFailure, _ leaf: OpaquePointer) throws(TrustRefusal) -> [Certificate] {
         let sent = presented.all()
         guard failure.isOfThePath, let server = sent.first else { throw failure.refusal(presented: sent, anchors: anchors) }
@@ -147,7 +147,8 @@ struct PathCheck {
         // 112 bits: at least RSA of 2048 bits and SHA-256, whatever openssl.cnf says.
         X509_VERIFY_PARAM_set_auth_level(parameters, SecurityLevel.minimum)
         X509_VERIFY_PARAM_set_time(parameters, checkTime)
-        // These flags are needed for an address, too: without them, OpenSSL checks a common name that looks like a host against the name constraints.
+        // These flags are needed for an address, too: without them, OpenSSL checks a common name that looks like a host against the name
+        // constraints.
         X509_VERIFY_PARAM_set_hostflags(
             parameters, UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
         switch host.kind {
