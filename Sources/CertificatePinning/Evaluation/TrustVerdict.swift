@@ -6,7 +6,7 @@ public enum TrustVerdict: Sendable {
     case refused(TrustRefusal)
     /// The evaluator needs data: the handshake ends, the look-ups run, and the connection is tried again with their results.
     ///
-    /// A second verdict may need more. After a third one, the server is refused.
+    /// A second verdict may need more; if a third one still does, the server is refused.
     case needs([TrustLookup])
     /// The rule is not enforced: the handshake continues, and the ``TrustRule/observer`` receives the refusal.
     case reported(TrustRefusal)

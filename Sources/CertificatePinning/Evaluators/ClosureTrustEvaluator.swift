@@ -22,5 +22,10 @@ public struct ClosureTrustEvaluator: ServerTrustEvaluating {
     init(_ body: @escaping @Sendable (ServerTrust, String) -> TrustVerdict) { self.body = body }
 
     /// Returns the closure's verdict.
+    ///
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict { body(trust, host) }
 }

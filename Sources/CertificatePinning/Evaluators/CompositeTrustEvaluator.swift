@@ -8,13 +8,20 @@ public struct CompositeTrustEvaluator: ServerTrustEvaluating {
     /// The combined conditions of the evaluators.
     public let conditions: TrustConditions
 
-    /// Makes the evaluator; without any evaluators it only relies on path validation.
+    /// Makes the evaluator; without evaluators, path validation alone decides.
+    ///
+    /// - Parameter evaluators: The evaluators, in the order in which they are asked.
     public init(evaluators: [any ServerTrustEvaluating]) {
         self.evaluators = evaluators
         conditions = evaluators.reduce(TrustConditions()) { $0.merging($1.conditions) }
     }
 
     /// Trusts servers that all evaluators trust; if several only report a refusal, returns the first report.
+    ///
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         let combined = CombinedVerdict(of: evaluators, trust, forHost: host)
         if let refusal = combined.refusal { return .refused(refusal) }

@@ -4,5 +4,10 @@ public struct DefaultTrustEvaluator: ServerTrustEvaluating {
     public init() {}
 
     /// Trusts every server whose path is valid.
+    ///
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict { .trusted }
 }

@@ -18,6 +18,11 @@ public struct DisabledTrustEvaluator: ServerTrustEvaluating {
     public init(logger: Logger) { self.logger = logger }
 
     /// Trusts the server, and logs once per host: an error when trust is disabled, a warning when it has no effect beside other evaluators.
+    ///
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         guard announced.isNew(host) else { return .trusted }
         let name = LoggableText.quoted(host, limit: 253)

@@ -96,6 +96,11 @@ public struct PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     }
 
     /// Trusts a path with a pinned certificate; a refusal lists the pins presented and the pins expected.
+    ///
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         if let flaw = conditions.flaw { return .refused(TrustRefusal(.evaluatorFailed, trust: trust, detail: flaw.description)) }
         if trust.chain.contains(where: { pinned.contains($0.der) }) { return .trusted }

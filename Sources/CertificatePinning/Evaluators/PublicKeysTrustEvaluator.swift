@@ -49,6 +49,11 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
     }
 
     /// Trusts a path with a pinned key; a refusal lists the pins presented and the pins expected.
+    ///
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         if trust.chain.contains(where: { pins.contains($0.pin) }) { return .trusted }
         let refusal = TrustRefusal(

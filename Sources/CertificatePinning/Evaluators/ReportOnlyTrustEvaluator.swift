@@ -26,6 +26,10 @@ public struct ReportOnlyTrustEvaluator: ServerTrustEvaluating {
     ///
     /// Look-ups are not made: they would cost a connection that is not refused anyway. A server that needs look-ups is trusted, and
     /// reported as one that could not be judged.
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         switch evaluator.evaluate(trust, forHost: host) {
         case .trusted: .trusted

@@ -9,10 +9,10 @@ public import Logging
 /// certificate). Look-ups run between two handshakes, so that no other request waits for them, and verified answers are cached while they
 /// are valid.
 ///
-/// By default it fails hard: if the status of a certificate cannot be determined, the server is refused. The only exception is an
-/// intermediate that names neither an OCSP responder nor a CRL. An intermediate that names only sources that are not used (a CRL without
-/// ``Sources/crl``, an https URL) is refused. If an answer arrived but is not valid, the server is refused for 30 seconds without another
-/// look-up.
+/// By default it fails hard: if the status of a certificate cannot be determined, the server is refused. Two kinds of intermediates are
+/// exempt: those that name neither an OCSP responder nor a CRL, and all of them if stapled responses are the only source. An intermediate
+/// that names only sources that are not used (a CRL without ``Sources/crl``, an https URL) is refused. If an answer arrived but is not
+/// valid, the server is refused for 30 seconds without another look-up.
 ///
 /// ``Failure/soft`` trusts such servers. This protects against keys that are known to be stolen, but not against an attacker who has such
 /// a key and can block the look-ups.
@@ -109,6 +109,11 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
     }
 
     /// Trusts a path without a revoked certificate.
+    ///
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         guard trust.isPathValidated else {
             return .refused(TrustRefusal(.evaluatorFailed, trust: trust, detail: "revocation is checked on validated paths only"))

@@ -5,7 +5,7 @@ import ApproovBase
 /// `api.example.com` matches that host, and with `includeSubdomains` every name below it as well. `*.example.com` matches names with
 /// exactly one more label, `**.example.com` names with one or more; neither matches example.com itself. An address matches only itself.
 ///
-/// A pattern directly below a public suffix is refused, because the hosts of `*.co.uk` or `*.github.io` belong to different people. Public
+/// A pattern whose base is a public suffix is refused, because the hosts of `*.co.uk` or `*.github.io` belong to different people. Public
 /// suffixes below the base, and the hosts below them, do not match: `**.amazonaws.com` does not match `evil.s3.amazonaws.com`. A name that
 /// the public suffix list does not know may be a base if it has two labels or more (`*.corp.internal`, `*.demo.localhost`); an exact name
 /// may be any name.
@@ -141,6 +141,11 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether the name is an excluded one or below one.
+    ///
+    /// - Parameters:
+    ///   - name: A canonical name.
+    ///   - exclusions: The excluded names.
+    /// - Returns: Whether the name is excluded.
     package static func excludes(_ name: String, _ exclusions: Set<String>) -> Bool {
         guard !exclusions.isEmpty else { return false }
         var rest = name[...]

@@ -21,7 +21,7 @@ struct RevocationProblem: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// A certificate of a validated path with its issuer, who decides about its revocation.
+/// A certificate of a validated path with its issuer, which decides about its revocation.
 struct IssuedCertificate {
     let certificate: Certificate
     let issuer: Certificate

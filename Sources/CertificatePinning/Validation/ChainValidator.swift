@@ -28,6 +28,17 @@ public enum ChainValidator {
     }
 
     /// Judges a certificate path without a network connection, with the given limit for the search for other paths.
+    ///
+    /// - Parameters:
+    ///   - chain: The certificates as a server would send them, its own first.
+    ///   - host: The requested host.
+    ///   - rule: The rule of the host.
+    ///   - defaultAnchors: The roots, unless the rule has its own.
+    ///   - time: The time for which the path is validated.
+    ///   - stapledResponse: The OCSP response that the server stapled.
+    ///   - lookupResults: The results of earlier look-ups.
+    ///   - searchLimit: The limit of the search for paths other than OpenSSL's first.
+    /// - Returns: The validated path, or why the server is refused.
     package static func evaluate(
         chain: [Certificate], host: CanonicalHost, rule: TrustRule, defaultAnchors: TrustAnchors, time: Date,
         stapledResponse: [UInt8]? = nil, lookupResults: [TrustLookup: TrustLookupResult] = [:], searchLimit: PathSearchLimit

@@ -5,10 +5,10 @@ public import HTTPTypes
 public struct BinaryHTTPRequest: Sendable, Hashable {
     /// Method, scheme, authority, path and header fields.
     ///
-    /// Field values are octets: read values that may not be UTF-8 with `withUnsafeBytesOfValue`. The path of a decoded message is visible
+    /// Field values are octets: read values that might not be UTF-8 with `withUnsafeBytesOfValue`. The path of a decoded message is visible
     /// ASCII, but need not begin with a slash: code that forwards the request must check that.
     public var head: HTTPRequest
-    /// The content; in a decoded message a slice of it, so that its first index may not be 0.
+    /// The content; in a decoded message a slice of it, so that its first index can differ from 0.
     public var body: Data
     /// The trailer fields.
     public var trailers: HTTPFields

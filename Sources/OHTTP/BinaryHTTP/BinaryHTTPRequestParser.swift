@@ -10,7 +10,7 @@ public struct BinaryHTTPRequestParser: Sendable {
     public enum Event: Sendable, Hashable {
         /// Method, scheme, authority, path and header fields.
         case head(HTTPRequest)
-        /// A part of the content, at least one byte; its first index may not be 0.
+        /// A part of the content, at least one byte; its first index can differ from 0.
         case body(Data)
         /// The trailer fields; omitted when the message has none.
         case trailers(HTTPFields)

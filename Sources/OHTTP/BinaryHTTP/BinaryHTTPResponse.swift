@@ -7,9 +7,9 @@ public struct BinaryHTTPResponse: Sendable, Hashable {
     public var informational: [HTTPResponse]
     /// The status, 200 to 599, and the header fields.
     ///
-    /// Field values are octets: read values that may not be UTF-8 with `withUnsafeBytesOfValue`.
+    /// Field values are octets: read values that might not be UTF-8 with `withUnsafeBytesOfValue`.
     public var head: HTTPResponse
-    /// The content; in a decoded message a slice of it, so that its first index may not be 0.
+    /// The content; in a decoded message a slice of it, so that its first index can differ from 0.
     public var body: Data
     /// The trailer fields.
     public var trailers: HTTPFields

@@ -12,7 +12,7 @@ public struct BinaryHTTPResponseParser: Sendable {
         case informational(HTTPResponse)
         /// The status and header fields of the final response.
         case head(HTTPResponse)
-        /// A part of the content, at least one byte; its first index may not be 0.
+        /// A part of the content, at least one byte; its first index can differ from 0.
         case body(Data)
         /// The trailer fields; omitted when the message has none.
         case trailers(HTTPFields)

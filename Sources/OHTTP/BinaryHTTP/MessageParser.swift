@@ -8,7 +8,9 @@ import HTTPTypes
 struct MessageParser {
     enum Kind { case request, response }
 
-    /// A part of the message; parts come in this order. `body` can occur any number of times, `trailers` only if not empty.
+    /// A part of the message; parts come in this order.
+    ///
+    /// `body` can occur any number of times, `trailers` only if not empty.
     enum Part {
         case requestHead(HTTPRequest)
         case informational(HTTPResponse)

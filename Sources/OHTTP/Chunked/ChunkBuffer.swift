@@ -19,7 +19,9 @@ package struct ChunkBuffer: Sendable {
     /// Makes an empty buffer for one message.
     package init() {}
 
-    /// Identifies the bytes that are held; nil when none are. A different number means that the earlier bytes were released.
+    /// Identifies the bytes that are held; nil when none are.
+    ///
+    /// A different number means that the earlier bytes were released.
     package var holding: Int? { held.isEmpty ? nil : departures }
 
     /// Adds a part of the message.

@@ -38,7 +38,7 @@ extension KeyConfiguration {
 @frozen public struct EncapsulatedRequest: ~Copyable, Sendable {
     /// The content of the request to the relay, `message/ohttp-req`.
     ///
-    /// It uses the memory that the cipher wrote, so that a large message is not copied; its first index may not be 0.
+    /// It uses the memory that the cipher wrote, so that a large message is not copied; its first index can differ from 0.
     public let message: Data
     /// Opens the response, once.
     public let response: ResponseOpener

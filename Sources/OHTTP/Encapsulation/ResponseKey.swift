@@ -59,6 +59,7 @@ struct ResponseKey: Sendable {
     ///   - data: The bytes to authenticate with them.
     ///   - counter: The number of the message.
     /// - Returns: Ciphertext and tag, without the nonce.
+    /// - Throws: `CryptoKitError` when the cipher fails.
     func seal(_ plaintext: some DataProtocol, authenticating data: [UInt8] = [], counter: UInt64 = 0) throws -> Data {
         let nonce = nonce(counter)
         switch aead {
