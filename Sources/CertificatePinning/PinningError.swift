@@ -37,7 +37,7 @@ public struct PinningError: CodedError {
         public static let malformedKey = Code(.malformedKey)
         /// A private key is encrypted, and no password was given.
         public static let encryptedKey = Code(.encryptedKey)
-        /// The password does not open a private key or a PKCS#12 file.
+        /// The password does not open a private key or a PKCS #12 file.
         public static let wrongPassword = Code(.wrongPassword)
         /// A private key does not belong to the certificate it came with.
         public static let keyMismatch = Code(.keyMismatch)

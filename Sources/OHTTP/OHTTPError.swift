@@ -37,7 +37,7 @@ public struct OHTTPError: CodedError {
         public static let unsupportedKeyConfiguration = Code(.unsupportedKeyConfiguration)
         /// A private key of the wrong size, or one that does not belong to its configuration.
         public static let malformedKey = Code(.malformedKey)
-        /// Two keys of a keyring have one identifier.
+        /// Two keys of a keyring have the same identifier.
         public static let duplicateKey = Code(.duplicateKey)
         /// The gateway cannot open the request; the cause is not revealed.
         public static let decapsulationFailed = Code(.decapsulationFailed)

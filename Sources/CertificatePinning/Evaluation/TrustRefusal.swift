@@ -15,7 +15,7 @@ public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
     public let presented: [PresentedCertificate]
     /// The number of certificates beyond those in ``presented``.
     public let omittedCount: Int
-    /// The pins of which one had to be on the path, sorted; empty when the refusal is not about pins.
+    /// The pins one of which had to be on the path, sorted; empty when the refusal is not about pins.
     public let expected: [Pin]
     /// What is wrong and what to do about it.
     public let detail: String
@@ -48,7 +48,7 @@ public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - reason: The kind of the refusal.
     ///   - trust: The path that was judged.
-    ///   - expected: The pins of which one had to be on the path.
+    ///   - expected: The pins one of which had to be on the path.
     ///   - detail: What is wrong and what to do about it; escaped and cut for a log.
     public init(_ reason: Reason, trust: ServerTrust, expected: some Sequence<Pin> = [], detail: String) {
         self.init(reason, host: trust.host.name, presented: trust.chain, expected: expected, detail: detail)
