@@ -2,17 +2,22 @@ internal import ApproovBase
 internal import COpenSSL
 internal import Foundation
 
-/// Files from outside: never a pipe to wait for, never more than one asked for.
+/// Reads files that other programs wrote: regular files only, and only up to a size limit.
 package enum BoundedFile {
-    /// Whether something is at the path, whatever it is.
+    /// Whether the path exists, whatever its type; a symbolic link is not followed.
     package static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0
     }
 
-    /// The bytes of a regular file, and no copy of them that is left anywhere else.
+    /// Reads a regular file, and wipes its read buffers afterwards.
     ///
-    /// - Throws: ``PinningError`` `unreadableFile`.
+    /// The result is the only copy of the bytes that remains in memory.
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - limit: The largest accepted size, in bytes.
+    /// - Returns: The bytes of the file.
+    /// - Throws: ``PinningError`` with code `unreadableFile` when the file cannot be read, is not a regular file or is too large.
     package static func read(_ path: String, limit: Int) throws -> [UInt8] {
         let quoted = "\"\(LoggableText.quoted(path, limit: 1_024))\""
         // O_NONBLOCK: opening a FIFO returns at once instead of waiting for a writer.
@@ -25,7 +30,8 @@ package enum BoundedFile {
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw PinningError(.unreadableFile, "\(quoted) is no regular file")
         }
-        // One byte more than the file says to have, so that its end is seen without growing; files of /proc say zero.
+        // One byte more than the file's stated size, so that its end is seen without growing the buffer; files of /proc state a size of
+        // zero.
         let expected = min(max(Int(clamping: status.st_size), 4_096), limit) + 1
         var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: expected, alignment: 1)
         defer { wipe(buffer) }

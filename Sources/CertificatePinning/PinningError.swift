@@ -1,9 +1,9 @@
 public import ApproovBase
 internal import Foundation
 
-/// What went wrong while pins, hosts, certificates or trust anchors were read.
+/// An error in pins, hosts, certificates, keys or trust anchors.
 ///
-/// Two errors are equal when their codes are. A refused server is no error of this type but a ``TrustRefusal``.
+/// Two errors are equal when their codes are. A refused server is not an error of this type but a ``TrustRefusal``.
 public struct PinningError: CodedError {
     /// The kind of a ``PinningError``: stable, comparable, and open to additions.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -17,15 +17,15 @@ public struct PinningError: CodedError {
 
         private init(_ name: Name) { self.name = name }
 
-        /// A pin is not SHA-256 in canonical base64.
+        /// A pin is not a SHA-256 in canonical base64.
         public static let malformedPin = Code(.malformedPin)
-        /// A list of pins names one twice.
+        /// A list of pins contains one twice.
         public static let duplicatePin = Code(.duplicatePin)
         /// A list of pins is empty, which must never mean that every key is accepted.
         public static let noPins = Code(.noPins)
-        /// One pin where there must be two, the second of a backup key.
+        /// A single pin was given; a second one, of a backup key, is required.
         public static let backupPinMissing = Code(.backupPinMissing)
-        /// A host is neither a name nor an address in a form that everybody reads alike.
+        /// A host is not a name or an address that all parsers read alike.
         public static let malformedHost = Code(.malformedHost)
         /// A host pattern is malformed or too wide.
         public static let malformedPattern = Code(.malformedPattern)
@@ -33,23 +33,23 @@ public struct PinningError: CodedError {
         public static let duplicatePattern = Code(.duplicatePattern)
         /// A certificate, or the PEM around it, does not parse.
         public static let malformedCertificate = Code(.malformedCertificate)
-        /// A key, certificate or request does not parse, or is of no known kind.
+        /// A key, certificate or request does not parse, or its kind is unknown.
         public static let malformedKey = Code(.malformedKey)
         /// A private key is encrypted, and no password was given.
         public static let encryptedKey = Code(.encryptedKey)
-        /// The password does not open a private key or a PKCS#12 file.
+        /// The password does not open a private key or a PKCS #12 file.
         public static let wrongPassword = Code(.wrongPassword)
-        /// A private key is not that of the certificate it came with.
+        /// A private key does not belong to the certificate it came with.
         public static let keyMismatch = Code(.keyMismatch)
         /// A certificate's key or signature is too weak to be used.
         public static let weakKey = Code(.weakKey)
         /// A file cannot be read, is not a regular file or is too large.
         public static let unreadableFile = Code(.unreadableFile)
-        /// A folder, a file or a list that must hold certificates holds none.
+        /// A folder, file or list that must hold certificates holds none.
         public static let noCertificates = Code(.noCertificates)
-        /// There is no root certificate to trust.
+        /// No trusted root certificate was found.
         public static let noAnchors = Code(.noAnchors)
-        /// Every root certificate is past its time.
+        /// Every root certificate has expired.
         public static let expiredAnchors = Code(.expiredAnchors)
         /// Two evaluators of one host name different roots or client certificates.
         public static let conflictingConditions = Code(.conflictingConditions)
@@ -62,10 +62,15 @@ public struct PinningError: CodedError {
     public let code: Code
     /// What is wrong and what to do about it.
     public let message: String
-    /// The error below this one.
+    /// The underlying error.
     public let cause: (any Error)?
 
     /// Makes an error.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of the error.
+    ///   - message: What is wrong and what to do about it.
+    ///   - cause: The underlying error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

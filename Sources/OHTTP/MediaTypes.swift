@@ -1,6 +1,6 @@
 package import HTTPTypes
 
-/// The media types of Oblivious HTTP (RFC 9458 section 9, draft-ietf-ohai-chunked-ohttp section 6).
+/// The media types of Oblivious HTTP (RFC 9458, section 9; draft-ietf-ohai-chunked-ohttp, section 6).
 public enum OHTTPMediaType {
     /// An encapsulated request.
     public static let request = "message/ohttp-req"
@@ -13,9 +13,9 @@ public enum OHTTPMediaType {
     /// A list of key configurations.
     public static let keys = "application/ohttp-keys"
 
-    /// The fields of a message in chunks of this type.
+    /// The header fields of a chunked message of this type.
     ///
-    /// With Incremental, which asks proxies to pass chunks on as they come (draft-ietf-ohai-chunked-ohttp section 3).
+    /// They include Incremental, which asks proxies to forward chunks as they arrive (draft-ietf-ohai-chunked-ohttp, section 3).
     package static func chunkedFields(_ type: String) -> HTTPFields {
         var fields: HTTPFields = [.contentType: type]
         if let incremental = HTTPField.Name("Incremental") { fields[incremental] = "?1" }
@@ -23,7 +23,7 @@ public enum OHTTPMediaType {
     }
 }
 
-/// The problem types that a gateway answers with (RFC 9458 section 5.3 and 6.5.2), for `application/problem+json`.
+/// The problem types in a gateway's `application/problem+json` answers (RFC 9458, sections 5.3 and 6.5.2).
 public enum OHTTPProblemType {
     /// The request was encapsulated with a key configuration that the gateway does not accept.
     public static let key = "https://iana.org/assignments/http-problem-types#ohttp-key"

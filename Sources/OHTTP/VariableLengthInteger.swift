@@ -1,9 +1,9 @@
-/// Integers of one, two, four or eight bytes, whose first two bits say which (RFC 9000 section 16).
+/// Integers of one, two, four or eight bytes; the first two bits state the size (RFC 9000, section 16).
 enum VariableLengthInteger {
-    /// The largest value that can be said.
+    /// The largest value that can be encoded.
     static let max: UInt64 = 1 << 62 - 1
 
-    /// How many bytes `value` takes in its shortest form.
+    /// The size of the shortest encoding of `value`, in bytes.
     static func size(of value: Int) -> Int {
         switch value {
         case ..<(1 << 6): 1
@@ -13,7 +13,7 @@ enum VariableLengthInteger {
         }
     }
 
-    /// Appends the shortest form of a value that is not negative and below 2^62; a count of bytes in memory always is.
+    /// Appends the shortest encoding of `value`, which must be from 0 to 2^62 - 1, as every count of bytes in memory is.
     static func append(_ value: Int, to bytes: inout [UInt8]) {
         precondition(value >= 0 && UInt64(value) <= max, "lengths are below 2^62")
         switch size(of: value) {
@@ -31,9 +31,9 @@ enum VariableLengthInteger {
         }
     }
 
-    /// Reads an integer of any form, the shortest or not, and moves `offset` behind it.
+    /// Reads an integer, in the shortest encoding or a longer one, and moves `offset` past it.
     ///
-    /// - Returns: nil, with `offset` as it was, when there are too few bytes.
+    /// - Returns: Nil, with `offset` unchanged, when bytes are missing.
     @inline(__always)
     static func read(_ bytes: Span<UInt8>, at offset: inout Int) -> UInt64? {
         let available = bytes.count - offset

@@ -3,17 +3,18 @@ public import Foundation
 
 /// One parsed X.509 certificate (RFC 5280).
 ///
-/// Parsed is not trusted: see ``ServerTrust``.
+/// A parsed certificate is not yet a trusted one: see ``ServerTrust``.
 public final class Certificate: Sendable {
     // X509 is reference counted atomically, is never changed after parsing, and guards its own caches with a lock.
     nonisolated(unsafe) let x509: OpaquePointer
 
-    /// The pin of the certificate's public key, whatever its type.
+    /// The pin of the certificate's public key, of any key type.
     public let pin: Pin
 
     /// Parses DER.
     ///
-    /// - Throws: ``PinningError`` `malformedCertificate` also for bytes that follow the certificate.
+    /// - Parameter der: The certificate, and nothing after it.
+    /// - Throws: ``PinningError`` with code `malformedCertificate` when the bytes do not parse, or when more bytes follow the certificate.
     public convenience init(der: [UInt8]) throws {
         ERR_clear_error()
         let parsed = der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
@@ -33,7 +34,8 @@ public final class Certificate: Sendable {
 
     /// Parses PEM that holds exactly one certificate.
     ///
-    /// - Throws: ``PinningError`` `malformedCertificate`.
+    /// - Throws: ``PinningError`` with code `malformedCertificate` when the text does not hold exactly one certificate, or it does not
+    ///   parse.
     public convenience init(pem: String) throws {
         let blocks = try Self.certificateBlocks(pem)
         guard blocks.count == 1 else {
@@ -42,9 +44,11 @@ public final class Certificate: Sendable {
         try self.init(der: blocks[0].bytes)
     }
 
-    /// Parses every certificate of a PEM text, in its order; other blocks are passed over.
+    /// Parses all certificates of a PEM text, in its order, and ignores other blocks.
     ///
-    /// - Throws: ``PinningError`` `malformedCertificate` when one of them does not parse or there is none.
+    /// - Parameter pem: The text.
+    /// - Returns: At least one certificate.
+    /// - Throws: ``PinningError`` with code `malformedCertificate` when a certificate does not parse or the text holds none.
     public static func all(inPEM pem: String) throws -> [Certificate] {
         let blocks = try certificateBlocks(pem)
         guard !blocks.isEmpty else {
@@ -60,7 +64,7 @@ public final class Certificate: Sendable {
 
     static func isCertificate(_ block: PEM.Block) -> Bool { block.label == "CERTIFICATE" || block.label == "X509 CERTIFICATE" }
 
-    /// Takes the caller's reference over, also when it throws.
+    /// Takes ownership of the caller's reference, even when it throws.
     init(owning x509: OpaquePointer) throws {
         guard let pin = PublicKeyInfo.pin(X509_get_X509_PUBKEY(x509)) else {
             X509_free(x509)
@@ -70,7 +74,7 @@ public final class Certificate: Sendable {
         self.pin = pin
     }
 
-    /// Adds a reference of its own.
+    /// Adds a reference; the caller keeps its own.
     convenience init(retaining x509: OpaquePointer) throws {
         X509_up_ref(x509)
         try self.init(owning: x509)
@@ -93,22 +97,22 @@ public final class Certificate: Sendable {
     /// The issuer on one line, in the form of ``subject``.
     public var issuer: String { OpenSSLText.name(X509_get_issuer_name(x509)) }
 
-    /// When the certificate begins to hold; a malformed time counts as never.
+    /// When the certificate becomes valid; a malformed time counts as the distant future, so the certificate is never valid.
     public var notBefore: Date { OpenSSLText.date(X509_get0_notBefore(x509)) ?? .distantFuture }
 
-    /// When the certificate ends to hold; a malformed time counts as long ago.
+    /// When the certificate expires; a malformed time counts as the distant past.
     public var notAfter: Date { OpenSSLText.date(X509_get0_notAfter(x509)) ?? .distantPast }
 
-    /// Whether the certificate is a certification authority's by its basic constraints (RFC 5280 §4.2.1.9).
+    /// Whether the basic constraints mark the certificate as a certification authority's (RFC 5280, section 4.2.1.9).
     var isAuthority: Bool { X509_get_extension_flags(x509) & UInt32(EXFLAG_CA) != 0 }
 
-    /// Whether it is a root: its issuer is itself.
+    /// Whether the certificate is a root: OpenSSL accepts it as its own issuer.
     var isSelfSigned: Bool { X509_get_extension_flags(x509) & UInt32(EXFLAG_SS) != 0 }
 
-    /// Whether its issuer has its own name, whatever key signed it.
+    /// Whether the issuer's name equals the subject's, whichever key signed it.
     var isSelfIssued: Bool { X509_get_extension_flags(x509) & UInt32(EXFLAG_SI) != 0 }
 
-    /// The names for which the certificate holds, as OpenSSL prints them; nil when it has none (RFC 5280 §4.2.1.6).
+    /// The subject alternative names, as OpenSSL prints them; nil when the certificate has none (RFC 5280, section 4.2.1.6).
     var alternativeNames: String? {
         let index = X509_get_ext_by_NID(x509, NID_subject_alt_name, -1)
         guard index >= 0, let bio = BIO_new(BIO_s_mem()) else { return nil }

@@ -2,18 +2,19 @@ internal import ApproovBase
 internal import Foundation
 
 extension Certificate {
-    /// The most that is read of one file, in bytes.
+    /// The size limit of one file, in bytes.
     private static let maximumFileSize = 4 << 20
-    /// The most files that are read of one folder.
+    /// The largest number of files that are read from one folder.
     private static let maximumFileCount = 1_000
     private static let fileExtensions = ["pem", "crt", "cer", "der"]
 
-    /// Reads the certificates of a file, or of a folder's files whose names end in `.pem`, `.crt`, `.cer` or `.der`, in the order of names.
+    /// Reads the certificates of a file, or of a folder's `.pem`, `.crt`, `.cer` and `.der` files in the order of their names.
     ///
-    /// Folders below the folder are not read.
+    /// Subfolders are not read.
     /// - Parameter path: The path of a file or a folder.
     /// - Returns: At least one certificate.
-    /// - Throws: ``PinningError`` `unreadableFile`, `malformedCertificate` naming the file, or `noCertificates` for a folder without any.
+    /// - Throws: ``PinningError`` with code `unreadableFile`; `malformedCertificate`, naming the file; or `noCertificates` for a folder
+    ///   without any.
     public static func all(at path: String) throws -> [Certificate] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
@@ -22,11 +23,12 @@ extension Certificate {
         return try files(inFolder: path).flatMap { try all(inFile: $0) }
     }
 
-    /// Reads the certificates of bytes: PEM with any number of them and nothing else, or the DER of one.
+    /// Parses bytes that hold PEM certificates and nothing else, or one certificate in DER.
     ///
     /// - Parameter bytes: The bytes.
     /// - Returns: At least one certificate.
-    /// - Throws: ``PinningError`` `malformedCertificate`, also for PEM blocks that are no certificates and for text after the last one.
+    /// - Throws: ``PinningError`` with code `malformedCertificate`, also for PEM blocks that are not certificates and for text after the
+    ///   last one.
     public static func all(in bytes: [UInt8]) throws -> [Certificate] {
         guard PEM.isPEM(bytes) else { return [try Certificate(der: bytes)] }
         return try PEM.blocks(bytes, onFailure: .malformedCertificate).map { block in

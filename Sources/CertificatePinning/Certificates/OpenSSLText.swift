@@ -2,7 +2,7 @@ internal import ApproovBase
 internal import COpenSSL
 internal import Foundation
 
-/// What OpenSSL says, as Swift values.
+/// Converts names, times and errors of OpenSSL to Swift values.
 enum OpenSSLText {
     /// A distinguished name on one line (RFC 2253), control characters escaped, at most 256 characters.
     static func name(_ name: OpaquePointer?) -> String {
@@ -12,11 +12,11 @@ enum OpenSSLText {
         return contents(of: bio, limit: 256)
     }
 
-    /// What was printed into a memory BIO, escaped and cut.
+    /// The text that was printed into a memory BIO, escaped and cut to `limit` characters.
     static func contents(of bio: OpaquePointer, limit: Int) -> String {
         var bytes: UnsafePointer<UInt8>?
         let count = COpenSSL_memory_bio(bio, &bytes)
-        // Enough bytes for the limit; the rest of a name that long is not worth decoding.
+        // Enough bytes for the limit; decoding the rest of such a long name is wasted work.
         let text = String(decoding: UnsafeBufferPointer(start: bytes, count: max(0, min(count, limit * 4))), as: UTF8.self)
         return LoggableText.quoted(text, limit: limit)
     }
@@ -28,14 +28,14 @@ enum OpenSSLText {
         return Date(timeIntervalSince1970: TimeInterval(timegm(&parts)))
     }
 
-    /// The oldest error of this thread's queue, which is emptied so that the next call does not find it.
+    /// The oldest error of this thread's queue; empties the queue so that the next call does not find it.
     static func takeError() -> String {
         let code = ERR_get_error()
         ERR_clear_error()
         return reason(code)
     }
 
-    /// The newest error of this thread's queue, which is left to whoever set a mark in it.
+    /// The newest error of this thread's queue, which stays there for the caller that set a mark in it.
     static func peekError() -> String { reason(ERR_peek_last_error()) }
 
     private static func reason(_ code: UInt) -> String {

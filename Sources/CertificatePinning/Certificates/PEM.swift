@@ -1,13 +1,13 @@
 internal import COpenSSL
 
-/// PEM blocks (RFC 7468), read by OpenSSL without decrypting anything.
+/// Reads PEM blocks (RFC 7468) through OpenSSL, without decrypting anything.
 enum PEM {
-    /// One block.
+    /// One PEM block.
     struct Block {
         let label: String
-        /// RFC 1421 headers, by which old private keys say that they are encrypted.
+        /// The RFC 1421 headers; old private keys state in them that they are encrypted.
         let header: String
-        /// Empty where only the labels were asked for.
+        /// The decoded bytes; empty when `blocks` was called without `keepingBytes`.
         var bytes: [UInt8]
 
         /// Overwrites the bytes.
@@ -21,18 +21,22 @@ enum PEM {
     private static func hasTrailingText(_ text: [UInt8]) -> Bool {
         guard let last = text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).last(where: { !$0.allSatisfy(isBlank) }), isPEM(text)
         else { return false }
-        // Spaces before the mark are not PEM either.
+        // Only an END line at the first column ends a block; after leading spaces it is not PEM either.
         return !last.starts(with: "-----END ".utf8)
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    /// The blocks in the order of the text; explanatory text before a block is ignored (RFC 7468 §5.2).
+    /// The blocks in the order of the text; explanatory text before a block is ignored (RFC 7468, section 5.2).
     ///
-    /// With `isStrict`, something else than white space after the last block is an error: a text that was cut off or put together wrongly
-    /// must not count for less than was meant. Without `keepingBytes` no copy of a key is made.
-    ///
-    /// - Throws: ``PinningError`` with the given code for a block that does not end or does not decode.
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - code: The code of the errors.
+    ///   - isStrict: Whether anything but white space after the last block is an error. It usually means that the text was cut off or put
+    ///     together wrongly, and the caller would silently get fewer blocks than intended.
+    ///   - keepingBytes: Whether the blocks get their bytes; without them no copy of a key is made.
+    /// - Returns: The blocks; empty when the text has none.
+    /// - Throws: ``PinningError`` with the given code for a block that does not end or does not decode, or for text after the last block.
     static func blocks(
         _ text: [UInt8], onFailure code: PinningError.Code, isStrict: Bool = true, keepingBytes: Bool = true
     ) throws -> [Block] {

@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// SubjectPublicKeyInfo (RFC 5280 §4.1.2.7).
+/// Makes pins from SubjectPublicKeyInfo (RFC 5280, section 4.1.2.7).
 enum PublicKeyInfo {
-    /// The pin of a key as its certificate or request encodes it.
+    /// The pin of a key, exactly as its certificate or request encodes it.
     ///
-    /// The encoding is OpenSSL's own for every key type: nothing is rebuilt from known prefixes.
+    /// OpenSSL encodes every key type; this code never rebuilds an encoding from known prefixes.
     static func pin(_ key: OpaquePointer?) -> Pin? {
         guard let key else { return nil }
         let count = i2d_X509_PUBKEY(key, nil)
@@ -16,7 +16,7 @@ enum PublicKeyInfo {
         }
     }
 
-    /// The pin of a key that was read by itself.
+    /// The pin of a key that was read outside a certificate or request.
     static func pin(ofKey key: OpaquePointer?) -> Pin? {
         guard let key else { return nil }
         var bytes: UnsafeMutablePointer<UInt8>?

@@ -11,16 +11,18 @@ public final class TrustAnchors: Sendable {
 
     let certificates: [Certificate]
 
-    /// Where distributions keep their bundle.
+    /// The paths at which distributions keep their bundle of roots.
     ///
-    /// Fixed: no environment variable can put another in its place.
+    /// They are fixed: no environment variable can substitute another file.
     static let systemBundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
     ]
 
-    /// Loads the roots of the operating system; what its bundle holds beyond certificates that parse is passed over.
+    /// Loads the roots of the operating system; blocks of its bundle that do not parse as certificates are skipped.
     ///
-    /// - Throws: ``PinningError`` `noAnchors` when no bundle is installed.
+    /// - Returns: The roots of the first bundle that holds a certificate.
+    /// - Throws: ``PinningError`` with code `noAnchors` when no bundle is installed, or `malformedCertificate` when the bundle is not
+    ///   well-formed PEM.
     public static func system() throws -> TrustAnchors {
         for path in systemBundles {
             guard let bytes = try? BoundedFile.read(path, limit: 16 << 20) else { continue }
@@ -34,9 +36,12 @@ public final class TrustAnchors: Sendable {
         )
     }
 
-    /// Takes the certificates of a PEM text, which holds nothing else: what was passed over would be a root that is there and does not count.
+    /// Takes the certificates of a PEM text that holds nothing else.
     ///
-    /// - Throws: ``PinningError`` `malformedCertificate`, also for PEM blocks that are no certificates, or `noAnchors` when none is a root.
+    /// Other blocks are an error: if they were skipped, a root could be in the text and not count.
+    /// - Parameter pem: The text.
+    /// - Throws: ``PinningError`` with code `malformedCertificate`, also for PEM blocks that are not certificates, or `noAnchors` when no
+    ///   certificate is a root.
     public convenience init(pem: String) throws {
         let bytes = [UInt8](pem.utf8)
         guard PEM.isPEM(bytes) else {
@@ -45,9 +50,14 @@ public final class TrustAnchors: Sendable {
         try self.init(certificates: Certificate.all(in: bytes))
     }
 
-    /// Takes the certificates of a PEM text where somebody configures them now.
+    /// Takes the certificates of a PEM text, and refuses a set of roots that have all expired.
     ///
-    /// - Throws: ``PinningError`` as without a time, and `expiredAnchors` when none of the roots holds at the time.
+    /// For the moment at which an operator configures them.
+    /// - Parameters:
+    ///   - pem: The text.
+    ///   - time: The time at which one root must not have expired.
+    /// - Throws: ``PinningError`` with code `malformedCertificate` or `noAnchors` as in ``init(pem:)``, or `expiredAnchors` when all roots
+    ///   have expired.
     package convenience init(pem: String, validAt time: Date) throws {
         try self.init(pem: pem)
         try requireValid(at: time)
@@ -55,9 +65,10 @@ public final class TrustAnchors: Sendable {
 
     /// Takes certificates.
     ///
-    /// A path must end in a self-signed one: an intermediate among them is no anchor by itself.
+    /// A path must end in a self-signed certificate: an intermediate in the list is not an anchor by itself.
     ///
-    /// - Throws: ``PinningError`` `noAnchors` when none of them is a root.
+    /// - Parameter certificates: The certificates; at least one must be a root.
+    /// - Throws: ``PinningError`` with code `noAnchors` when none of them is a root, or `malformedCertificate` when OpenSSL refuses one.
     public init(certificates: [Certificate]) throws {
         guard certificates.contains(where: \.isSelfSigned) else { throw Self.noRoot(among: certificates) }
         guard let store = X509_STORE_new() else { throw PinningError(.noAnchors, "OpenSSL made no store: out of memory") }
@@ -83,16 +94,18 @@ public final class TrustAnchors: Sendable {
 
     /// Reads the certificates of a file, PEM or DER, or of all `.pem`, `.crt`, `.cer` and `.der` files of a folder.
     ///
-    /// - Throws: ``PinningError`` `unreadableFile`, `malformedCertificate`, `noCertificates`, `noAnchors`, or `expiredAnchors` when none of
-    ///   the roots holds today.
+    /// - Parameter path: The path of a file or a folder.
+    /// - Throws: ``PinningError`` with code `unreadableFile`, `malformedCertificate`, `noCertificates`, `noAnchors`, or `expiredAnchors`
+    ///   when all roots have expired.
     public convenience init(contentsOf path: String) throws {
         try self.init(certificates: Certificate.all(at: path))
         try requireValid(at: Date())
     }
 
-    /// Refuses a set whose every root is past its time: whoever configures it would find each handshake refused.
+    /// Refuses a set of roots that have all expired: with it, every handshake would fail.
     ///
-    /// - Throws: ``PinningError`` `expiredAnchors`.
+    /// - Parameter time: The time to compare with.
+    /// - Throws: ``PinningError`` with code `expiredAnchors` when all roots have expired.
     package func requireValid(at time: Date) throws {
         let roots = certificates.filter(\.isSelfSigned)
         guard let last = roots.max(by: { $0.notAfter < $1.notAfter }), last.notAfter < time else { return }
@@ -100,7 +113,7 @@ public final class TrustAnchors: Sendable {
             .expiredAnchors, "no root certificate holds any more, the last one, \(last.subject), since \(last.notAfter): replace them")
     }
 
-    /// These roots and the system's.
+    /// These roots together with the system's.
     func besideSystem() throws -> TrustAnchors {
         try TrustAnchors(certificates: certificates + TrustAnchors.system().certificates)
     }

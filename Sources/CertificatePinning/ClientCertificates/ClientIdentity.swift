@@ -1,35 +1,37 @@
 internal import COpenSSL
 
-/// A client certificate with its private key, for servers that ask for one (mutual TLS, RFC 8446 §4.3.2).
+/// A client certificate with its private key, for servers that ask for one (mutual TLS, RFC 8446, section 4.3.2).
 ///
-/// It checks itself when it is made, and shows itself only to the hosts whose rule names it: see
-/// ``ServerTrustEvaluating/presenting(_:)``. Nothing prints the private key. What is read of a file is overwritten once OpenSSL has the key;
-/// bytes, and passwords, that the caller holds are the caller's.
+/// The initialisers verify that the key fits the certificate. The certificate is shown only to hosts whose rule names it: see
+/// ``ServerTrustEvaluating/presenting(_:)``. The private key is never printed. Bytes read from a file are overwritten once OpenSSL
+/// has the key; the caller wipes the bytes and passwords that it holds itself.
 public final class ClientIdentity: Sendable {
-    /// Where the bytes of a private key come from.
+    /// The source of a private key.
     public enum PrivateKey: Sendable {
         /// A file, in PEM or DER.
         case file(String)
         /// PEM or DER in memory.
         case bytes([UInt8])
-        /// A closure that fetches PEM or DER when the identity is made, from a secret store for instance; what it returns is overwritten
-        /// unless it keeps it.
+        /// A closure that fetches PEM or DER when the identity is made, for instance from a secret store.
+        ///
+        /// The returned bytes are overwritten after use, unless the closure keeps a copy.
         case callback(@Sendable () throws -> [UInt8])
     }
 
-    /// The certificate, then the certificates above it that are sent with it.
+    /// The client's certificate, followed by the certificates above it that are sent with it.
     public let certificates: [Certificate]
-    // EVP_PKEY is reference counted atomically and is not changed after it was read; OpenSSL guards its caches.
+    // EVP_PKEY is reference counted atomically and does not change after it was read; OpenSSL guards its caches.
     private nonisolated(unsafe) let key: OpaquePointer
 
     /// Takes a certificate and its key.
     ///
     /// - Parameters:
-    ///   - certificates: The client's certificate, then those above it up to and without the root.
+    ///   - certificates: The client's certificate, then those above it, without the root.
     ///   - privateKey: The key of the first certificate.
-    ///   - password: Says the password when the key is encrypted; nil, or an answer of nil: there is none. Nobody is ever asked on a terminal.
-    /// - Throws: ``PinningError`` `noCertificates`, `unreadableFile`, `malformedKey`, `encryptedKey` without a password, `wrongPassword`,
-    ///   `keyMismatch`, `weakKey`; and what the closures throw.
+    ///   - password: Returns the password of an encrypted key. Nil, or a closure that returns nil, means no password. OpenSSL never asks
+    ///     for one on the terminal.
+    /// - Throws: ``PinningError`` with code `noCertificates`, `unreadableFile`, `malformedKey`, `encryptedKey` when the password is
+    ///   missing, `wrongPassword`, `keyMismatch` or `weakKey`; and whatever the closures throw.
     public convenience init(
         certificates: [Certificate], privateKey: PrivateKey, password: (() throws -> String?)? = nil
     ) throws {
@@ -43,19 +45,20 @@ public final class ClientIdentity: Sendable {
     ///   - certificatePath: A file with the client's certificate, then those above it, in PEM, or the certificate alone in DER.
     ///   - privateKeyPath: A file with the key, in PEM or DER.
     ///   - password: As in ``init(certificates:privateKey:password:)``.
-    /// - Throws: ``PinningError`` as above, and `malformedCertificate`.
+    /// - Throws: ``PinningError`` as ``init(certificates:privateKey:password:)`` does, or with code `malformedCertificate`.
     public convenience init(
         certificateFile certificatePath: String, privateKeyFile privateKeyPath: String, password: (() throws -> String?)? = nil
     ) throws {
         try self.init(certificates: Certificate.all(at: certificatePath), privateKey: .file(privateKeyPath), password: password)
     }
 
-    /// Reads PKCS #12 (RFC 7292), as `.p12` and `.pfx` files hold it.
+    /// Reads PKCS #12 (RFC 7292), the format of `.p12` and `.pfx` files.
     ///
     /// - Parameters:
     ///   - bytes: The contents of the file.
-    ///   - password: Says its password; nil, or an answer of nil: there is none.
-    /// - Throws: ``PinningError`` `malformedKey`, `wrongPassword`, `noCertificates`, `keyMismatch`, `weakKey`; and what the closure throws.
+    ///   - password: Returns the password of the file. Nil, or a closure that returns nil, means no password.
+    /// - Throws: ``PinningError`` with code `malformedKey`, `malformedCertificate`, `wrongPassword`, `noCertificates`, `keyMismatch` or
+    ///   `weakKey`; and whatever the closure throws.
     public convenience init(pkcs12 bytes: [UInt8], password: (() throws -> String?)? = nil) throws {
         let (certificates, key) = try PKCS12Reader.read(bytes, password: password)
         try self.init(certificates: certificates, owning: key)
@@ -66,14 +69,14 @@ public final class ClientIdentity: Sendable {
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - password: As in ``init(pkcs12:password:)``.
-    /// - Throws: ``PinningError`` `unreadableFile` and as above.
+    /// - Throws: ``PinningError`` with code `unreadableFile`, or as ``init(pkcs12:password:)`` does.
     public convenience init(pkcs12File path: String, password: (() throws -> String?)? = nil) throws {
         var bytes = try BoundedFile.read(path, limit: PrivateKeyReader.maximumSize)
         defer { bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
         try self.init(pkcs12: bytes, password: password)
     }
 
-    /// Takes the caller's reference of the key over, also when it throws.
+    /// Takes ownership of the caller's reference to the key, even when it throws.
     private init(certificates: [Certificate], owning key: OpaquePointer) throws {
         self.certificates = certificates
         self.key = key
@@ -92,7 +95,7 @@ public final class ClientIdentity: Sendable {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// Tries the identity in a context of its own, so that a key too weak for the security level is an error here and not in a handshake.
+    /// Tries the identity in a temporary context, so that a key too weak for the security level fails here and not in a handshake.
     private func refuseWhatOpenSSLRefuses(_ certificate: Certificate) throws {
         guard let context = SSL_CTX_new(TLS_client_method()) else {
             throw PinningError(.malformedKey, "OpenSSL made no context: out of memory")
@@ -106,7 +109,7 @@ public final class ClientIdentity: Sendable {
         }
     }
 
-    /// Gives the identity to an `SSL_CTX`, which keeps references of its own.
+    /// Installs the identity in an `SSL_CTX`, which adds its own references.
     func install(in sslContext: OpaquePointer) -> Bool {
         let chain = COpenSSL_chain_new()
         defer { COpenSSL_chain_free(chain) }

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// Reads PKCS #12 (RFC 7292).
 enum PKCS12Reader {
-    /// The certificates, the key's own first, and the key, which the caller owns.
+    /// The certificates, the key's own first, and the key; the caller must free the key.
     static func read(_ bytes: [UInt8], password: (() throws -> String?)?) throws -> ([Certificate], OpaquePointer) {
         guard bytes.count <= PrivateKeyReader.maximumSize else {
             throw PinningError(.malformedKey, "more than \(PrivateKeyReader.maximumSize) bytes are no PKCS #12 file")
@@ -27,7 +27,7 @@ enum PKCS12Reader {
     }
 
     private static func open(_ parsed: OpaquePointer, password: String?) throws -> ([Certificate], OpaquePointer) {
-        // "No password" is written in two ways (RFC 7292 appendix B.1): the empty one, and none at all.
+        // "No password" is encoded in two ways (RFC 7292, appendix B.1): as an empty password, and as no password at all.
         let isOpen = password.map { PKCS12_verify_mac(parsed, $0, -1) == 1 }
         guard isOpen ?? (PKCS12_verify_mac(parsed, nil, 0) == 1 || PKCS12_verify_mac(parsed, "", 0) == 1) else {
             throw PinningError(.wrongPassword, "the password does not open the PKCS #12 file (\(OpenSSLText.takeError()))")

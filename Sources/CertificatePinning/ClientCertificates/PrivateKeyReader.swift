@@ -1,11 +1,11 @@
 internal import COpenSSL
 
-/// Reads private keys, encrypted ones with a password that the program knows.
+/// Reads private keys; the program supplies the password of an encrypted one.
 enum PrivateKeyReader {
-    /// The most that is read of a key, in bytes.
+    /// The size limit of a key, in bytes.
     static let maximumSize = 1 << 20
 
-    /// The key; the caller owns it.
+    /// Reads the key; the caller must free it.
     static func key(from source: ClientIdentity.PrivateKey, password: (() throws -> String?)?) throws -> OpaquePointer {
         var bytes: [UInt8]
         switch source {
@@ -29,7 +29,7 @@ enum PrivateKeyReader {
         guard blocks.count == 1 else {
             throw PinningError(.malformedKey, "the PEM text holds \(blocks.count) private keys where one is expected")
         }
-        // Proc-Type: 4,ENCRYPTED (RFC 1421 §4.6.1.1)
+        // Proc-Type: 4,ENCRYPTED (RFC 1421, section 4.6.1.1)
         let isEncrypted = blocks[0].label == "ENCRYPTED PRIVATE KEY" || blocks[0].header.contains("ENCRYPTED")
         return try read(bytes, isEncrypted: isEncrypted, password) { PEM_read_bio_PrivateKey($0, nil, PasswordBox.callback, $1) }
     }
@@ -72,7 +72,7 @@ enum PrivateKeyReader {
     }
 }
 
-/// A password for the time of one call of OpenSSL, which would ask on the terminal if it had no callback.
+/// Holds a password during one call of OpenSSL, which without a callback would ask for it on the terminal.
 private final class PasswordBox {
     private var bytes: [UInt8]
 
@@ -84,7 +84,7 @@ private final class PasswordBox {
         buffer, size, _, pointer in
         guard let buffer, let pointer else { return -1 }
         let bytes = Unmanaged<PasswordBox>.fromOpaque(pointer).takeUnretainedValue().bytes
-        // A password cut short would be another one.
+        // A truncated password would be a different one.
         guard bytes.count <= Int(size) else { return -1 }
         UnsafeMutableRawBufferPointer(start: buffer, count: Int(size)).copyBytes(from: bytes)
         return Int32(bytes.count)

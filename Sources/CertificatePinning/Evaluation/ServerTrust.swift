@@ -1,22 +1,24 @@
 public import Foundation
 
-/// What an evaluator judges: the path that OpenSSL validated for a host.
+/// The certificate path that an evaluator judges, as OpenSSL validated it for a host.
 ///
 /// Only ``ChainValidator`` makes one.
 public struct ServerTrust: Sendable {
-    /// The validated path, from the server's certificate to the anchor, and nothing that the server sent beside it.
+    /// The validated path, from the server's certificate to the anchor, without other certificates that the server sent.
     ///
-    /// For the one rule that skips path validation it is what the server presented: see ``isPathValidated``.
+    /// If the rule skips path validation, these are the certificates that the server presented: see ``isPathValidated``.
     public let chain: [Certificate]
-    /// The host that was asked for.
+    /// The requested host.
     public let host: CanonicalHost
     /// The time for which the path was validated.
     public let time: Date
-    /// The OCSP response that the server stapled to the handshake (RFC 6066 §8), as it came; nil when there was none or none was asked for.
+    /// The OCSP response that the server stapled to the handshake (RFC 6066, section 8), unverified.
+    ///
+    /// Nil when the server sent none or was not asked for one.
     public let stapledResponse: [UInt8]?
     /// The results of the look-ups that an earlier verdict asked for.
     public let lookupResults: [TrustLookup: TrustLookupResult]
-    /// False only where the rule is a ``DisabledTrustEvaluator`` alone.
+    /// Whether the path was validated; false only when the rule's sole evaluator is a ``DisabledTrustEvaluator``.
     public let isPathValidated: Bool
 
     init(

@@ -1,9 +1,10 @@
-/// Judges servers.
+/// Decides whether a server is trusted.
 ///
-/// Write one to add a check of your own to path validation; it is called inside the TLS handshake.
+/// Implement it to add your own check to path validation.
 ///
-/// An evaluator is called after OpenSSL has validated the path, the host name and the purpose. It must answer at once, without I/O:
-/// what it has to look up it asks for with ``TrustVerdict/needs(_:)``. A test double is one line:
+/// OpenSSL has validated the path, the host name and the purpose before the evaluator is called. The call happens inside the TLS
+/// handshake, so the evaluator must answer at once, without I/O. If it needs data from the network, it returns
+/// ``TrustVerdict/needs(_:)``. A test double is one line:
 ///
 ///     struct Refusing: ServerTrustEvaluating {
 ///         func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
@@ -14,18 +15,18 @@ public protocol ServerTrustEvaluating: Sendable {
     /// Judges the validated path of a server.
     ///
     /// - Parameters:
-    ///   - trust: The validated path, and what is known around it.
-    ///   - host: The canonical name of the host that was asked for.
-    /// - Returns: The verdict. One that is not `trusted` ends the handshake.
+    ///   - trust: The validated path, with the time, the stapled response and the look-up results.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict. `refused` and `needs` end the handshake.
     func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict
 
-    /// What the evaluator wants of the handshake around it: roots of its own, a client certificate, a stapled OCSP response.
+    /// What the evaluator requires of the handshake: its own roots, a client certificate, a stapled OCSP response.
     ///
-    /// Nothing unless said otherwise. Read once, when the rule of a host is made.
+    /// The default requires nothing. The property is read once, when the host's rule is made.
     var conditions: TrustConditions { get }
 }
 
 extension ServerTrustEvaluating {
-    /// Wants nothing.
+    /// Requires nothing.
     public var conditions: TrustConditions { TrustConditions() }
 }

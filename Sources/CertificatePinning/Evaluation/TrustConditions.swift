@@ -1,22 +1,22 @@
-/// What an evaluator wants of the handshakes that it judges.
+/// What an evaluator requires of the handshakes that it judges.
 ///
-/// See ``ServerTrustEvaluating/anchored(by:)`` and ``ServerTrustEvaluating/presenting(_:)`` for the usual way to state it.
+/// Usually set through ``ServerTrustEvaluating/anchored(by:besideSystem:)`` and ``ServerTrustEvaluating/presenting(_:)``.
 public struct TrustConditions: Sendable {
-    /// The roots that the path must end in, in place of the policy's; nil: the policy's.
+    /// The roots that the path must end in, instead of the policy's; nil for the policy's.
     public var anchors: TrustAnchors?
-    /// The certificate to show to servers that ask for one; nil: none.
+    /// The certificate to show to servers that ask for one; nil for none.
     public var clientIdentity: ClientIdentity?
-    /// Whether the server is asked for a stapled OCSP response (RFC 6066 §8).
+    /// Whether the server is asked for a stapled OCSP response (RFC 6066, section 8).
     public var requestsStatus = false
-    /// Whether a trusted self-signed certificate may be the server's although it says CA:TRUE, as `openssl req -x509` makes them.
+    /// Whether the server's certificate may be a trusted self-signed one with CA:TRUE, as `openssl req -x509` makes them.
     public var acceptsSelfSignedServer = false
-    /// Why the evaluator cannot be used: every connection is refused, and making a session with it throws this.
+    /// Why the evaluator cannot be used: every connection is refused, and making a session with it throws this error.
     public var flaw: PinningError?
 
-    /// Wants nothing.
+    /// Makes conditions that require nothing.
     public init() {}
 
-    /// What both want together; two different sets of roots or client certificates are a flaw, for neither must win silently.
+    /// Combines two conditions; two different sets of roots or client certificates are a flaw, because neither may win silently.
     func merging(_ other: TrustConditions) -> TrustConditions {
         var merged = self
         merged.flaw = flaw ?? other.flaw

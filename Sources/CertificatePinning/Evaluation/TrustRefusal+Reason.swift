@@ -14,17 +14,17 @@ extension TrustRefusal {
 
         /// The server sent no certificate.
         public static let noCertificate = Reason(.noCertificate)
-        /// A certificate of the path is past its time.
+        /// A certificate of the path has expired.
         public static let expired = Reason(.expired)
-        /// A certificate of the path is before its time.
+        /// A certificate of the path is not yet valid.
         public static let notYetValid = Reason(.notYetValid)
         /// The certificate is for other hosts.
         public static let hostMismatch = Reason(.hostMismatch)
-        /// The certificate names no host but in its common name, which does not count (RFC 9525 §2).
+        /// The certificate names hosts only in its common name, which does not count (RFC 9525, section 2).
         public static let noSubjectAlternativeName = Reason(.noSubjectAlternativeName)
         /// A certificate of the path is not for TLS servers.
         public static let wrongPurpose = Reason(.wrongPurpose)
-        /// The server's certificate is a certification authority's.
+        /// The server's certificate is marked as a certification authority's.
         public static let leafIsCA = Reason(.leafIsCA)
         /// The certificate of an issuer is not a certification authority's.
         public static let notACA = Reason(.notACA)
@@ -50,19 +50,19 @@ extension TrustRefusal {
         public static let weakSignature = Reason(.weakSignature)
         /// A certificate of the path is revoked.
         public static let revoked = Reason(.revoked)
-        /// Whether a certificate of the path is revoked cannot be found out.
+        /// The revocation status of a certificate of the path cannot be determined.
         public static let revocationUnknown = Reason(.revocationUnknown)
-        /// A certificate of the path is malformed, or has a critical extension that is not understood.
+        /// A certificate of the path is malformed, or has a critical extension that OpenSSL does not know.
         public static let malformedCertificate = Reason(.malformedCertificate)
         /// No key of the validated path is pinned.
         public static let pinMismatch = Reason(.pinMismatch)
-        /// Every host must have a rule, and this one has none.
+        /// The policy requires a rule for every host, and this host has none.
         public static let hostNotEvaluated = Reason(.hostNotEvaluated)
-        /// An evaluator needs look-ups that are not there.
+        /// An evaluator needs look-ups that were not made.
         public static let lookupsUnavailable = Reason(.lookupsUnavailable)
         /// An evaluator could not judge.
         public static let evaluatorFailed = Reason(.evaluatorFailed)
-        /// What no other reason names; the detail does.
+        /// None of the other reasons; see the refusal's detail.
         public static let other = Reason(.other)
 
         /// The name of the reason.

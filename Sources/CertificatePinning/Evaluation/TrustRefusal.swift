@@ -1,37 +1,37 @@
 internal import ApproovBase
 internal import COpenSSL
 
-/// Why a server was refused: what it presented, what was expected, what is wrong and what to do.
+/// Why a server was refused: the certificates presented, the pins expected, what is wrong and what to do about it.
 ///
 /// All of it is safe to log.
 public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
-    /// Why the server was refused.
+    /// The kind of the refusal.
     public let reason: Reason
-    /// The host that was asked for, escaped for a log.
+    /// The requested host, escaped for a log.
     public let host: String
-    /// The validated path; where there is none, the certificates that the server sent.
+    /// The validated path, or the certificates that the server sent if no path was validated.
     ///
-    /// The first ``maximumPresented`` of them, which every validated path fits into.
+    /// At most ``maximumPresented`` certificates; every validated path fits.
     public let presented: [PresentedCertificate]
-    /// How many more certificates the server sent.
+    /// The number of certificates beyond those in ``presented``.
     public let omittedCount: Int
-    /// The pins of which one had to be on the path, sorted; empty when the refusal is not about pins.
+    /// The pins one of which had to be on the path, sorted; empty when the refusal is not about pins.
     public let expected: [Pin]
     /// What is wrong and what to do about it.
     public let detail: String
-    /// What has to be looked up before the server can be judged; empty unless the reason is `lookupsUnavailable`.
+    /// The look-ups to make before the server can be judged; empty unless the reason is `lookupsUnavailable`.
     public let lookups: [TrustLookup]
-    /// What the handshake is told: an X509_V_ERR code.
+    /// The X509_V_ERR code that the handshake ends with.
     let openSSLError: Int32
 
-    /// The most certificates that a refusal shows: those of the longest path that is validated.
+    /// The largest number of certificates that a refusal shows: the length limit of a validated path.
     public static let maximumPresented = PathCheck.maximumLength
 
     /// A certificate as a refusal shows it.
     public struct PresentedCertificate: Hashable, Sendable, CustomStringConvertible {
         /// The subject, escaped for a log.
         public let subject: String
-        /// The pin of its key.
+        /// The pin of the certificate's key.
         public let pin: Pin
 
         init(_ certificate: Certificate) {
@@ -46,15 +46,20 @@ public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
     /// Makes the refusal of an evaluator.
     ///
     /// - Parameters:
-    ///   - reason: Why.
-    ///   - trust: What was judged.
-    ///   - expected: The pins of which one had to be on the path.
+    ///   - reason: The kind of the refusal.
+    ///   - trust: The path that was judged.
+    ///   - expected: The pins one of which had to be on the path.
     ///   - detail: What is wrong and what to do about it; escaped and cut for a log.
     public init(_ reason: Reason, trust: ServerTrust, expected: some Sequence<Pin> = [], detail: String) {
         self.init(reason, host: trust.host.name, presented: trust.chain, expected: expected, detail: detail)
     }
 
-    /// Makes a refusal of a host of which nothing has been seen.
+    /// Makes a refusal of a host before its server presented any certificate.
+    ///
+    /// - Parameters:
+    ///   - reason: The kind of the refusal.
+    ///   - host: The requested host.
+    ///   - detail: What is wrong and what to do about it; escaped and cut for a log.
     public init(_ reason: Reason, host: String, detail: String) {
         self.init(reason, host: host, presented: [], expected: [], detail: detail)
     }

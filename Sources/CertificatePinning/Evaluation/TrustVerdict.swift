@@ -1,27 +1,27 @@
-/// What an evaluator says about a server.
+/// An evaluator's decision about a server.
 public enum TrustVerdict: Sendable {
-    /// The server is trusted, as far as this evaluator is concerned.
+    /// This evaluator trusts the server.
     case trusted
-    /// The server is refused: the handshake ends before a byte of the request is sent.
+    /// The server is refused: the handshake ends before any byte of the request is sent.
     case refused(TrustRefusal)
-    /// The evaluator must know more: the handshake ends, the look-ups run, and the connection is tried again with what they brought.
+    /// The evaluator needs data: the handshake ends, the look-ups run, and the connection is tried again with their results.
     ///
-    /// A second verdict may ask for more; a third one cannot, and the server is refused.
+    /// A second verdict may need more; if a third one still does, the server is refused.
     case needs([TrustLookup])
-    /// The server would be refused, but the rule is only reported: the handshake goes on, and the ``TrustRule/observer`` is told.
+    /// The rule is not enforced: the handshake continues, and the ``TrustRule/observer`` receives the refusal.
     case reported(TrustRefusal)
 }
 
-/// The verdicts of several evaluators together, all of which must trust.
+/// The combined verdict of several evaluators, all of which must trust the server.
 struct CombinedVerdict {
-    /// What the first one that refused says.
+    /// The refusal of the first evaluator that refused.
     private(set) var refusal: TrustRefusal?
-    /// What the others need; empty where one refused, so that nothing is looked up for a server that is refused anyway.
+    /// The look-ups that the evaluators need; empty after a refusal, because they could not change it.
     private(set) var lookups: [TrustLookup] = []
-    /// What is only reported, of those that were asked.
+    /// The refusals that are reported but not enforced, from the evaluators asked so far.
     private(set) var reports: [TrustRefusal] = []
 
-    /// Asks the evaluators in their order until one refuses.
+    /// Asks the evaluators in order until one refuses.
     init(of evaluators: [any ServerTrustEvaluating], _ trust: ServerTrust, forHost host: String) {
         for evaluator in evaluators {
             switch evaluator.evaluate(trust, forHost: host) {

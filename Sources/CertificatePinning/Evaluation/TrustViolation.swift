@@ -2,22 +2,22 @@ public import Foundation
 
 /// A server that a rule refused, or would have refused if the rule were enforced.
 ///
-/// It is told to the ``TrustRule/observer`` of the rule, for reports.
+/// The rule's ``TrustRule/observer`` receives it, for reports.
 public struct TrustViolation: Sendable {
-    /// What is wrong with the server.
+    /// The refusal, with what is wrong with the server.
     public let refusal: TrustRefusal
-    /// The validated path; where there is none, the certificates that the server sent.
+    /// The validated path, or the certificates that the server sent if no path was validated.
     ///
-    /// ``TrustRefusal/maximumPresented`` at most.
+    /// At most ``TrustRefusal/maximumPresented``.
     public let certificates: [Certificate]
-    /// The host that was asked for.
+    /// The requested host.
     public let host: CanonicalHost
-    /// The port that was asked for; nil when a chain was judged without a connection.
+    /// The requested port; nil when a certificate path was judged without a connection.
     public let port: Int?
     /// The time for which the path was validated.
     public let time: Date
-    /// Whether the path, the host name and the purpose held.
+    /// Whether validation of the path, the host name and the purpose succeeded.
     public let isPathValidated: Bool
-    /// Whether the server was refused; false where the refusal was only reported.
+    /// Whether the server was refused; false if the refusal was only reported.
     public let isEnforced: Bool
 }

@@ -1,4 +1,4 @@
-/// Makes an evaluator out of a closure.
+/// Makes an evaluator from a closure.
 ///
 /// ```swift
 /// let evaluators = [
@@ -8,19 +8,24 @@
 /// ]
 /// ```
 ///
-/// The closure is called inside the TLS handshake, after path validation: it must answer at once, without I/O.
+/// The closure is called inside the TLS handshake, after path validation. It must answer at once, without I/O.
 /// - Parameter body: Judges the validated path of a server; see ``ServerTrustEvaluating/evaluate(_:forHost:)``.
 /// - Returns: The evaluator.
 public func evaluator(_ body: @escaping @Sendable (_ trust: ServerTrust, _ host: String) -> TrustVerdict) -> ClosureTrustEvaluator {
     ClosureTrustEvaluator(body)
 }
 
-/// An evaluator of one's own, as ``evaluator(_:)`` makes it.
+/// An evaluator that ``evaluator(_:)`` makes from a closure.
 public struct ClosureTrustEvaluator: ServerTrustEvaluating {
     private let body: @Sendable (ServerTrust, String) -> TrustVerdict
 
     init(_ body: @escaping @Sendable (ServerTrust, String) -> TrustVerdict) { self.body = body }
 
-    /// Says what the closure says.
+    /// Returns the closure's verdict.
+    ///
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict { body(trust, host) }
 }

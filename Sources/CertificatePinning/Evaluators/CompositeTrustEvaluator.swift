@@ -1,20 +1,27 @@
 /// Several evaluators for one host, all of which must trust.
 ///
-/// They are asked in their order; the first refusal is the verdict, and what they need is looked up together. A
-/// ``DisabledTrustEvaluator`` among them does nothing. Two of them with different roots or client certificates are a mistake that is
-/// reported where the session is made.
+/// The evaluators are asked in order; the first refusal is the verdict, and their look-ups are made together. A
+/// ``DisabledTrustEvaluator`` among them has no effect. If two of them name different roots or client certificates, making a session
+/// with them throws.
 public struct CompositeTrustEvaluator: ServerTrustEvaluating {
     private let evaluators: [any ServerTrustEvaluating]
-    /// What the evaluators want together.
+    /// The combined conditions of the evaluators.
     public let conditions: TrustConditions
 
-    /// Makes the evaluator; without any evaluators it is path validation alone.
+    /// Makes the evaluator; without evaluators, path validation alone decides.
+    ///
+    /// - Parameter evaluators: The evaluators, in the order in which they are asked.
     public init(evaluators: [any ServerTrustEvaluating]) {
         self.evaluators = evaluators
         conditions = evaluators.reduce(TrustConditions()) { $0.merging($1.conditions) }
     }
 
-    /// Trusts what all evaluators trust; of several reports it gives the first.
+    /// Trusts servers that all evaluators trust; if several only report a refusal, returns the first report.
+    ///
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         let combined = CombinedVerdict(of: evaluators, trust, forHost: host)
         if let refusal = combined.refusal { return .refused(refusal) }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// An evaluator with further conditions.
+/// An evaluator with additional conditions.
 struct ConditionedTrustEvaluator: ServerTrustEvaluating {
     let base: any ServerTrustEvaluating
     let conditions: TrustConditions
@@ -16,25 +16,26 @@ struct ConditionedTrustEvaluator: ServerTrustEvaluating {
 }
 
 extension ServerTrustEvaluating {
-    /// The evaluator, for hosts whose paths end in roots of their own.
+    /// Returns this evaluator for hosts whose paths end in the given roots.
     ///
-    /// The roots replace those of the system for the host, and for no other. Where the signed configuration names roots for a protected
-    /// host, those come first. A ``DisabledTrustEvaluator`` with roots validates paths again.
+    /// The roots replace the system's for this host only. If the signed configuration names roots for a protected host, those take
+    /// precedence. A ``DisabledTrustEvaluator`` with roots does validate paths.
     ///
     /// - Parameters:
     ///   - anchors: The roots.
-    ///   - besideSystem: Whether the roots of the system are trusted for the host as well.
+    ///   - besideSystem: Whether the system's roots are trusted for the host as well.
     /// - Returns: The evaluator with these roots.
-    /// - Throws: ``PinningError`` `expiredAnchors` when none of the roots holds today, `noAnchors` when the system's are wanted and missing.
+    /// - Throws: ``PinningError`` with code `expiredAnchors` when all of the given roots have expired; with `besideSystem`, also
+    ///   `noAnchors` when the system has no roots, or `malformedCertificate` when they cannot be read.
     public func anchored(by anchors: TrustAnchors, besideSystem: Bool = false) throws -> some ServerTrustEvaluating {
         try anchors.requireValid(at: Date())
         let roots = besideSystem ? try anchors.besideSystem() : anchors
         return ConditionedTrustEvaluator(self) { $0.anchors = roots }
     }
 
-    /// The evaluator, for hosts that ask for a client certificate (mutual TLS, RFC 8446 §4.3.2).
+    /// Returns this evaluator for hosts that ask for a client certificate (mutual TLS, RFC 8446, section 4.3.2).
     ///
-    /// The certificate is shown to servers of the host that passed every check, and to no other host.
+    /// The certificate is shown only to servers of this host that passed every check.
     ///
     /// - Parameter identity: The certificate with its key.
     /// - Returns: The evaluator with this certificate.

@@ -1,23 +1,28 @@
 import ApproovBase
 public import Logging
 
-/// DANGER: trusts every server, whoever answers.
+/// DANGER: trusts every server, including an attacker's.
 ///
-/// For tests against a server that has no certificate to speak of.
+/// Use it only for tests against a server without a usable certificate.
 ///
-/// As the only evaluator of a rule it switches path validation and the host name check off as well; beside others it does nothing.
-/// It says so in the log, once for every host.
+/// As the only evaluator of a rule it also disables path validation and the host name check; beside others it has no effect.
+/// It logs this once per host.
 public struct DisabledTrustEvaluator: ServerTrustEvaluating {
     private let announced = AnnouncedHosts()
     private let logger: Logger
 
-    /// Makes the evaluator with a logger of its own, "approov.trust".
+    /// Makes the evaluator with a new logger, "approov.trust".
     public init() { self.init(logger: Logger(label: "approov.trust")) }
 
-    /// Makes the evaluator with a logger to complain to.
+    /// Makes the evaluator with the logger that it warns to.
     public init(logger: Logger) { self.logger = logger }
 
-    /// Trusts, and says so as an error in the log.
+    /// Trusts the server, and logs once per host: an error when trust is disabled, a warning when it has no effect beside other evaluators.
+    ///
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         guard announced.isNew(host) else { return .trusted }
         let name = LoggableText.quoted(host, limit: 253)

@@ -3,26 +3,26 @@ internal import Foundation
 
 /// Pins whole certificates: one of them must be on the validated path, byte for byte, as the server's, an intermediate's or the root's.
 ///
-/// Any certificate of the path counts, as with Alamofire and with ``PublicKeysTrustEvaluator``: pin the server's own for the narrowest
-/// rule. A renewed certificate is another one even with the same key; pin keys (``PublicKeysTrustEvaluator``) where renewals must not
-/// need a new version of the program.
+/// Any certificate of the path counts, as with Alamofire and with ``PublicKeysTrustEvaluator``; for the narrowest rule, pin the server's
+/// own. A renewed certificate is a different one even when its key is the same. If a renewal must not require a new version of the
+/// program, pin keys with ``PublicKeysTrustEvaluator``.
 public struct PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
-    /// The folder that ``init()`` looks for.
+    /// The name of the folder that ``init()`` reads.
     public static let folderName = "pinned-certificates"
 
     private let pinned: Set<[UInt8]>
     private let pins: Set<Pin>
-    /// The pinned certificates as roots, where self-signed ones are accepted.
+    /// Names the pinned self-signed certificates as roots if they are accepted.
     public let conditions: TrustConditions
 
     /// Pins certificates.
     ///
     /// - Parameters:
     ///   - certificates: The certificates.
-    ///   - acceptingSelfSigned: DANGER: makes the self-signed ones among them the only roots of the host, so that a server may present one
-    ///     of them as its own. Host name, dates and purpose are checked as ever.
-    /// - Throws: ``PinningError`` `noCertificates` for an empty list; `noAnchors` when self-signed ones are to be accepted and none is
-    ///   there, `expiredAnchors` when none of them holds today.
+    ///   - acceptingSelfSigned: DANGER: makes the self-signed ones among the certificates the only roots of the host, so that a server may
+    ///     present one of them as its own. Host name, dates and purpose are still checked.
+    /// - Throws: ``PinningError`` with code `noCertificates` for an empty list. When accepting self-signed certificates, also `noAnchors`
+    ///   if none of them is self-signed, or `expiredAnchors` if all of these have expired.
     public init(certificates: [Certificate], acceptingSelfSigned: Bool = false) throws {
         guard !certificates.isEmpty else {
             throw PinningError(
@@ -40,30 +40,30 @@ public struct PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
         self.conditions = conditions
     }
 
-    /// Pins the certificates of bytes: PEM with any number of them, or the DER of one.
+    /// Pins the certificates in the bytes: PEM with any number of certificates, or one certificate in DER.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
     ///   - acceptingSelfSigned: As in ``init(certificates:acceptingSelfSigned:)``.
-    /// - Throws: ``PinningError`` `malformedCertificate` and as above.
+    /// - Throws: ``PinningError`` with code `malformedCertificate`, or as ``init(certificates:acceptingSelfSigned:)`` does.
     public init(bytes: [UInt8], acceptingSelfSigned: Bool = false) throws {
         try self.init(certificates: Certificate.all(in: bytes), acceptingSelfSigned: acceptingSelfSigned)
     }
 
-    /// Pins the certificates of files, or of folders: see ``Certificate/all(at:)``.
+    /// Pins the certificates of files and folders: see ``Certificate/all(at:)``.
     ///
     /// - Parameters:
     ///   - paths: The paths of the files and folders.
     ///   - acceptingSelfSigned: As in ``init(certificates:acceptingSelfSigned:)``.
-    /// - Throws: ``PinningError`` `unreadableFile`, `malformedCertificate` and as above.
+    /// - Throws: ``PinningError`` with code `unreadableFile` or `malformedCertificate`, or as ``init(certificates:acceptingSelfSigned:)``
+    ///   does.
     public init(contentsOf paths: String..., acceptingSelfSigned: Bool = false) throws {
         try self.init(certificates: paths.flatMap { try Certificate.all(at: $0) }, acceptingSelfSigned: acceptingSelfSigned)
     }
 
-    /// Pins the certificates of the folder `pinned-certificates` beside the executable, or else in the working directory.
+    /// Pins the certificates of the folder `pinned-certificates`, next to the executable or else in the working directory.
     ///
-    /// Where there is no such folder, or something in it cannot be read, making a session with the evaluator throws, and the host is
-    /// refused.
+    /// If the folder is missing or a file in it cannot be read, making a session with the evaluator throws, and the host is refused.
     public init() {
         self.init(lookingIn: [
             URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path(percentEncoded: false),
@@ -95,7 +95,12 @@ public struct PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
         self.conditions = conditions
     }
 
-    /// Trusts a path that has a pinned certificate; the refusal shows the keys presented beside those configured.
+    /// Trusts a path with a pinned certificate; a refusal lists the pins presented and the pins expected.
+    ///
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         if let flaw = conditions.flaw { return .refused(TrustRefusal(.evaluatorFailed, trust: trust, detail: flaw.description)) }
         if trust.chain.contains(where: { pinned.contains($0.der) }) { return .trusted }

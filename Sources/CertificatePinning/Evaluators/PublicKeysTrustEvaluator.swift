@@ -12,13 +12,14 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
     /// Makes the evaluator.
     ///
     /// - Parameters:
-    ///   - pins: Two at least, one of them of a key that is not in use: it takes over when the server's key is lost or changed.
-    ///   - validUntil: When the pins end. From then on path validation alone decides, which is said as an error in the log, and what the
-    ///     pins would refuse is told to the ``TrustRule/observer`` as not enforced; nil: never.
-    ///     An app that is not updated goes on working, and whoever turns its clock forward is rid of the pins.
-    ///   - logger: Where the end of the pins is reported.
-    /// - Throws: ``PinningError`` `noPins` for the empty set, which must never mean that every key is accepted; `backupPinMissing` for
-    ///   one pin, see ``init(withoutBackup:validUntil:logger:)``.
+    ///   - pins: At least two. One of them must belong to a backup key that is not in use; it takes over when the server's key is lost or
+    ///     changed.
+    ///   - validUntil: When the pins expire; nil for never. After that, path validation alone decides, so that an app that is not updated
+    ///     keeps working. A user who turns the clock forward disables the pins, too. A server that the pins would refuse is logged as an
+    ///     error, and the ``TrustRule/observer`` receives the refusal as not enforced.
+    ///   - logger: The logger that receives this error.
+    /// - Throws: ``PinningError`` with code `noPins` for an empty set, which must never mean that every key is accepted, or
+    ///   `backupPinMissing` for a single pin; see ``init(withoutBackup:validUntil:logger:)``.
     public init(pins: Set<Pin>, validUntil: Date? = nil, logger: Logger = Logger(label: "approov.trust")) throws {
         guard pins.count != 1 else {
             throw PinningError(
@@ -29,15 +30,15 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
         try self.init(withoutBackup: pins, validUntil: validUntil, logger: logger)
     }
 
-    /// DANGER: makes the evaluator with any number of pins, also one.
+    /// DANGER: makes the evaluator with any number of pins, even a single one.
     ///
-    /// With a single pin, nobody gets through any more when that key is lost or changed.
+    /// With a single pin, no client can connect after that key is lost or changed.
     ///
     /// - Parameters:
-    ///   - pins: One at least.
-    ///   - validUntil: As with ``init(pins:validUntil:logger:)``.
-    ///   - logger: Where the end of the pins is reported.
-    /// - Throws: ``PinningError`` `noPins` for the empty set.
+    ///   - pins: At least one.
+    ///   - validUntil: As in ``init(pins:validUntil:logger:)``.
+    ///   - logger: As in ``init(pins:validUntil:logger:)``.
+    /// - Throws: ``PinningError`` with code `noPins` for an empty set.
     public init(withoutBackup pins: Set<Pin>, validUntil: Date? = nil, logger: Logger = Logger(label: "approov.trust")) throws {
         guard !pins.isEmpty else {
             throw PinningError(.noPins, "pinning needs a pin: name one, or use DefaultTrustEvaluator for path validation alone")
@@ -47,7 +48,12 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
         self.logger = logger
     }
 
-    /// Trusts a path that has a pinned key; the refusal shows the pins presented beside those configured.
+    /// Trusts a path with a pinned key; a refusal lists the pins presented and the pins expected.
+    ///
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         if trust.chain.contains(where: { pins.contains($0.pin) }) { return .trusted }
         let refusal = TrustRefusal(
@@ -55,7 +61,7 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
             detail: "no key of the validated path is pinned. If the server's key was changed on purpose, add the pin presented first"
                 + " to the host's pins; if not, somebody else answers in its place")
         if let validUntil, trust.time >= validUntil {
-            // Only of a server that the pins would refuse: as long as they match, nothing is lost.
+            // Logs only for a server that the pins would refuse: while the pins match, their expiry changes nothing.
             sayExpired(host, since: validUntil)
             return .reported(refusal)
         }

@@ -1,7 +1,7 @@
-/// Asks another evaluator and reports what it refuses, but refuses nothing: path validation still decides.
+/// Reports the refusals of another evaluator without enforcing them: path validation still decides.
 ///
-/// For trying pins out before they are enforced. What is refused goes to the ``TrustRule/observer``: with an `ApproovTrustManager`
-/// into its violations and reports.
+/// Use it to try pins before you enforce them. The ``TrustRule/observer`` receives the refusals; with an `ApproovTrustManager` they
+/// appear in its violations and reports.
 ///
 ///     "payments.example.com": ReportOnlyTrustEvaluator(try PublicKeysTrustEvaluator(pins: pins))
 public struct ReportOnlyTrustEvaluator: ServerTrustEvaluating {
@@ -9,12 +9,12 @@ public struct ReportOnlyTrustEvaluator: ServerTrustEvaluating {
 
     /// Makes the evaluator.
     ///
-    /// - Parameter evaluator: What is asked, and not obeyed. A ``DisabledTrustEvaluator`` disables nothing in here.
+    /// - Parameter evaluator: The evaluator to ask. A ``DisabledTrustEvaluator`` disables nothing in here.
     public init(_ evaluator: any ServerTrustEvaluating) {
         self.evaluator = evaluator
     }
 
-    /// What the other evaluator wants, but for roots: these would refuse.
+    /// The other evaluator's conditions without its roots, because roots can refuse a server.
     public var conditions: TrustConditions {
         var conditions = evaluator.conditions
         conditions.anchors = nil
@@ -22,10 +22,14 @@ public struct ReportOnlyTrustEvaluator: ServerTrustEvaluating {
         return conditions
     }
 
-    /// Trusts, and says what the other evaluator would have refused.
+    /// Trusts the server, and reports if the other evaluator refuses it.
     ///
-    /// Look-ups are not made: they would cost a connection that is not to be refused. What needs them is trusted, and reported as what
-    /// could not be judged.
+    /// Look-ups are not made: they would cost a connection that is not refused anyway. A server that needs look-ups is trusted, and
+    /// reported as one that could not be judged.
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         switch evaluator.evaluate(trust, forHost: host) {
         case .trusted: .trusted

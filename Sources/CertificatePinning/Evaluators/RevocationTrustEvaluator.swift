@@ -2,70 +2,71 @@ internal import ApproovBase
 internal import Foundation
 public import Logging
 
-/// Refuses servers whose certificates were revoked: by a stapled OCSP response, by OCSP (RFC 6960), or by a CRL (RFC 5280 §5).
+/// Refuses servers with a revoked certificate, by stapled OCSP response, OCSP (RFC 6960) or CRL (RFC 5280, section 5).
 ///
-/// The sources are asked in this order until one answers for a certificate: first the first place that it names, then the second
-/// responder and the first two CRLs at once. What has to be looked up is looked up between two handshakes,
-/// so that no other request waits for it, and what was verified is kept for as long as it holds. Every certificate of the validated path
-/// but the root is checked.
+/// Every certificate of the validated path except the root is checked. The sources are tried in this order until one answers for the
+/// certificate. The first look-up runs alone; if it brings no answer, all the others run at once (at most two responders and two CRLs per
+/// certificate). Look-ups run between two handshakes, so that no other request waits for them, and verified answers are cached while they
+/// are valid.
 ///
-/// It fails hard: a certificate about which nothing can be found out is refused, unless it is an intermediate's that names no source at
-/// all, neither an OCSP responder nor a CRL. An intermediate that names only sources that are not looked at (a CRL where
-/// ``Sources/crl`` is left out, an https URL) is one about which nothing can be found out. Where an answer came and does not count, the
-/// server is refused for 30 seconds without a further look-up.
+/// By default it fails hard: if the status of a certificate cannot be determined, the server is refused. Two kinds of intermediates are
+/// exempt: those that name neither an OCSP responder nor a CRL, and all of them if stapled responses are the only source. An intermediate
+/// that names only sources that are not used (a CRL without ``Sources/crl``, an https URL) is refused. If an answer arrived but is not
+/// valid, the server is refused for 30 seconds without another look-up.
 ///
-/// ``Failure/soft`` lets such servers pass, which helps against keys that are known to be stolen, and not against somebody who holds one
-/// and stands in the way of the look-ups.
+/// ``Failure/soft`` trusts such servers. This protects against keys that are known to be stolen, but not against an attacker who has such
+/// a key and can block the look-ups.
 public struct RevocationTrustEvaluator: ServerTrustEvaluating {
-    /// Where the status of a certificate may come from.
+    /// The sources of a certificate's status.
     public struct Sources: OptionSet, Sendable {
         /// The bits of the set.
         public let rawValue: Int
 
-        /// Makes a set of its bits.
+        /// Makes a set from its bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// The OCSP response that the server staples to the handshake, about its own certificate.
+        /// The OCSP response that the server staples to the handshake; it covers the server's own certificate.
         public static let stapledResponse = Sources(rawValue: 1)
-        /// The OCSP responder that a certificate names.
+        /// The OCSP responders that a certificate names.
         public static let ocsp = Sources(rawValue: 2)
-        /// The CRL that a certificate names.
+        /// The CRLs that a certificate names.
         public static let crl = Sources(rawValue: 4)
-        /// All of them.
+        /// All sources.
         public static let all: Sources = [.stapledResponse, .ocsp, .crl]
-        /// What needs no network of its own.
+        /// The source that needs no network connection.
         ///
-        /// A staple is about the server's own certificate: with nothing else among the sources, intermediates are not judged, whatever
+        /// A stapled response covers only the server's own certificate: if it is the only source, intermediates are not checked, whatever
         /// the scope.
         public static let withoutNetwork: Sources = [.stapledResponse]
     }
 
-    /// What happens to a server about whose certificates nothing can be found out.
+    /// What to do with a server whose certificates' status cannot be determined.
     public enum Failure: Sendable {
-        /// It is refused.
+        /// The server is refused.
         case hard
-        /// DANGER: it passes, with a warning in the log; only what is known to be revoked is refused.
+        /// DANGER: the server is trusted, with a warning in the log; only certificates known to be revoked are refused.
         case soft
     }
 
     /// Which certificates of the validated path are checked.
     public enum Scope: Sendable {
-        /// The server's own.
+        /// The server's own certificate.
         case leaf
-        /// The server's own and the intermediates'; of these, one that names no source passes, and all do where staples are the only
-        /// source.
+        /// The server's own certificate and the intermediates.
+        ///
+        /// An intermediate that names no source passes. If stapled responses are the only source, every intermediate passes.
         case path
     }
 
-    /// How long a look-up that brought nothing is not tried again when failures are soft, in seconds.
+    /// How long a failed look-up is not repeated when failures are soft, in seconds.
     private static let softProblemLifetime: TimeInterval = 300
-    /// How long an answer that does not count is not fetched and judged again when failures are hard, in seconds.
+    /// How long an invalid answer is not fetched and judged again when failures are hard, in seconds.
     ///
-    /// Judging happens on the transport's thread; short, because the refusal lasts as long.
+    /// Judging runs on the transport's thread, so it must not repeat too often; but the server stays refused for this long, so it is short.
     private static let hardProblemLifetime: TimeInterval = 30
-    /// The most responders, and the most CRLs, that are asked about one certificate.
+    /// The largest number of responders, and of CRLs, that are asked about one certificate.
     private static let maximumPlaces = 2
-    /// The longest problem that is kept, in characters.
+    /// The length limit of a cached problem, in characters.
     private static let maximumProblemLength = 500
 
     private let sources: Sources
@@ -75,19 +76,19 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
     private let cache = RevocationCache()
     private let announced = AnnouncedHosts()
 
-    /// Asks servers for the stapled response, where it is one of the sources.
+    /// Asks servers for a stapled response if that is one of the sources.
     public let conditions: TrustConditions
 
-    /// Makes the evaluator: every source, hard failure, the whole path.
+    /// Makes the evaluator with all sources, hard failure and the whole path.
     public init() { self.init(sources: .all) }
 
     /// Makes the evaluator.
     ///
     /// - Parameters:
-    ///   - sources: Where the status may come from; without any, every server is refused.
-    ///   - failure: What happens when it does not come.
+    ///   - sources: The sources of a certificate's status; an empty set refuses every server.
+    ///   - failure: What to do when no source answers.
     ///   - scope: Which certificates are checked.
-    ///   - logger: Where servers are reported that passed unchecked.
+    ///   - logger: The logger that is warned of servers that passed unchecked.
     public init(
         sources: Sources, failure: Failure = .hard, scope: Scope = .path, logger: Logger = Logger(label: "approov.trust")
     ) {
@@ -107,7 +108,12 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
         case unknown(String)
     }
 
-    /// Trusts a path of which no certificate is revoked.
+    /// Trusts a path without a revoked certificate.
+    ///
+    /// - Parameters:
+    ///   - trust: The path to judge.
+    ///   - host: The canonical name of the requested host.
+    /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         guard trust.isPathValidated else {
             return .refused(TrustRefusal(.evaluatorFailed, trust: trust, detail: "revocation is checked on validated paths only"))
@@ -147,7 +153,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
     private func finding(about issued: IssuedCertificate, isLeaf: Bool, _ trust: ServerTrust) -> Finding {
         let key = RevocationCache.Key(issued)
         let known = cache.knowledge(of: key, at: trust.time)
-        // Revoked stays revoked: a server could staple an older answer that still holds.
+        // A revoked certificate stays revoked: the server could staple an older answer that is still valid.
         if case .status(let status) = known, status.value != .good { return Self.finding(status) }
         var problems: [String] = []
         if isLeaf, sources.contains(.stapledResponse) {
@@ -169,7 +175,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
         let places = self.lookups(about: issued)
         for (index, lookup) in places.enumerated() {
             guard let result = trust.lookupResults[lookup] else {
-                // One is asked first; where it brings nothing, all the others at once, as there is one more round of look-ups.
+                // Only one more round of look-ups is possible: ask the first source alone, then all the others at once.
                 return .needs(index == 0 ? [lookup] : places.filter { trust.lookupResults[$0] == nil })
             }
             let name = "\(lookup.kind == .ocsp ? "the OCSP response" : "the CRL") of \(lookup.url)"
@@ -200,7 +206,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
                 )
         }
         let problem = problems.joined(separator: "; ")
-        // Under hard failure, what did not come at all is tried again at once: that costs nobody else's time.
+        // When failures are hard, a look-up that brought no answer at all is repeated at once: it costs no other request any time.
         if failure == .soft || wasJudged {
             let lifetime = failure == .soft ? Self.softProblemLifetime : Self.hardProblemLifetime
             cache.store(
@@ -210,7 +216,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
         return .unknown(problem)
     }
 
-    /// Reads an answer, and keeps what it says when it counts.
+    /// Reads an answer, and caches its status when it is valid.
     private func judge(
         _ name: String, _ key: RevocationCache.Key, _ trust: ServerTrust, _ read: () throws -> RevocationStatus
     ) -> Result<Finding, RevocationProblem> {

@@ -1,12 +1,12 @@
 internal import ApproovBase
 internal import Foundation
 
-/// A host in the one form under which it is connected to, pinned and asked a token for.
+/// A host in its one canonical form, used for connections, pins and tokens.
 ///
-/// Whatever two readers could understand differently is refused instead of repaired: percent signs, user info, characters beyond
-/// ASCII, and every number that is not a dotted quad of plain decimals (RFC 6943 §3.1.1).
+/// Input that two parsers could read differently is refused, not repaired: percent signs, user info, non-ASCII characters, and every
+/// number except a dotted quad of plain decimals (RFC 6943, section 3.1.1).
 public struct CanonicalHost: Hashable, Sendable, CustomStringConvertible {
-    /// What a host is.
+    /// The kind of a host.
     public enum Kind: Sendable {
         /// A DNS name.
         case name
@@ -16,15 +16,16 @@ public struct CanonicalHost: Hashable, Sendable, CustomStringConvertible {
         case ipv6
     }
 
-    /// The host in lower case without a trailing dot; an IPv6 address without brackets in the form of RFC 5952.
+    /// The host in lower case without a trailing dot; for an IPv6 address the form of RFC 5952, without brackets.
     public let name: String
-    /// What the host is.
+    /// The kind of the host.
     public let kind: Kind
 
-    /// Reads a host as a URL, a configuration or a command line holds it.
+    /// Reads a host from a URL, a configuration or a command line.
     ///
-    /// Case and one trailing dot do not matter. An IPv6 address may stand in brackets; one that maps an IPv4 address is that address.
-    /// - Throws: ``PinningError`` `malformedHost`.
+    /// Case and one trailing dot are ignored. An IPv6 address may have brackets; an IPv4-mapped address becomes the IPv4 address.
+    /// - Parameter raw: The host.
+    /// - Throws: ``PinningError`` with code `malformedHost` when it is neither a host name nor an address.
     public init(_ raw: String) throws {
         if let name = HostName.alreadyCanonical(raw) {
             self.init(name: name, kind: .name)
@@ -42,10 +43,10 @@ public struct CanonicalHost: Hashable, Sendable, CustomStringConvertible {
         self.kind = kind
     }
 
-    /// The host as it stands in a URL: an IPv6 address in brackets.
+    /// The host as it appears in a URL: an IPv6 address has brackets.
     public var urlText: String { kind == .ipv6 ? "[\(name)]" : name }
 
-    /// Whether the host is this machine: 127.0.0.0/8, ::1, "localhost" and the names below it (RFC 6761 §6.3).
+    /// Whether the host is this machine: 127.0.0.0/8, ::1, "localhost" and the names below it (RFC 6761, section 6.3).
     public var isLoopback: Bool {
         switch kind {
         case .name: name == "localhost" || name.hasSuffix(".localhost")
@@ -60,6 +61,6 @@ public struct CanonicalHost: Hashable, Sendable, CustomStringConvertible {
     /// Whether both are the same host.
     public static func == (left: CanonicalHost, right: CanonicalHost) -> Bool { left.name == right.name }
 
-    /// Hashes the name, which decides the kind.
+    /// Hashes the name alone, because the name determines the kind.
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }

@@ -1,9 +1,9 @@
-/// Values by host pattern: the most specific pattern decides, and nothing is merged.
+/// Values by host pattern: the most specific pattern decides, and values are not merged.
 ///
-/// An exact name comes before every other pattern, then the longest base; at one base, one label comes before any number of labels.
-/// A pattern's exclusions are as if it did not exist, so that the next wider one decides. What a public suffix parts from a pattern's base
-/// (`evil.s3.amazonaws.com` and `**.amazonaws.com`) is not the pattern's, nor any wider one's. A look-up costs one probe
-/// a label of the host, however many entries there are.
+/// An exact name wins over all other patterns, then the longest base; for one base, `*.` wins over `**.`. A host that a pattern excludes
+/// falls to the next wider pattern. A public suffix between a host and a pattern's base (`evil.s3.amazonaws.com` and `**.amazonaws.com`)
+/// separates them: neither that pattern nor a wider one matches. A look-up costs one probe per label of the host, independent of
+/// the number of entries.
 public struct HostMap<Value: Sendable>: Sendable {
     private struct Entry: Sendable {
         let value: Value
@@ -17,7 +17,7 @@ public struct HostMap<Value: Sendable>: Sendable {
 
     private var exact: [Substring: Value] = [:]
     private var below: [Substring: Below] = [:]
-    /// The lengths of the keys of `below`, modulo 64, one bit each: most labels of most hosts need no probe.
+    /// One bit for each key length in `below`, modulo 64: it saves the probe for most labels of most hosts.
     private var lengths: UInt64 = 0
 
     /// The number of entries.
@@ -28,7 +28,8 @@ public struct HostMap<Value: Sendable>: Sendable {
 
     /// Makes a map.
     ///
-    /// - Throws: ``PinningError`` `duplicatePattern` when two patterns claim the same hosts equally.
+    /// - Parameter entries: The patterns with their values.
+    /// - Throws: ``PinningError`` with code `duplicatePattern` when two equally specific patterns match the same hosts.
     public init(_ entries: some Sequence<(HostPattern, Value)>) throws {
         for (pattern, value) in entries {
             try insert(value, for: pattern)
@@ -72,7 +73,7 @@ public struct HostMap<Value: Sendable>: Sendable {
         while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
             rest = rest[rest.utf8.index(after: dot)...]
             if lengths & Self.bit(of: rest) != 0, let candidates = below[rest] {
-                // What parts the host from this base also parts it from all shorter ones.
+                // A public suffix between the host and this base is also between the host and all shorter bases.
                 if PublicSuffixes.part(name, from: rest) { return nil }
                 if isFirst, let entry = candidates.oneLabel, !HostPattern.excludes(name, entry.exclusions) { return entry.value }
                 if let entry = candidates.anyLabels, !HostPattern.excludes(name, entry.exclusions) { return entry.value }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The grammar of hosts: what ``CanonicalHost`` is made of.
+/// The grammar of hosts, behind ``CanonicalHost``.
 enum HostName {
-    /// Why a text is no host.
+    /// Why a text is not a host.
     enum Flaw: Error {
         case empty, percent, userInfo, port, notASCII, character, emptyLabel, longLabel, hyphen, long, number, address
 
@@ -24,9 +24,9 @@ enum HostName {
         }
     }
 
-    /// The text itself when it is a name in canonical form.
+    /// Returns the text itself if it is a name in canonical form.
     ///
-    /// The path of nearly every request: one pass, nothing allocated.
+    /// Nearly every request takes this way: one pass, no allocation.
     static func alreadyCanonical(_ raw: String) -> String? {
         var raw = raw
         let isCanonical = raw.withUTF8 { bytes in
@@ -35,9 +35,9 @@ enum HostName {
         return isCanonical ? raw : nil
     }
 
-    /// Reads a host in any form that is accepted.
+    /// Reads a host in any accepted form.
     static func read(_ raw: String) -> Result<CanonicalHost, Flaw> {
-        // No host is longer than 253 characters; brackets, a dot and a margin for IPv6 are more than covered.
+        // No host is longer than 253 characters; 512 bytes also cover brackets, a trailing dot and every form of IPv6.
         guard raw.utf8.count <= 512 else { return .failure(.long) }
         var bytes = [UInt8](raw.utf8)
         guard !bytes.isEmpty else { return .failure(.empty) }
@@ -86,7 +86,7 @@ enum HostName {
         }
     }
 
-    /// What is wrong with the labels of a text of name bytes; `number` also for a well-formed IPv4 address.
+    /// The flaw in the labels of a text of name bytes; `number` also for a well-formed IPv4 address.
     private static func labelFlaw(_ bytes: UnsafeBufferPointer<UInt8>) -> Flaw? {
         var start = 0
         while true {
@@ -100,7 +100,7 @@ enum HostName {
         }
     }
 
-    /// Whether inet_aton and the URL standard would read the label as a number: all digits, or 0x and hex digits, even none.
+    /// Whether inet_aton and the URL standard would read the label as a number: all digits, or 0x with any number of hex digits, even none.
     private static func isNumber(_ bytes: UnsafeBufferPointer<UInt8>, _ label: Range<Int>) -> Bool {
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         if label.allSatisfy({ digits.contains(bytes[$0]) }) { return true }
@@ -116,7 +116,7 @@ enum HostName {
         let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return parts.count == 4
             && parts.allSatisfy { part in
-                // A leading zero means octal to some readers and nothing to others.
+                // Some parsers read a leading zero as octal, others ignore it.
                 guard (1...3).contains(part.count), part.count == 1 || part.first != UInt8(ascii: "0") else { return false }
                 return UInt8(String(decoding: part, as: UTF8.self)) != nil
             }

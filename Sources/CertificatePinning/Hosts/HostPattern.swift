@@ -1,41 +1,48 @@
 import ApproovBase
 
-/// The hosts that a rule is for, in one of three forms.
+/// A pattern for the hosts that a rule applies to.
 ///
-/// `api.example.com` is that host, and with `includeSubdomains` every name below it as well. `*.example.com` is the names with exactly
-/// one label more, `**.example.com` those with one or more; neither is example.com itself. An address stands for itself only.
+/// `api.example.com` matches that host, and with `includeSubdomains` every name below it as well. `*.example.com` matches names with
+/// exactly one more label, `**.example.com` names with one or more; neither matches example.com itself. An address matches only itself.
 ///
-/// A pattern below a public suffix is refused: the hosts of `*.co.uk` or `*.github.io` belong to different people. Where suffixes lie below
-/// the base, they and the hosts below them are not meant: `**.amazonaws.com` is not for `evil.s3.amazonaws.com`. Names that the public
-/// suffix list does not know may be patterns from two labels on (`*.corp.internal`, `*.demo.localhost`), and any name may stand alone.
+/// A pattern whose base is a public suffix is refused, because the hosts of `*.co.uk` or `*.github.io` belong to different people. Public
+/// suffixes below the base, and the hosts below them, do not match: `**.amazonaws.com` does not match `evil.s3.amazonaws.com`. A name that
+/// the public suffix list does not know may be a base if it has two labels or more (`*.corp.internal`, `*.demo.localhost`); an exact name
+/// may be any name.
 public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
-    /// Which hosts around the base are meant.
+    /// Which hosts around the base match.
     enum Scope: Sendable {
         case exact, oneLabelBelow, anyLabelsBelow, exactAndBelow
     }
 
     let base: CanonicalHost
     let scope: Scope
-    /// Names of which neither they nor what is below them is meant.
+    /// Excluded names: neither they nor the names below them match.
     package let exclusions: Set<String>
 
     /// Reads a pattern.
     ///
     /// - Parameters:
     ///   - text: The pattern.
-    ///   - includeSubdomains: Whether the names below a plain name are meant as well.
-    ///   - exclusions: Names below the base that are not meant, with all that is below them. A wider pattern may be for them.
-    /// - Throws: ``PinningError`` `malformedPattern` for a malformed host, a `*` in any other place, a pattern that covers a public suffix
-    ///   (`*`, `*.com`, `*.co.uk`), for `includeSubdomains` on an address or beside a `*`, and for an exclusion that is not below the base.
+    ///   - includeSubdomains: Whether the names below a plain name match as well.
+    ///   - exclusions: Names below the base that do not match, together with all names below them. A wider pattern may match them.
+    /// - Throws: ``PinningError`` with code `malformedPattern` for a malformed host, a `*` in any other place, a pattern that covers a
+    ///   public suffix (`*`, `*.com`, `*.co.uk`), for `includeSubdomains` on an address or beside a `*`, and for an exclusion that is not
+    ///   below the base.
     public init(_ text: String, includeSubdomains: Bool = false, excluding exclusions: [String] = []) throws {
         try self.init(text, includeSubdomains: includeSubdomains, excluding: exclusions, allowingPublicSuffix: false)
     }
 
     /// Reads a pattern whose base may be a public suffix of two labels or more.
     ///
-    /// For what was checked when it was written: the list grows with every update of libpsl, and a name that was added since must not make
-    /// a signed configuration or a store unreadable. One label is refused all the same, which no list decides.
-    /// - Throws: ``PinningError`` `malformedPattern`.
+    /// For patterns that were checked when they were written: each update of libpsl can add suffixes, and a new suffix must not make a
+    /// signed configuration or a store unreadable. A base of one label is always refused, whatever the list says.
+    /// - Parameters:
+    ///   - text: The pattern.
+    ///   - includeSubdomains: Whether the names below a plain name match as well.
+    ///   - exclusions: Names below the base that do not match, together with all names below them.
+    ///   - allowingPublicSuffix: Whether a public suffix of two labels or more is accepted as the base.
+    /// - Throws: ``PinningError`` with code `malformedPattern` as the public initialiser does, except for public suffixes that are allowed.
     package init(
         _ text: String, includeSubdomains: Bool = false, excluding exclusions: [String] = [], allowingPublicSuffix: Bool
     ) throws {
@@ -71,7 +78,7 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func refusePublicSuffix(_ base: String, _ quoted: String, isAllowed: Bool) throws {
-        // Without a list the pattern would match nothing, and its hosts would go without pins.
+        // If libpsl has no list, the pattern would match nothing, and its hosts would have no pins.
         guard let isSuffix = PublicSuffixes.contains(base) else {
             throw PinningError(.malformedPattern, "\(quoted) cannot be checked: this libpsl has no public suffix list; install libpsl5")
         }
@@ -96,14 +103,14 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
             })
     }
 
-    /// The pattern of one host.
+    /// Makes a pattern that matches one host.
     public init(_ host: CanonicalHost) {
         base = host
         scope = .exact
         exclusions = []
     }
 
-    /// Whether the pattern is for the host.
+    /// Whether the host matches the pattern.
     public func matches(_ host: CanonicalHost) -> Bool {
         if host == base { return scope == .exact || scope == .exactAndBelow }
         guard scope != .exact, host.kind == .name, host.name.hasSuffix(base.name) else { return false }
@@ -113,8 +120,7 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
         return !PublicSuffixes.part(host.name, from: base.name)
     }
 
-    /// The forms without flags and exclusions that together are the pattern, each as it is written: two when a name and all below it are
-    /// meant.
+    /// The equivalent patterns as text, without flags and exclusions: two when the pattern matches a name and all names below it.
     package var forms: [String] {
         switch scope {
         case .exact: [base.name]
@@ -124,17 +130,22 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether names of any depth below the base are meant.
+    /// Whether names of any depth below the base match.
     package var includesSubdomains: Bool { scope == .anyLabelsBelow || scope == .exactAndBelow }
 
-    /// Whether nothing but this machine is meant.
+    /// Whether the base is this machine, so that the pattern matches loopback hosts only.
     package var isLoopback: Bool { base.isLoopback }
 
     private func excludes(_ name: String) -> Bool {
         HostPattern.excludes(name, exclusions)
     }
 
-    /// Whether a name is one of the excluded or below one.
+    /// Whether the name is an excluded one or below one.
+    ///
+    /// - Parameters:
+    ///   - name: A canonical name.
+    ///   - exclusions: The excluded names.
+    /// - Returns: Whether the name is excluded.
     package static func excludes(_ name: String, _ exclusions: Set<String>) -> Bool {
         guard !exclusions.isEmpty else { return false }
         var rest = name[...]
@@ -145,7 +156,7 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The pattern as it is written.
+    /// The pattern as text for messages: with " and below" for `includeSubdomains`, and with its exclusions.
     public var description: String {
         let text =
             switch scope {

@@ -1,12 +1,12 @@
 internal import ApproovBase
 internal import COpenSSL
 
-/// The encodings in which a public key comes, by PEM label (RFC 7468 and OpenSSL's older ones) or by trying.
+/// Reads a public key from any of its encodings: by PEM label (RFC 7468 and OpenSSL's older ones), or for DER by trying each.
 enum KeyEncoding {
     private static let encrypted = PinningError(
         .encryptedKey, "the private key is encrypted: pass its certificate or public key (`openssl pkey -in FILE -pubout`) instead")
 
-    /// The pin of a PEM block; nil for one that holds no key, such as the parameters before an EC key.
+    /// The pin of a PEM block; nil for one without a key, such as the parameters before an EC key.
     static func pin(_ block: PEM.Block) throws -> Pin? {
         let pin: Pin?
         switch block.label {
@@ -16,7 +16,7 @@ enum KeyEncoding {
         case "RSA PUBLIC KEY": pin = rsaPublicKey(block.bytes)
         case "ENCRYPTED PRIVATE KEY": throw encrypted
         case let label where label.hasSuffix("PRIVATE KEY"):
-            // Proc-Type: 4,ENCRYPTED (RFC 1421 §4.6.1.1)
+            // Proc-Type: 4,ENCRYPTED (RFC 1421, section 4.6.1.1)
             guard !block.header.contains("ENCRYPTED") else { throw encrypted }
             pin = privateKey(block.bytes)
         case "EC PARAMETERS", "DH PARAMETERS", "DSA PARAMETERS": return nil
@@ -30,7 +30,7 @@ enum KeyEncoding {
         return pin
     }
 
-    /// The pin of DER of any of the encodings.
+    /// The pin of a key in any of the encodings, in DER.
     static func pin(anyDER bytes: [UInt8]) throws -> Pin {
         if let certificate = try? Certificate(der: bytes) { return certificate.pin }
         if isEncryptedPrivateKey(bytes) { throw encrypted }
@@ -46,7 +46,7 @@ enum KeyEncoding {
 
     private static func publicKey(_ bytes: [UInt8]) -> Pin? {
         parse(bytes, { d2i_X509_PUBKEY(nil, $0, $1) }, X509_PUBKEY_free) { key in
-            // A SubjectPublicKeyInfo whose key OpenSSL cannot read would be the pin of no server.
+            // If OpenSSL cannot read the key in a SubjectPublicKeyInfo, no server can have this pin.
             X509_PUBKEY_get0(key) == nil ? nil : PublicKeyInfo.pin(key)
         }
     }
@@ -59,9 +59,9 @@ enum KeyEncoding {
         parse(bytes, { d2i_AutoPrivateKey(nil, $0, $1) }, EVP_PKEY_free) { PublicKeyInfo.pin(ofKey: $0) }
     }
 
-    /// EncryptedPrivateKeyInfo (RFC 5958 §3) has the shape of X509_SIG.
+    /// Whether the bytes are an EncryptedPrivateKeyInfo (RFC 5958, section 3), which has the shape of X509_SIG.
     ///
-    /// Recognised so that no decoder ever looks for a passphrase.
+    /// This is checked first, so that no decoder ever asks for a passphrase.
     static func isEncryptedPrivateKey(_ bytes: [UInt8]) -> Bool {
         parse(bytes, { d2i_X509_SIG(nil, $0, $1) }, X509_SIG_free) { _ in true } ?? false
     }
@@ -76,7 +76,7 @@ enum KeyEncoding {
             var cursor = buffer.baseAddress
             guard let object = read(&cursor, buffer.count) else { return nil }
             defer { free(object) }
-            // Bytes that follow belong to something else than was parsed.
+            // If bytes follow, the input is not what was parsed.
             guard cursor == buffer.baseAddress.map({ $0 + buffer.count }) else { return nil }
             return use(object)
         }

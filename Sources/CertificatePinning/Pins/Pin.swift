@@ -2,9 +2,9 @@ internal import ApproovBase
 internal import COpenSSL
 internal import Foundation
 
-/// The SHA-256 of a public key, as the DER of its SubjectPublicKeyInfo (RFC 7469 §2.4).
+/// The SHA-256 of a public key, encoded as the DER of its SubjectPublicKeyInfo (RFC 7469, section 2.4).
 ///
-/// A pin checks itself when it is made, so that a malformed one never reaches a handshake.
+/// The initialisers validate the text, so that a malformed pin never reaches a handshake.
 public struct Pin: Hashable, Sendable, CustomStringConvertible {
     private static let prefix = "sha256/"
 
@@ -13,14 +13,18 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads "sha256/" and the base64 of 32 bytes, or the base64 alone.
     ///
-    /// - Throws: ``PinningError`` `malformedPin` for another algorithm, another length, base64 that is not the canonical form, and for the
-    ///   hash of no bytes.
+    /// - Parameter text: The text.
+    /// - Throws: ``PinningError`` with code `malformedPin` for another algorithm, another length, non-canonical base64, and for the hash of
+    ///   no bytes.
     public init(_ text: String) throws { try self.init(text, allowingHashOfNothing: false) }
 
     /// Reads a pin that may be the hash of no bytes, which no key has.
     ///
-    /// For what was written before that was refused, and must stay readable to be replaced.
-    /// - Throws: ``PinningError`` `malformedPin`.
+    /// For pins that were stored before such hashes were refused: they must stay readable so that they can be replaced.
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - allowingHashOfNothing: Whether the hash of no bytes is accepted.
+    /// - Throws: ``PinningError`` with code `malformedPin`.
     package init(_ text: String, allowingHashOfNothing: Bool) throws {
         let encoded = text.hasPrefix(Self.prefix) ? String(text.dropFirst(Self.prefix.count)) : text
         guard encoded.utf8.count == 44, let data = Data(base64Encoded: encoded), data.count == 32,
@@ -37,7 +41,8 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
 
     /// Takes a SHA-256 that was computed elsewhere.
     ///
-    /// - Throws: ``PinningError`` `malformedPin` unless there are 32 bytes, and for the hash of no bytes.
+    /// - Parameter bytes: The digest of the SubjectPublicKeyInfo.
+    /// - Throws: ``PinningError`` with code `malformedPin` unless the digest has 32 bytes, and for the hash of no bytes.
     public init(spkiSHA256 bytes: [UInt8]) throws {
         guard bytes.count == 32 else {
             throw PinningError(.malformedPin, "a pin has 32 bytes, not \(bytes.count)")
@@ -46,7 +51,8 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
         try refuseHashOfNothing()
     }
 
-    /// A pipe that ends in `openssl dgst -sha256` prints it when the command before failed; as a backup pin it would be none.
+    /// Refuses the hash that `openssl dgst -sha256` prints when the command before it in the pipe failed: as a backup pin it would be
+    /// useless.
     private func refuseHashOfNothing() throws {
         guard self == Pin(spki: []) else { return }
         throw PinningError(
@@ -60,7 +66,7 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
         self = der.withUnsafeBufferPointer { Pin(hashing: $0) }
     }
 
-    /// Hashes the DER of a SubjectPublicKeyInfo where it lies.
+    /// Hashes the DER of a SubjectPublicKeyInfo without copying it.
     init(hashing der: UnsafeBufferPointer<UInt8>) {
         self = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { digest in
             SHA256(der.baseAddress, der.count, digest.bindMemory(to: UInt8.self).baseAddress)
@@ -75,9 +81,11 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
         word3 = digest.loadUnaligned(fromByteOffset: 24, as: UInt64.self)
     }
 
-    /// Reads a list of pins as a configuration holds them.
+    /// Reads the list of pins of a configuration.
     ///
-    /// - Throws: ``PinningError`` `noPins` for an empty list, `duplicatePin` for one that names a pin twice, `malformedPin`.
+    /// - Parameter texts: The pins as text.
+    /// - Returns: At least one pin.
+    /// - Throws: ``PinningError`` with code `noPins` for an empty list, `duplicatePin` when a pin occurs twice, or `malformedPin`.
     public static func list(_ texts: some Sequence<String>) throws -> Set<Pin> {
         var pins: Set<Pin> = []
         for text in texts {

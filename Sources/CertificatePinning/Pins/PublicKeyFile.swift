@@ -1,23 +1,27 @@
 internal import COpenSSL
 
-/// Pins from whatever holds a public key: certificates, a certification request, a public or a private key, in PEM or DER.
+/// Makes pins from certificates, certification requests, and public or private keys, in PEM or DER.
 public enum PublicKeyFile {
-    /// The most that is read of a file, in bytes.
+    /// The size limit of a file, in bytes.
     public static let maximumSize = 1 << 20
 
-    /// The pins of a file, each once, in its order.
+    /// The pins of a file without duplicates, in its order.
     ///
-    /// - Throws: ``PinningError`` `unreadableFile`, `malformedKey`, `malformedCertificate`, or `encryptedKey` for an encrypted private key:
-    ///   nobody is ever asked for a passphrase.
+    /// - Parameter path: The path of the file.
+    /// - Returns: At least one pin.
+    /// - Throws: ``PinningError`` with code `unreadableFile`, `malformedKey`, `malformedCertificate`, or `encryptedKey` for an encrypted
+    ///   private key: the program never asks for a passphrase.
     public static func pins(inFile path: String) throws -> [Pin] {
         var bytes = try BoundedFile.read(path, limit: maximumSize)
         defer { bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
         return try pins(in: bytes)
     }
 
-    /// The pins of PEM or DER, each once, in its order.
+    /// The pins of PEM or DER without duplicates, in its order.
     ///
-    /// - Throws: ``PinningError`` `malformedKey`, `malformedCertificate` or `encryptedKey`.
+    /// - Parameter bytes: The bytes, at most ``maximumSize``.
+    /// - Returns: At least one pin.
+    /// - Throws: ``PinningError`` with code `malformedKey`, `malformedCertificate` or `encryptedKey`.
     public static func pins(in bytes: [UInt8]) throws -> [Pin] {
         guard bytes.count <= maximumSize else { throw PinningError(.malformedKey, "more than \(maximumSize) bytes are no key") }
         ERR_clear_error()

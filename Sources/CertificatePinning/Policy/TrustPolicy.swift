@@ -1,18 +1,18 @@
 internal import Synchronization
 
-/// The rules of all hosts, frozen.
+/// The immutable rules of all hosts.
 ///
-/// One object is one generation, and one generation is one pool of connections.
+/// Each policy is one generation, with its own pool of connections.
 public final class TrustPolicy: Sendable {
-    // The one thing shared by all policies of the process: a number that says which of two is the newer one, and nothing else.
+    // The only state that all policies of the process share: a counter that orders them by age.
     private static let lastGeneration = Atomic<UInt64>(0)
     private static let pathValidation = TrustRule(evaluators: [])
 
-    /// The number of the policy: unique in the process, and higher than those of the policies made before.
+    /// The number of the policy: unique in the process, and higher than those of all earlier policies.
     public let generation: UInt64
-    /// The roots of every host whose rule has none of its own.
+    /// The roots of every host whose rule names none.
     public let defaultAnchors: TrustAnchors
-    /// Whether a host without a rule is refused instead of validated by path alone.
+    /// Whether a host without a rule is refused; otherwise path validation alone decides.
     public let refusesUnmatchedHosts: Bool
     private let rules: HostMap<TrustRule>
 
@@ -20,8 +20,8 @@ public final class TrustPolicy: Sendable {
     ///
     /// - Parameters:
     ///   - rules: The rules by host.
-    ///   - defaultAnchors: The roots of every host whose rule has none of its own.
-    ///   - refusesUnmatchedHosts: Whether a host without a rule is refused instead of validated by path alone.
+    ///   - defaultAnchors: The roots of every host whose rule names none.
+    ///   - refusesUnmatchedHosts: Whether a host without a rule is refused; otherwise path validation alone decides.
     public init(rules: HostMap<TrustRule>, defaultAnchors: TrustAnchors, refusesUnmatchedHosts: Bool = false) {
         generation = Self.lastGeneration.wrappingAdd(1, ordering: .relaxed).newValue
         self.rules = rules
@@ -29,13 +29,15 @@ public final class TrustPolicy: Sendable {
         self.refusesUnmatchedHosts = refusesUnmatchedHosts
     }
 
-    /// Whether a rule is for the host.
+    /// Whether the policy has a rule for the host.
     public func hasRule(for host: CanonicalHost) -> Bool { rules.value(for: host) != nil }
 
-    /// The rule of the host; one without a rule of its own gets path validation alone.
+    /// The rule of the host; for a host without one, a rule of path validation alone.
     ///
-    /// - Throws: ``TrustRefusal`` `hostNotEvaluated` when the policy refuses hosts without a rule, `evaluatorFailed` when an evaluator of
-    ///   the host was configured wrongly.
+    /// - Parameter host: The host.
+    /// - Returns: The rule.
+    /// - Throws: ``TrustRefusal`` with reason `hostNotEvaluated` when the policy refuses hosts without a rule, or `evaluatorFailed` when
+    ///   the evaluators of the host were configured wrongly.
     public func rule(for host: CanonicalHost) throws(TrustRefusal) -> TrustRule {
         if let rule = rules.value(for: host) {
             if let flaw = rule.flaw { throw TrustRefusal(.evaluatorFailed, host: host.name, detail: flaw.description) }

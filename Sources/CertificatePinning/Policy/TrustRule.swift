@@ -1,37 +1,37 @@
 internal import COpenSSL
 
-/// What holds for one host: the roots that its path may end in, the evaluators that judge it, and the certificate it is shown.
+/// The rule of one host: the roots of its path, the evaluators that judge it, and the client certificate to show.
 public struct TrustRule: Sendable {
-    /// The evaluators, all of which must trust, asked in this order.
+    /// The evaluators, in the order in which they are asked; all must trust the server.
     public let evaluators: [any ServerTrustEvaluating]
-    /// The roots of the host; nil: those of the policy.
+    /// The roots of the host; nil for those of the policy.
     public let anchors: TrustAnchors?
-    /// The certificate to show to the host when it asks for one; nil: none.
+    /// The certificate to show when the host asks for one; nil for none.
     public let clientIdentity: ClientIdentity?
     /// Whether the host is asked for a stapled OCSP response.
     public let requestsStatus: Bool
-    /// Whether the path, the host name and the purpose are validated before the evaluators are asked.
+    /// Whether OpenSSL validates the path, the host name and the purpose before the evaluators are asked.
     ///
-    /// False only when the evaluators are exactly one ``DisabledTrustEvaluator``.
+    /// False only when the sole evaluator is a ``DisabledTrustEvaluator``.
     public let validatesPath: Bool
-    /// Why the rule cannot be used; every server is refused then.
+    /// Why the rule cannot be used: with a flaw, every server is refused.
     public let flaw: PinningError?
-    /// Is told of every server that the rule refuses, and of those that a ``ReportOnlyTrustEvaluator`` would refuse.
+    /// Receives every server that the rule refuses, and every one that a ``ReportOnlyTrustEvaluator`` would refuse.
     ///
-    /// A rule with a ``flaw`` judges nobody and tells nothing.
+    /// A rule with a ``flaw`` judges no server and reports none.
     ///
-    /// Called inside the TLS handshake: it must return at once, without I/O.
+    /// The closure is called inside the TLS handshake: it must return at once, without I/O.
     public let observer: (@Sendable (TrustViolation) -> Void)?
-    /// Whether a trusted self-signed certificate may be the server's although it says CA:TRUE.
+    /// Whether the server's certificate may be a trusted self-signed one with CA:TRUE.
     let acceptsSelfSignedServer: Bool
 
     /// Makes a rule.
     ///
-    /// Without an evaluator it is path validation alone.
+    /// Without an evaluator it only requires path validation.
     /// - Parameters:
-    ///   - evaluators: The evaluators, all of which must trust.
-    ///   - anchors: The roots of the host; nil: those that an evaluator names, or else the policy's.
-    ///   - observer: Is told of refusals.
+    ///   - evaluators: The evaluators, all of which must trust the server.
+    ///   - anchors: The roots of the host; nil for those that an evaluator names, or else the policy's.
+    ///   - observer: Receives the refusals, inside the TLS handshake.
     public init(
         evaluators: [any ServerTrustEvaluating], anchors: TrustAnchors? = nil, observer: (@Sendable (TrustViolation) -> Void)? = nil
     ) {
@@ -46,10 +46,10 @@ public struct TrustRule: Sendable {
         validatesPath = !(evaluators.count == 1 && evaluators[0] is DisabledTrustEvaluator)
     }
 
-    /// Makes an `SSL_CTX` one for connections to the rule's host and to no other: hardened, and with the host's client certificate.
+    /// Prepares an `SSL_CTX` for connections to the rule's host only: hardens it and installs the host's client certificate.
     ///
     /// - Parameter sslContext: The `SSL_CTX`, before its first handshake and before the verify callback is set.
-    /// - Returns: False when OpenSSL refuses: the context must not be used.
+    /// - Returns: False when the rule has a flaw or OpenSSL refuses a setting; the context must not be used then.
     package func prepare(sslContext: OpaquePointer) -> Bool {
         guard flaw == nil, ChainValidator.harden(sslContext: sslContext) else { return false }
         if requestsStatus { COpenSSL_request_status(sslContext) }

@@ -1,23 +1,23 @@
 internal import COpenSSL
 
-/// Where a certificate says that its revocation can be looked up.
+/// Reads where a certificate's revocation status can be looked up.
 extension Certificate {
-    /// The most URLs that are read of one certificate, and their length.
+    /// The largest number of URLs read of one list in a certificate, and the length limit of each in bytes.
     private static let maximumURLs: Int32 = 8
     private static let maximumLength = 1_024
 
-    /// Whether the certificate says where its revocation can be looked up, also where it says it in a way that is not looked at.
+    /// Whether the certificate names any revocation source, even one that is not used.
     var namesRevocationSource: Bool {
         if X509_get_ext_by_NID(x509, NID_crl_distribution_points, -1) >= 0 { return true }
         guard X509_get_ext_by_NID(x509, NID_info_access, -1) >= 0 else { return false }
-        // What does not parse, or is there twice, may name one.
+        // An extension that does not parse or occurs twice may name one.
         guard let extensionValue = X509_get_ext_d2i(x509, NID_info_access, nil, nil) else { return true }
         let accesses = OpaquePointer(extensionValue)
         defer { AUTHORITY_INFO_ACCESS_free(accesses) }
         return (0..<max(0, COpenSSL_accesses_count(accesses))).contains { COpenSSL_accesses_method(accesses, $0) == NID_ad_OCSP }
     }
 
-    /// The http URLs of OCSP responders (RFC 5280 §4.2.2.1).
+    /// The http URLs of OCSP responders (RFC 5280, section 4.2.2.1).
     var ocspURLs: [String] {
         guard let texts = X509_get1_ocsp(x509) else { return [] }
         defer { X509_email_free(texts) }
@@ -26,7 +26,7 @@ extension Certificate {
         }
     }
 
-    /// The http URLs of CRLs that list every reason and come from the certificate's own issuer (RFC 5280 §4.2.1.13).
+    /// The http URLs of CRLs that cover all revocation reasons and come from the certificate's own issuer (RFC 5280, section 4.2.1.13).
     var crlURLs: [String] {
         guard let extensionValue = X509_get_ext_d2i(x509, NID_crl_distribution_points, nil, nil) else { return [] }
         let points = OpaquePointer(extensionValue)

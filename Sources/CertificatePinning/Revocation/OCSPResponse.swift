@@ -1,12 +1,12 @@
 internal import COpenSSL
 internal import Foundation
 
-/// OCSP (RFC 6960): the question about one certificate, and what a response says of it.
+/// OCSP (RFC 6960): makes the request for one certificate, and reads its status from a response.
 enum OCSPResponse {
-    /// The most answers that are looked at in one response.
+    /// The largest number of answers accepted in one response.
     private static let maximumAnswers: Int32 = 64
 
-    /// The DER of a request for one certificate's status, named by SHA-1 as every responder knows it (RFC 5019 §2.1.1).
+    /// The DER of a status request for one certificate, identified by SHA-1, which every responder supports (RFC 5019, section 2.1.1).
     static func request(for issued: IssuedCertificate) -> [UInt8]? {
         guard let request = OCSP_REQUEST_new() else { return nil }
         defer { OCSP_REQUEST_free(request) }
@@ -22,11 +22,17 @@ enum OCSPResponse {
         return [UInt8](UnsafeBufferPointer(start: bytes, count: Int(count)))
     }
 
-    /// What a response says of a certificate.
+    /// Reads the status of a certificate from a response.
     ///
-    /// It must be signed by the certificate's issuer, or by a responder that the issuer itself certified for OCSP (RFC 6960 §4.2.2.2);
-    /// responders that were only configured somewhere do not count. No nonce is asked for: the dates say whether it is fresh.
-    /// - Throws: ``RevocationProblem`` when it says nothing that counts.
+    /// The response must be signed by the certificate's issuer, or by a responder that the issuer itself certified for OCSP (RFC 6960,
+    /// section 4.2.2.2); locally configured responders do not count. The request has no nonce: the dates show whether the response is
+    /// fresh.
+    /// - Parameters:
+    ///   - bytes: The DER of the response.
+    ///   - issued: The certificate and its issuer.
+    ///   - time: The time at which the response must be valid.
+    /// - Returns: The status, good or revoked.
+    /// - Throws: ``RevocationProblem`` when the response gives no valid status.
     static func status(_ bytes: [UInt8], of issued: IssuedCertificate, at time: Date) throws -> RevocationStatus {
         ERR_set_mark()
         defer { ERR_pop_to_mark() }
@@ -79,11 +85,11 @@ enum OCSPResponse {
         throw RevocationProblem("it is about another certificate")
     }
 
-    /// Whether an answer names the certificate, by whichever digest the responder chose.
+    /// Whether an answer is about the certificate; the responder chooses the digest of the identifier.
     private static func isAbout(_ issued: IssuedCertificate, _ id: OpaquePointer?) -> Bool {
         guard let id else { return false }
         var algorithm: OpaquePointer?
-        // The id is only read, though the function does not say so.
+        // The function only reads the id, although its signature does not say so.
         guard OCSP_id_get0_info(nil, &algorithm, nil, nil, id) == 1 else { return false }
         let digest: OpaquePointer? =
             switch OBJ_obj2nid(algorithm) {

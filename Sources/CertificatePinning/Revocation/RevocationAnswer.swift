@@ -1,27 +1,27 @@
 internal import COpenSSL
 internal import Foundation
 
-/// What a verified OCSP response or CRL says of one certificate.
+/// The status of one certificate, from a verified OCSP response or CRL.
 struct RevocationStatus: Sendable, Equatable {
     enum Value: Sendable, Equatable {
         case good
-        /// With the moment of the revocation, where it is known.
+        /// Revoked, with the time of the revocation if it is known.
         case revoked(Date?)
     }
 
     let value: Value
-    /// Until when the answer holds.
+    /// When the status expires.
     let validUntil: Date
 }
 
-/// Why an answer says nothing.
+/// Why an answer gives no valid status.
 struct RevocationProblem: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// A certificate of a validated path and the one above it, whose word counts about its revocation.
+/// A certificate of a validated path with its issuer, which decides about its revocation.
 struct IssuedCertificate {
     let certificate: Certificate
     let issuer: Certificate
@@ -29,14 +29,20 @@ struct IssuedCertificate {
 
 /// The rules that OCSP responses and CRLs share.
 enum RevocationRules {
-    /// How far the clocks of issuer and client may be apart, in seconds.
+    /// The accepted difference between the clocks of issuer and client, in seconds.
     static let clockSkew: TimeInterval = 300
-    /// How long an answer holds that does not say it, in seconds: newer information may be there at any time (RFC 6960 §4.2.2.1).
+    /// How long an answer without an end is valid, in seconds: newer information may be available at any time (RFC 6960, section 4.2.2.1).
     static let lifetimeWithoutEnd: TimeInterval = 3_600
 
-    /// Until when an answer holds.
+    /// When an answer expires.
     ///
-    /// - Throws: ``RevocationProblem`` for one that does not hold at the time.
+    /// - Parameters:
+    ///   - thisUpdate: The start of the answer's validity; nil when unreadable.
+    ///   - nextUpdate: The end of the answer's validity; nil when missing or unreadable.
+    ///   - hasEnd: Whether the answer states an end, readable or not.
+    ///   - time: The time at which the answer must be valid.
+    /// - Returns: The end of the answer's validity.
+    /// - Throws: ``RevocationProblem`` when the answer is not valid at the time.
     static func validUntil(thisUpdate: Date?, nextUpdate: Date?, hasEnd: Bool, at time: Date) throws -> Date {
         guard let thisUpdate else { throw RevocationProblem("it does not say readably when it was made") }
         guard thisUpdate <= time.addingTimeInterval(clockSkew) else {
@@ -49,17 +55,17 @@ enum RevocationRules {
         return end
     }
 
-    /// Refuses signatures over digests in which collisions can be made, and over unknown ones.
+    /// Refuses signatures over unknown digests and over those with practical collisions.
     static func requireStrongDigest(_ signatureAlgorithm: UnsafePointer<X509_ALGOR>?) throws {
         guard let signatureAlgorithm else { throw RevocationProblem("it does not name its signature algorithm") }
         var identifier: OpaquePointer?
         X509_ALGOR_get0(&identifier, nil, nil, signatureAlgorithm)
         let signature = OBJ_obj2nid(identifier)
-        // They bring a digest of their own (RFC 8032), of which OpenSSL says nothing.
+        // These algorithms include their own digest (RFC 8032), which OpenSSL does not report.
         guard ![NID_ED25519, NID_ED448].contains(signature) else { return }
         var digest = NID_undef
         if signature == NID_rsassaPss {
-            // The digest is in the parameters, and SHA-1 where they are silent.
+            // The digest is in the parameters; if they do not name it, it is SHA-1.
             digest = COpenSSL_pss_digest(signatureAlgorithm)
         } else {
             guard OBJ_find_sigid_algs(signature, &digest, nil) == 1 else { throw RevocationProblem("its signature algorithm is unknown") }
@@ -69,9 +75,9 @@ enum RevocationRules {
         }
     }
 
-    /// A store in which nothing but the issuer is trusted, for the time of one check.
+    /// Runs the body with a store that trusts only the issuer.
     ///
-    /// The issuer is on a path that was validated already: that it need not be a root here is no weakening.
+    /// The issuer need not be a root here. This weakens nothing, because it is on a path that was already validated.
     static func withStore<Value>(trusting issuer: Certificate, at time: Date, _ body: (OpaquePointer) throws -> Value) throws -> Value {
         guard let store = X509_STORE_new() else { throw RevocationProblem("OpenSSL is out of memory") }
         defer { X509_STORE_free(store) }

@@ -1,27 +1,28 @@
 internal import Foundation
 internal import Synchronization
 
-/// What verified answers said, for as long as they hold; the least recently used go first.
+/// Caches verified revocation answers while they are valid; when full, it evicts the least recently used entry.
 ///
-/// Of an answer that was not verified only the problem is kept, and shortly: what somebody put in the way on plain http cannot stay.
+/// For an unverified answer only the problem is cached, and only briefly, so that an attacker on a plain http connection cannot plant a
+/// lasting result.
 final class RevocationCache: Sendable {
-    /// One certificate below one issuer.
+    /// Identifies a certificate and its issuer.
     struct Key: Hashable {
         let certificate: Pin
         let issuer: Pin
 
         init(_ issued: IssuedCertificate) {
-            // A digest of the whole certificate; a pin is a SHA-256 of whatever DER it is given.
+            // A digest of the whole certificate: Pin(spki:) hashes any DER it is given.
             certificate = Pin(spki: issued.certificate.der)
             issuer = issued.issuer.pin
         }
     }
 
-    /// What is known of a certificate.
+    /// A cached result about a certificate.
     enum Knowledge: Equatable {
-        /// What a verified answer said.
+        /// The status from a verified answer.
         case status(RevocationStatus)
-        /// Why nothing could be found out a short while ago.
+        /// Why a recent attempt could not determine the status.
         case problem(String)
     }
 
@@ -33,7 +34,7 @@ final class RevocationCache: Sendable {
 
         func isCurrent(at time: Date) -> Bool {
             guard time <= validUntil else { return false }
-            // A problem must not outlast its moment where the clock was set back.
+            // If the clock was set back, a problem must not last longer than intended.
             if case .problem = knowledge { return since <= time }
             return true
         }
@@ -49,7 +50,7 @@ final class RevocationCache: Sendable {
 
     init(capacity: Int = 1_024) { self.capacity = capacity }
 
-    /// What is known of a certificate; nil: nothing.
+    /// The cached result about a certificate; nil when none is valid at the time.
     func knowledge(of key: Key, at time: Date) -> Knowledge? {
         state.withLock { state in
             guard let entry = state.entries[key] else { return nil }
@@ -63,7 +64,7 @@ final class RevocationCache: Sendable {
         }
     }
 
-    /// Keeps what became known at a time.
+    /// Caches a result that was obtained at `time`, until `end`.
     func store(_ knowledge: Knowledge, of key: Key, at time: Date, until end: Date) {
         state.withLock { state in
             state.clock += 1

@@ -1,16 +1,17 @@
 internal import COpenSSL
 internal import Foundation
 
-/// A certificate revocation list (RFC 5280 §5), parsed.
+/// A parsed certificate revocation list (RFC 5280, section 5).
 ///
-/// Parsing takes by far the longest of all that is done with a large one; it happens where the list was looked up, never in a handshake.
+/// Parsing is by far the slowest step for a large list. It happens where the list was looked up, never in a handshake.
 final class RevocationList: Sendable {
-    // X509_CRL is reference counted, and only read after init, which also makes OpenSSL sort the entries.
+    // X509_CRL is reference counted and only read after init, which also makes OpenSSL sort the entries.
     nonisolated(unsafe) private let list: OpaquePointer
 
     /// Parses DER.
     ///
-    /// - Throws: ``RevocationProblem`` for anything else, among it bytes that follow the list.
+    /// - Parameter bytes: The list, and nothing after it.
+    /// - Throws: ``RevocationProblem`` when the bytes do not parse, or when more bytes follow the list.
     init(der bytes: [UInt8]) throws {
         ERR_set_mark()
         defer { ERR_pop_to_mark() }
@@ -25,7 +26,7 @@ final class RevocationList: Sendable {
         }
         guard let parsed else { throw RevocationProblem("it does not parse") }
         list = parsed
-        // The first question for an entry sorts them all.
+        // OpenSSL sorts all entries at the first search by serial number.
         guard let number = ASN1_INTEGER_new() else { return }
         defer { ASN1_INTEGER_free(number) }
         var entry: OpaquePointer?
@@ -34,11 +35,15 @@ final class RevocationList: Sendable {
 
     deinit { X509_CRL_free(list) }
 
-    /// What the list says of a certificate.
+    /// Reads the status of a certificate from the list.
     ///
-    /// OpenSSL decides whether the list is the issuer's, signed by it, and about certificates like this one (RFC 5280 §6.3.3); lists of
-    /// another issuer, delta lists and lists for some reasons only do not count.
-    /// - Throws: ``RevocationProblem`` when it says nothing that counts.
+    /// OpenSSL checks that the list is signed by the certificate's issuer and covers certificates of its kind (RFC 5280, section 6.3.3).
+    /// Lists of another issuer, delta lists and lists limited to some revocation reasons do not count.
+    /// - Parameters:
+    ///   - issued: The certificate and its issuer.
+    ///   - time: The time at which the list must be valid.
+    /// - Returns: The status, good or revoked.
+    /// - Throws: ``RevocationProblem`` when the list gives no valid status.
     func status(of issued: IssuedCertificate, at time: Date) throws -> RevocationStatus {
         ERR_set_mark()
         defer { ERR_pop_to_mark() }

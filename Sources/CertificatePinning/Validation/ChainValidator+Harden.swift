@@ -2,19 +2,20 @@ internal import COpenSSL
 
 /// OpenSSL's security levels (SSL_CTX_set_security_level(3)).
 enum SecurityLevel {
-    /// 112 bits.
+    /// Level 2.
     static let minimum: Int32 = 2
-    /// What that means, in bits of a key's or a signature's strength.
+    /// The strength that level 2 requires of keys and signatures, in bits.
     static let minimumBits: Int32 = 112
 }
 
 extension ChainValidator {
-    /// Makes an `SSL_CTX` one in which every handshake comes before the verify callback, and in which nothing is trusted without it.
+    /// Hardens an `SSL_CTX`, so that it trusts no server without the verify callback.
     ///
-    /// The server's certificate is always verified, the trust store is empty, sessions are neither cached nor resumed (a resumed one skips
-    /// the callback), no handshake follows on a connection's first (TLS 1.2 has renegotiation), no key log is written, and neither openssl.cnf nor the environment can go below TLS 1.2 and security level 2.
+    /// The server's certificate is always verified, and the trust store is empty. Sessions are neither cached nor resumed, because a
+    /// resumed session skips the callback. Renegotiation, which TLS 1.2 allows, is off. No key log is written. Neither openssl.cnf nor the
+    /// environment can lower the minimum of TLS 1.2 and security level 2.
     /// - Parameter sslContext: The `SSL_CTX`, before its first handshake and before the verify callback is set.
-    /// - Returns: False when OpenSSL refuses one of the settings: the context must not be used.
+    /// - Returns: False when OpenSSL refuses a setting; the context must not be used then.
     package static func harden(sslContext: OpaquePointer) -> Bool {
         guard let empty = X509_STORE_new() else { return false }
         SSL_CTX_set_cert_store(sslContext, empty)

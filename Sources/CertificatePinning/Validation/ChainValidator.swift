@@ -1,22 +1,22 @@
 internal import COpenSSL
 public import Foundation
 
-/// The one place where a certificate path is validated: OpenSSL first, the rule's evaluators second, over the validated path only.
+/// Validates certificate paths: OpenSSL first, then the rule's evaluators, which see only the validated path.
 ///
-/// Where a server's certificates allow several paths, the one is taken that OpenSSL builds first: at every step a trusted root before
-/// what the server sent. Where that one is not valid, the others are tried, 64 at most and for 100 ms at most. The first valid path is
-/// final. A pin holds when it is on that path; no other path is tried for its sake, nor for that of revocation or of an evaluator.
+/// All path validation happens here. If a server's certificates allow several paths, OpenSSL builds the first one, preferring a trusted
+/// root to a sent certificate at every step. If this path is invalid, the others are tried: at most 64, for at most 100 ms. The first
+/// valid path is final. No other path is tried because of a missing pin, revocation or another evaluator.
 public enum ChainValidator {
-    /// Judges a chain without a network.
+    /// Judges a certificate path without a network connection.
     ///
     /// - Parameters:
     ///   - chain: The certificates as a server would send them, its own first.
-    ///   - host: The host that is asked for.
-    ///   - rule: What holds for the host.
+    ///   - host: The requested host.
+    ///   - rule: The rule of the host.
     ///   - defaultAnchors: The roots, unless the rule has its own.
     ///   - time: The time for which the path is validated.
     ///   - stapledResponse: The OCSP response that the server stapled.
-    ///   - lookupResults: What look-ups brought.
+    ///   - lookupResults: The results of earlier look-ups.
     /// - Returns: The validated path, or why the server is refused.
     public static func evaluate(
         chain: [Certificate], host: CanonicalHost, rule: TrustRule, defaultAnchors: TrustAnchors, time: Date,
@@ -27,7 +27,18 @@ public enum ChainValidator {
             lookupResults: lookupResults, searchLimit: PathSearchLimit())
     }
 
-    /// Judges a chain without a network, with another limit for the search for paths.
+    /// Judges a certificate path without a network connection, with the given limit for the search for other paths.
+    ///
+    /// - Parameters:
+    ///   - chain: The certificates as a server would send them, its own first.
+    ///   - host: The requested host.
+    ///   - rule: The rule of the host.
+    ///   - defaultAnchors: The roots, unless the rule has its own.
+    ///   - time: The time for which the path is validated.
+    ///   - stapledResponse: The OCSP response that the server stapled.
+    ///   - lookupResults: The results of earlier look-ups.
+    ///   - searchLimit: The limit of the search for paths other than OpenSSL's first.
+    /// - Returns: The validated path, or why the server is refused.
     package static func evaluate(
         chain: [Certificate], host: CanonicalHost, rule: TrustRule, defaultAnchors: TrustAnchors, time: Date,
         stapledResponse: [UInt8]? = nil, lookupResults: [TrustLookup: TrustLookupResult] = [:], searchLimit: PathSearchLimit
@@ -46,21 +57,22 @@ public enum ChainValidator {
 
     /// Judges the server of a TLS handshake, from within the callback of `SSL_CTX_set_cert_verify_callback`.
     ///
-    /// What the server sent is all that is taken from the handshake. The roots and the parameters of the check come from the rule,
-    /// because libcurl from 7.87 to 8.2 fills or replaces the store of an `SSL_CTX` after it was handed out (curl#11800), and lets an
-    /// intermediate be an anchor.
+    /// Only the server's certificates are taken from the handshake. The roots and the validation parameters come from the rule, because
+    /// libcurl 7.87 to 8.2 fills or replaces the store of an `SSL_CTX` after handing it out (curl#11800), and accepts an intermediate as an
+    /// anchor.
     ///
     /// - Parameters:
-    ///   - context: The `X509_STORE_CTX` of the callback. Its error is set to what the callback's answer means.
-    ///   - host: The host that is asked for.
-    ///   - rule: What holds for the host.
+    ///   - context: The `X509_STORE_CTX` of the callback. Its error is set to match the judgement.
+    ///   - host: The requested host.
+    ///   - rule: The rule of the host.
     ///   - defaultAnchors: The roots, unless the rule has its own.
-    ///   - time: The time for which the path is validated; nil: now.
-    ///   - lookupResults: What look-ups brought.
-    ///   - port: The port that is asked for, for the rule's observer.
-    ///   - isLast: Whether the server is not judged again with what it needs looked up: the observer is told of needs as of refusals then.
-    ///   - searchLimit: What it may cost to look for another path than OpenSSL's first.
-    /// - Returns: What is known of the server by now.
+    ///   - time: The time for which the path is validated; nil for now.
+    ///   - lookupResults: The results of earlier look-ups.
+    ///   - port: The requested port, for the rule's observer.
+    ///   - isLast: Whether the server will not be judged again after look-ups. If so, missing look-ups are reported to the observer as a
+    ///     refusal.
+    ///   - searchLimit: The limit of the search for paths other than OpenSSL's first.
+    /// - Returns: The judgement, which may have to wait for the stapled response.
     package static func evaluate(
         handshake context: OpaquePointer, host: CanonicalHost, rule: TrustRule, defaultAnchors: TrustAnchors, time: Date?,
         lookupResults: [TrustLookup: TrustLookupResult] = [:], port: Int? = nil, isLast: Bool = false,
@@ -69,7 +81,7 @@ public enum ChainValidator {
         let presented = PresentedPath(
             leaf: X509_STORE_CTX_get0_cert(context), certificates: X509_STORE_CTX_get0_untrusted(context))
         let ssl = COpenSSL_ssl_of(context)
-        // In TLS 1.2 the status comes in a message of its own after the certificates (RFC 6066 §8), in TLS 1.3 beside them.
+        // TLS 1.2 sends the status in a separate message after the certificates (RFC 6066, section 8), TLS 1.3 together with them.
         let isStatusToCome = rule.requestsStatus && SSL_version(ssl) <= TLS1_2_VERSION
         let validated = validate(
             presented, host, rule, defaultAnchors, time ?? Date(), isStatusToCome ? nil : stapledResponse(of: ssl), lookupResults,
@@ -93,10 +105,11 @@ public enum ChainValidator {
     ///
     /// - Parameters:
     ///   - ssl: The `SSL` of the callback.
-    ///   - trust: The validated path that the verify callback left.
-    ///   - rule: What holds for the host.
-    ///   - port: The port that is asked for, for the rule's observer.
-    ///   - isLast: Whether the server is not judged again with what it needs looked up: the observer is told of needs as of refusals then.
+    ///   - trust: The validated path from the verify callback.
+    ///   - rule: The rule of the host.
+    ///   - port: The requested port, for the rule's observer.
+    ///   - isLast: Whether the server will not be judged again after look-ups. If so, missing look-ups are reported to the observer as a
+    ///     refusal.
     /// - Returns: The validated path, or why the server is refused.
     package static func evaluate(
         status ssl: OpaquePointer, of trust: ServerTrust, rule: TrustRule, port: Int? = nil, isLast: Bool = false
@@ -107,7 +120,7 @@ public enum ChainValidator {
                 lookupResults: trust.lookupResults, isPathValidated: trust.isPathValidated), rule: rule, port: port, isLast: isLast)
     }
 
-    /// Leaves the accepted path to the handshake, as what SSL_get0_verified_chain answers.
+    /// Stores the accepted path in the handshake, where SSL_get0_verified_chain finds it.
     private static func keep(_ path: [Certificate], in context: OpaquePointer) {
         guard let chain = COpenSSL_chain_new() else { return }
         for certificate in path where COpenSSL_chain_append(chain, certificate.x509) != 1 {
@@ -157,7 +170,7 @@ public enum ChainValidator {
                 .lookupsUnavailable, host: trust.host.name, presented: trust.chain, expected: [],
                 detail: "\(verdict.lookups.count) OCSP responses or CRLs must be looked up first, and nobody did",
                 lookups: verdict.lookups)
-            // The server is judged again, and reported then.
+            // The server will be judged again after the look-ups, and reported then.
             guard isLast else { return .failure(unavailable) }
             refusal = unavailable
         }
@@ -169,7 +182,7 @@ public enum ChainValidator {
         return refusal.map(Result.failure) ?? .success(trust)
     }
 
-    /// Tells the rule's observer; a server may send as many certificates as fit into 100 kB.
+    /// Informs the rule's observer; the certificates are limited because a server may send as many as fit into 100 kB.
     private static func tell(
         _ rule: TrustRule, of refusal: TrustRefusal, _ host: CanonicalHost, _ chain: [Certificate], _ time: Date, isPathValidated: Bool,
         isEnforced: Bool, _ port: Int?
@@ -181,13 +194,13 @@ public enum ChainValidator {
     }
 }
 
-/// What is known of a server in the middle of a TLS handshake.
+/// The judgement of a server during a TLS handshake.
 public enum HandshakeJudgement: Sendable {
     /// The server is trusted.
     case trusted(ServerTrust)
     /// The server is refused: the handshake must end.
     case refused(TrustRefusal)
-    /// The path is validated, and the evaluators are asked when the status is there: nothing may be sent before.
+    /// The path is valid, but the evaluators wait for the stapled response: nothing may be sent before they trust the server.
     case awaitsStatus(ServerTrust)
 
     init(_ result: Result<ServerTrust, TrustRefusal>) {
@@ -197,7 +210,7 @@ public enum HandshakeJudgement: Sendable {
         }
     }
 
-    /// Why the server is refused, if it is.
+    /// The refusal, if the server is refused.
     public var refusal: TrustRefusal? {
         if case .refused(let refusal) = self { refusal } else { nil }
     }

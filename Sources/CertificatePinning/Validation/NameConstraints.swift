@@ -1,29 +1,34 @@
 internal import COpenSSL
 
-/// The name constraints of an issuer (RFC 5280 §4.2.1.10), as OpenSSL judges them.
+/// Checks the name constraints of an issuer (RFC 5280, section 4.2.1.10) as OpenSSL does.
 enum NameConstraints {
-    /// Whether the certificate has any.
+    /// Whether the certificate has name constraints.
     static func exist(in issuer: Certificate) -> Bool { X509_get_ext_by_NID(issuer.x509, NID_name_constraints, -1) >= 0 }
 
-    /// What OpenSSL says of the names of a certificate below the issuer: X509_V_OK, or an error.
+    /// OpenSSL's verdict on the names of a certificate below the issuer: X509_V_OK or an error.
     static func judge(_ subject: Certificate, below issuer: Certificate) -> Int32 {
         guard exist(in: issuer) else { return X509_V_OK }
-        // A constraint that does not parse, or is there twice, must not count for none.
+        // Constraints that do not parse or occur twice must not be ignored.
         guard let decoded = X509_get_ext_d2i(issuer.x509, NID_name_constraints, nil, nil) else {
             return X509_V_ERR_UNSUPPORTED_CONSTRAINT_SYNTAX
         }
         let constraints = decoded.assumingMemoryBound(to: NAME_CONSTRAINTS.self)
         defer { NAME_CONSTRAINTS_free(constraints) }
-        // OpenSSL reads the names where it keeps them since the extensions were decoded.
+        // This call makes OpenSSL decode the extensions: the check reads the decoded names.
         guard X509_check_purpose(subject.x509, -1, 0) == 1 else { return X509_V_ERR_INVALID_EXTENSION }
         return NAME_CONSTRAINTS_check(subject.x509, constraints)
     }
 
-    /// The server's certificate as if it were for the requested host alone; nil for an address, which no wildcard stands for.
+    /// Copies the server's certificate, with the requested host as its only name; nil for an address, which no wildcard covers.
     ///
-    /// OpenSSL judges the names that a certificate has. A wildcard among them may be outside an excluded name, although it stands for
-    /// that name too (CVE-2025-61727).
-    /// - Throws: ``PinningError`` when OpenSSL has no memory for it: the host must not count as permitted then.
+    /// OpenSSL checks the names in the certificate. A wildcard name can lie outside an excluded subtree and still cover a host inside it
+    /// (CVE-2025-61727).
+    /// - Parameters:
+    ///   - server: The server's certificate.
+    ///   - host: The requested host.
+    /// - Returns: The copy, or nil for an address.
+    /// - Throws: ``PinningError`` with code `malformedCertificate` when OpenSSL cannot make the copy; the host must not count as permitted
+    ///   then.
     static func copy(of server: OpaquePointer, for host: CanonicalHost) throws -> Certificate? {
         guard host.kind == .name else { return nil }
         let count = Int32(host.name.utf8.count)

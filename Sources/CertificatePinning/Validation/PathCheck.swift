@@ -1,31 +1,33 @@
 internal import COpenSSL
 internal import Foundation
 
-/// Certification path validation (RFC 5280 §6) of what one server sent, for one host, at one time.
+/// Validates the certification path (RFC 5280, section 6) of one server, for one host at one time.
 struct PathCheck {
     let presented: PresentedPath
     let host: CanonicalHost
     let anchors: TrustAnchors
     let time: Date
-    /// Whether the server's certificate may be a certification authority's when it is an anchor itself.
+    /// Whether the server's certificate may be a certification authority's if it is itself an anchor.
     let acceptsSelfSignedServer: Bool
-    /// What it may cost to look for another path than OpenSSL's first.
+    /// The limit of the search for paths other than OpenSSL's first.
     let searchLimit: PathSearchLimit
 
-    /// The most certificates between leaf and root.
+    /// The largest number of certificates between leaf and root.
     ///
     /// Real paths have one to three.
     private static let maximumIntermediates: Int32 = 12
-    /// The most certificates of a path.
+    /// The largest number of certificates in a path.
     static let maximumLength = Int(maximumIntermediates) + 2
 
-    /// The path from the server's certificate to a trusted root: the first one that OpenSSL builds, or else the first valid one of the
-    /// others.
+    /// Returns the path from the server's certificate to a trusted root: OpenSSL's first one, or else the first valid one among the others.
+    ///
+    /// - Returns: The path, the server's certificate first.
+    /// - Throws: ``TrustRefusal`` when no path is valid.
     func validatedPath() throws(TrustRefusal) -> [Certificate] {
         guard let leaf = presented.leaf else {
             throw TrustRefusal(.noCertificate, host: host.name, detail: "the server sent no certificate")
         }
-        // What OpenSSL notes in the thread's error queue while it searches is not for the handshake around us to find.
+        // Errors that OpenSSL records during the search must not reach the surrounding handshake through the thread's error queue.
         ERR_set_mark()
         defer { ERR_pop_to_mark() }
         switch verify(leaf, through: presented.certificates) {
@@ -35,12 +37,12 @@ struct PathCheck {
         }
     }
 
-    /// What one run of OpenSSL says of one path.
+    /// OpenSSL's verdict on one path.
     private enum Verdict {
         case valid([Certificate])
         /// Another path may be valid.
         case invalid(PathFailure)
-        /// No other path can change it.
+        /// No other path can change the result.
         case refused(TrustRefusal)
     }
 
@@ -48,9 +50,9 @@ struct PathCheck {
     ///
     /// - Parameters:
     ///   - leaf: The server's certificate.
-    ///   - certificates: The certificates that it may lead through, a STACK_OF(X509).
-    ///   - anchor: The only certificate that is trusted, a STACK_OF(X509); nil: all anchors are.
-    /// - Returns: What OpenSSL says, and whether the host is within the name constraints of the path.
+    ///   - certificates: The certificates that the path may use, a STACK_OF(X509).
+    ///   - anchor: The only trusted certificate, a STACK_OF(X509); nil to trust all anchors.
+    /// - Returns: OpenSSL's verdict, which includes whether the host is within the name constraints of the path.
     private func verify(_ leaf: OpaquePointer, through certificates: OpaquePointer?, to anchor: OpaquePointer? = nil) -> Verdict {
         guard let context = X509_STORE_CTX_new() else { return .refused(internalError()) }
         defer { X509_STORE_CTX_free(context) }
@@ -71,7 +73,7 @@ struct PathCheck {
         return judgeConstraints(of: path, leaf)
     }
 
-    /// Judges the requested host against the path's name constraints.
+    /// Checks the requested host against the path's name constraints.
     private func judgeConstraints(of path: [Certificate], _ leaf: OpaquePointer) -> Verdict {
         guard path.dropFirst().contains(where: NameConstraints.exist) else { return .valid(path) }
         do {
@@ -86,8 +88,10 @@ struct PathCheck {
         }
     }
 
-    /// Tries the other paths that the sent certificates allow, each with its own certificates alone: OpenSSL by itself gives up with the
-    /// first issuers that it finds.
+    /// Tries the other paths that the sent certificates allow.
+    ///
+    /// Each run of OpenSSL gets the certificates of one path only, because OpenSSL does not go back to try other issuers than the first
+    /// that it finds.
     private func otherPath(than failure: PathFailure, _ leaf: OpaquePointer) throws(TrustRefusal) -> [Certificate] {
         let sent = presented.all()
         guard failure.isOfThePath, let server = sent.first else { throw failure.refusal(presented: sent, anchors: anchors) }
@@ -127,23 +131,24 @@ struct PathCheck {
     private var checkTime: time_t { time_t(exactly: time.timeIntervalSince1970.rounded(.down)) ?? time_t.max }
 
     private func configure(_ context: OpaquePointer, isFirst: Bool) -> Bool {
-        // Purpose and trust setting of a TLS server's certificate.
+        // The purpose and trust settings of a TLS server's certificate.
         guard X509_STORE_CTX_set_default(context, "ssl_server") == 1, let parameters = X509_STORE_CTX_get0_param(context) else {
             return false
         }
-        // A path ends in a root, whatever anybody made of the store's parameters.
+        // A path must end in a root, even if other code changed the parameters of the store.
         X509_VERIFY_PARAM_clear_flags(parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN))
         if isFirst {
             X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_TRUSTED_FIRST))
         } else {
-            // The path is given. The root must not take the place of a certificate that has its name and another key.
+            // The path is given here. The root must not replace a certificate with the same name and another key.
             X509_VERIFY_PARAM_clear_flags(parameters, UInt(X509_V_FLAG_TRUSTED_FIRST))
         }
         X509_VERIFY_PARAM_set_depth(parameters, Self.maximumIntermediates)
-        // 112 bits: RSA of 2048 bits and SHA-256 at least, whatever openssl.cnf says.
+        // 112 bits: at least RSA of 2048 bits and SHA-256, whatever openssl.cnf says.
         X509_VERIFY_PARAM_set_auth_level(parameters, SecurityLevel.minimum)
         X509_VERIFY_PARAM_set_time(parameters, checkTime)
-        // Also for an address: without them, OpenSSL judges a common name that looks like a host by the name constraints.
+        // These flags are needed for an address, too: without them, OpenSSL checks a common name that looks like a host against the name
+        // constraints.
         X509_VERIFY_PARAM_set_hostflags(
             parameters, UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
         switch host.kind {

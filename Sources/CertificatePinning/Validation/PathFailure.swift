@@ -4,14 +4,14 @@ internal import Foundation
 /// Why OpenSSL found no valid path.
 struct PathFailure {
     private let code: Int32
-    /// 0 is the server's certificate.
+    /// The position of the certificate in the path; 0 is the server's certificate.
     private let depth: Int32
     private let certificate: Certificate?
     private let host: CanonicalHost
-    /// Whether the requested host is outside the certificate's name constraints, though no name of the server's certificate is.
+    /// Whether the requested host violates the certificate's name constraints although no name of the server's certificate does.
     private let isHostOutside: Bool
 
-    /// Reads what X509_verify_cert left behind.
+    /// Reads the error that X509_verify_cert left in the context.
     init(_ context: OpaquePointer, host: CanonicalHost) {
         code = X509_STORE_CTX_get_error(context)
         depth = X509_STORE_CTX_get_error_depth(context)
@@ -20,7 +20,7 @@ struct PathFailure {
         isHostOutside = false
     }
 
-    /// Takes OpenSSL's error for a requested host that is outside the name constraints of an issuer.
+    /// Takes OpenSSL's error for a requested host outside an issuer's name constraints.
     init(_ code: Int32, host: CanonicalHost, isOutside issuer: Certificate) {
         self.code = code
         depth = 0
@@ -29,7 +29,7 @@ struct PathFailure {
         isHostOutside = true
     }
 
-    /// Whether another path may be without it; what is wrong with the server's certificate itself is wrong on every path.
+    /// Whether another path may avoid the failure; a flaw of the server's certificate itself is present on every path.
     var isOfThePath: Bool {
         guard depth == 0 else { return true }
         return switch code {
@@ -41,12 +41,12 @@ struct PathFailure {
         }
     }
 
-    /// The refusal that says so.
+    /// Makes the refusal that explains the failure.
     ///
     /// - Parameters:
-    ///   - presented: What the server sent.
-    ///   - anchors: What is trusted.
-    ///   - budget: What was left of the search for other paths; nil: there was none.
+    ///   - presented: The certificates that the server sent.
+    ///   - anchors: The trusted roots.
+    ///   - budget: The rest of the budget after the search for other paths; nil if no search was made.
     /// - Returns: The refusal, with the true cause and its remedy.
     func refusal(presented: [Certificate], anchors: TrustAnchors, after budget: PathSearchBudget? = nil) -> TrustRefusal {
         let (reason, detail) = issuerFlaw(among: presented + anchors.certificates) ?? explanation
@@ -58,7 +58,7 @@ struct PathFailure {
             openSSLError: code == X509_V_OK ? X509_V_ERR_UNSPECIFIED : code)
     }
 
-    /// Why the issuer is not found although a certificate of its name is there; nil where that is not what failed.
+    /// Why OpenSSL did not accept an issuer although a certificate with its name is present; nil if something else failed.
     private func issuerFlaw(among known: [Certificate]) -> (TrustRefusal.Reason, String)? {
         guard let certificate,
             [
@@ -169,7 +169,7 @@ struct PathFailure {
     }
 
     private var notAnIssuer: (TrustRefusal.Reason, String) {
-        // OpenSSL answers alike for a missing CA bit and for a CA that may not sign certificates.
+        // OpenSSL reports the same error for a missing CA bit and for a CA that may not sign certificates.
         certificate?.isAuthority == true
             ? (.wrongKeyUsage, "\(subject) issued another, but its key usage lacks keyCertSign")
             : (.notACA, "\(subject) issued another, but is no certification authority's (CA:TRUE is missing)")

@@ -1,22 +1,22 @@
 internal import COpenSSL
 
-/// The sent certificates and the trusted ones, and which of them issued which: every path from the server to a root is in it.
+/// The sent and the trusted certificates, with the issuers of each: the graph contains every path from the server to a root.
 ///
-/// An issuer or a signature that OpenSSL refuses on every path is left out.
+/// Issuers and signatures that OpenSSL refuses on every path are left out.
 struct PathGraph {
     /// The server's certificate first.
     let certificates: [Certificate]
     private let isAnchor: [Bool]
     /// The issuers of each certificate; empty for a root and for a certificate that no path leads to.
     private var issuers: [[Int]]
-    /// By the number of certificates that may follow above, how many may stand between each certificate and the server's.
+    /// For each number of certificates that may follow above: how many may stand between each certificate and the server's.
     ///
-    /// This tells, without trying, where the path length constraints (RFC 5280 §4.2.1.9) or the limit of the length let no path through.
+    /// This shows, without trying a path, where path length constraints (RFC 5280, section 4.2.1.9) or the length limit rule one out.
     private var capacities: [[Int]] = []
 
-    /// The most certificates above the server's.
+    /// The largest number of certificates above the server's.
     private static let maximumHeight = PathCheck.maximumLength - 1
-    /// The capacity where no path length constraint limits it.
+    /// The capacity of a certificate that no path length constraint limits.
     private static let unlimited = Int(Int32.max)
     /// The capacity of a certificate from which no path leads to a root.
     private static let none = -1
@@ -24,12 +24,12 @@ struct PathGraph {
     /// Finds the issuers.
     ///
     /// - Parameters:
-    ///   - sent: What the server sent, its own first.
-    ///   - trusted: The roots, and the intermediates that were configured beside them.
-    ///   - rules: What an issuer must be.
-    ///   - budget: What it may cost. Where that is exhausted, issuers are missing.
+    ///   - sent: The certificates that the server sent, its own first.
+    ///   - trusted: The roots, and the intermediates that were configured with them.
+    ///   - rules: The conditions for an issuer.
+    ///   - budget: The remaining search time; once it is exhausted, further issuers are not found.
     init(sent: [Certificate], trusted: [Certificate], rules: IssuerRules, budget: inout PathSearchBudget) {
-        // The trusted ones before the sent ones: of two copies the first counts.
+        // Trusted certificates come before sent ones, because only the first of two copies counts.
         certificates = Array(sent.prefix(1)) + trusted + sent.dropFirst()
         isAnchor =
             sent.prefix(1).map { _ in false } + trusted.map(\.isSelfSigned) + sent.dropFirst().map { _ in false }
@@ -39,23 +39,24 @@ struct PathGraph {
         sortIssuers()
     }
 
-    /// Whether a path ends in the certificate.
+    /// Whether a path ends at the certificate.
     func isAnchor(_ index: Int) -> Bool { isAnchor[index] }
 
-    /// The issuers through which a path can go on, those with the shortest way to a root first.
+    /// The issuers that can continue a path, those with the shortest way to a root first.
     ///
     /// - Parameters:
     ///   - index: The last certificate of the path so far.
-    ///   - below: How many certificates of the path so far count for path length constraints.
+    ///   - below: How many certificates of the path so far count toward path length constraints.
     ///   - height: How many more certificates the path may have.
-    /// - Returns: Their indices among ``certificates``.
+    /// - Returns: Their indices in ``certificates``.
     func issuers(of index: Int, below: Int, height: Int) -> [Int] {
         guard height > 0 else { return [] }
         return issuers[index].filter { capacities[height - 1][$0] >= below }
     }
 
-    /// How much a certificate counts for the path length constraints above it: one that a key change made (its issuer is its own name)
-    /// does not, and neither does the server's.
+    /// How much a certificate counts toward the path length constraints above it.
+    ///
+    /// Zero for the server's certificate and for a self-issued one, which results from a key change; one for all others.
     func length(of index: Int) -> Int { index == 0 || certificates[index].isSelfIssued ? 0 : 1 }
 
     private mutating func findIssuers(_ rules: IssuerRules, _ budget: inout PathSearchBudget) {
@@ -66,7 +67,7 @@ struct PathGraph {
             guard budget.hasTime() else { return }
             for issuer in certificates.indices.dropFirst() where issuer != subject {
                 guard X509_check_issued(certificates[issuer].x509, certificates[subject].x509) == X509_V_OK,
-                    // A self-signed certificate has no issuer but itself: either it is a root, or no path leads on.
+                    // A self-signed certificate has no issuer but itself: it is either a root or a dead end.
                     isAnchor[issuer] || !certificates[issuer].isSelfSigned,
                     !issuers[subject].contains(where: { X509_cmp(certificates[$0].x509, certificates[issuer].x509) == 0 })
                 else { continue }

@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// Tries the paths of a graph, one after the other, the shortest first as far as each step can tell.
+/// Tries the paths of a graph one after the other, at each step the issuer with the shortest way to a root first.
 ///
-/// Every path from the server's certificate to a root that the graph has is tried, unless the budget ends before: the search gives up a
-/// part of a path only where no whole one can be valid.
+/// Unless the budget runs out, it tries every path of the graph from the server's certificate to a root. It abandons a partial path only
+/// if no complete one can be valid.
 struct PathSearch {
     private let graph: PathGraph
-    /// What is left.
+    /// The remaining budget.
     private(set) var budget: PathSearchBudget
 
     init(_ graph: PathGraph, budget: PathSearchBudget) {
@@ -14,10 +14,10 @@ struct PathSearch {
         self.budget = budget
     }
 
-    /// The first path that verifies.
+    /// Returns the first path that verifies.
     ///
-    /// - Parameter verify: Verifies the certificates from the server's to the root; nil: they are no valid path.
-    /// - Returns: What the first verification brought that was not nil.
+    /// - Parameter verify: Verifies the certificates from the server's to the root; returns nil for an invalid path.
+    /// - Returns: The first result of `verify` that is not nil.
     mutating func first<Path>(_ verify: ([Certificate]) -> Path?) -> Path? {
         graph.certificates.isEmpty ? nil : extend([0], below: 0, verify)
     }
@@ -40,7 +40,7 @@ struct PathSearch {
         return nil
     }
 
-    /// Whether the issuer's name constraints permit the intermediates below it; of the server's certificate the graph knows already.
+    /// Whether the issuer's name constraints permit the intermediates below it; the graph has already checked the server's certificate.
     private func permits(_ issuer: Int, _ path: [Int]) -> Bool {
         path.dropFirst().allSatisfy { index in
             graph.length(of: index) == 0

@@ -1,15 +1,20 @@
 internal import Foundation
 
-/// How much it may cost to look for another path.
+/// The limit of the search for other paths.
 package struct PathSearchLimit: Sendable {
-    /// The most paths that are tried.
+    /// The largest number of paths that are tried.
     let paths: Int
-    /// How long paths are looked for.
+    /// The longest time that the search may take.
     let time: Duration
-    /// The time since some fixed moment; it never goes back.
+    /// The time since a fixed moment; it never decreases.
     let uptime: @Sendable () -> Duration
 
-    /// Sets a limit; by default 64 paths and 100 ms.
+    /// Makes a limit, by default 64 paths and 100 ms.
+    ///
+    /// - Parameters:
+    ///   - paths: The largest number of paths that are tried.
+    ///   - time: The longest time that the search may take.
+    ///   - uptime: The time since a fixed moment; it must never decrease.
     package init(
         paths: Int = 64, time: Duration = .milliseconds(100), uptime: @escaping @Sendable () -> Duration = PathSearchLimit.systemUptime
     ) {
@@ -18,7 +23,7 @@ package struct PathSearchLimit: Sendable {
         self.uptime = uptime
     }
 
-    /// CLOCK_MONOTONIC.
+    /// The system's CLOCK_MONOTONIC.
     package static func systemUptime() -> Duration {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -26,11 +31,11 @@ package struct PathSearchLimit: Sendable {
     }
 }
 
-/// What is left of a ``PathSearchLimit``.
+/// The unused part of a ``PathSearchLimit``.
 struct PathSearchBudget {
     private let limit: PathSearchLimit
     private let end: Duration
-    /// How many paths were tried.
+    /// The number of paths that were tried.
     private(set) var triedCount = 0
     /// Whether the search ended before every path was tried.
     private(set) var isExhausted = false
@@ -40,13 +45,13 @@ struct PathSearchBudget {
         end = limit.uptime() + limit.time
     }
 
-    /// Whether there is time for one more step.
+    /// Whether time for one more step remains.
     mutating func hasTime() -> Bool {
         if !isExhausted, limit.uptime() >= end { isExhausted = true }
         return !isExhausted
     }
 
-    /// Counts a path; false: it may not be tried any more.
+    /// Counts a path; returns false when it may not be tried any more.
     mutating func takePath() -> Bool {
         guard triedCount < limit.paths else {
             isExhausted = true

@@ -1,21 +1,21 @@
 internal import COpenSSL
 
-/// What a server sent: proof of nothing.
+/// The certificates that a server sent, of which nothing is verified.
 ///
-/// Borrowed from OpenSSL for the time of one check.
+/// The pointers are borrowed from OpenSSL for the duration of one check.
 struct PresentedPath {
     let leaf: OpaquePointer?
-    /// A STACK_OF(X509), in which the leaf is repeated; nil when nothing was sent.
+    /// A STACK_OF(X509) that contains the leaf, too; nil when the server sent nothing.
     let certificates: OpaquePointer?
 
-    /// The certificates, the server's own first and once.
+    /// The certificates, the server's own first and only once.
     func all() -> [Certificate] {
         let others = PresentedPath.array(certificates) { $0 != leaf }
         guard let leaf, let first = try? Certificate(retaining: leaf) else { return others }
         return [first] + others
     }
 
-    /// The certificates of a STACK_OF(X509), each with a reference of its own.
+    /// The certificates of a STACK_OF(X509), each with its own reference.
     static func array(_ stack: OpaquePointer?, where isIncluded: (OpaquePointer) -> Bool = { _ in true }) -> [Certificate] {
         (0..<max(0, COpenSSL_chain_count(stack))).compactMap { index in
             guard let x509 = COpenSSL_chain_certificate(stack, index), isIncluded(x509) else { return nil }

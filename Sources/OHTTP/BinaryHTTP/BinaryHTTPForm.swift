@@ -1,29 +1,29 @@
-/// How the parts of a message are delimited (RFC 9292 sections 3.1 and 3.2).
+/// How the parts of a message are delimited (RFC 9292, sections 3.1 and 3.2).
 public enum BinaryHTTPFraming: Sendable, Hashable {
-    /// Every section carries its length; what every deployed gateway reads.
+    /// Every section carries its length; every deployed gateway reads this form.
     case knownLength
-    /// Sections end with a terminator; for content whose length is not known yet.
+    /// Sections end with a terminator; for content whose length is not yet known.
     case indeterminateLength
 }
 
-/// Zero bytes behind a message that hide its length (RFC 9292 section 3.8).
+/// Zero bytes after a message that hide its length (RFC 9292, section 3.8).
 public enum BinaryHTTPPadding: Sendable, Hashable {
     /// No padding.
     case none
-    /// Padmé: the length is rounded up so that at most one more than log2(log2(length)) of its leading bits say anything.
+    /// Padmé: rounds the length up so that only the first floor(log2(log2(length))) + 1 bits after its leading 1 can be set.
     ///
-    /// Costs less than 12 % of the message, less the longer it is. (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and
+    /// Adds less than 12 % to the message, less the longer it is. (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and
     /// Communication with PURBs", 2019, section 4.)
     case padme
-    /// Padmé from 1 KiB on, and 1 KiB for everything shorter: what the channel and the gateway use.
+    /// Padmé for messages above 1 KiB, and 1 KiB for all shorter ones; the OHTTP channel and the gateway use it.
     ///
-    /// In Padmé's own classes for small messages, which are 16 bytes wide, two short answers could be told apart.
+    /// Padmé's own classes below 1 KiB are at most 32 bytes wide, so that an observer could tell two short answers apart.
     case sizeClasses
 
-    /// The length of a message of `count` bytes with its padding.
+    /// The length of a message with its padding.
     ///
-    /// - Parameter count: bytes of the message without padding.
-    /// - Returns: `count` or more.
+    /// - Parameter count: The length of the message without padding, in bytes.
+    /// - Returns: The padded length in bytes, at least `count`.
     public func paddedSize(of count: Int) -> Int {
         guard self != .none else { return count }
         if self == .sizeClasses, count <= 1_024 { return 1_024 }
@@ -36,7 +36,7 @@ public enum BinaryHTTPPadding: Sendable, Hashable {
     }
 }
 
-/// What a message begins with (RFC 9292 section 3.3).
+/// The first byte of a message (RFC 9292, section 3.3).
 enum FramingIndicator {
     static let knownLengthRequest: UInt8 = 0
     static let knownLengthResponse: UInt8 = 1

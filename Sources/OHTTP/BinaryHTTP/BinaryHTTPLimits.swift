@@ -1,28 +1,28 @@
-/// How much of a message a parser accepts before it refuses the message.
+/// The sizes up to which a parser accepts a message.
 ///
-/// Every length that a message claims is held against these before anything is kept or reserved for it.
+/// A parser checks every length that a message claims against these limits before it stores or reserves anything for it.
 public struct BinaryHTTPLimits: Sendable, Hashable {
-    /// The most bytes of a request's method, scheme, authority and path together.
+    /// The limit of a request's method, scheme, authority and path together, in bytes.
     public var controlDataBytes: Int
-    /// The most bytes of one header or trailer section, lengths included.
+    /// The limit of one header or trailer section including its length fields, in bytes.
     public var fieldSectionBytes: Int
-    /// The most fields in one header or trailer section; 65,534 at most, whatever is asked for.
+    /// The largest number of fields in one header or trailer section; values above 65,534 count as 65,534.
     public var fieldCount: Int
-    /// The most informational responses before the final one.
+    /// The largest number of informational responses before the final one.
     public var informationalResponses: Int
-    /// The most bytes of content.
+    /// The limit of the content, in bytes.
     ///
-    /// A parser hands content out as it comes and keeps none, so that this bounds what the caller gets, not what the parser holds.
+    /// A parser passes content on as it arrives and keeps none. This bounds what the caller receives, not the parser's memory.
     public var bodyBytes: Int
 
-    /// Limits that hold what is common on the web.
+    /// Makes limits; the defaults accept messages that are common on the web.
     ///
     /// - Parameters:
-    ///   - controlDataBytes: of method, scheme, authority and path together.
-    ///   - fieldSectionBytes: of one field section.
-    ///   - fieldCount: fields in one section.
-    ///   - informationalResponses: before the final response.
-    ///   - bodyBytes: of content; by default only what the message really holds.
+    ///   - controlDataBytes: The limit of method, scheme, authority and path together, in bytes.
+    ///   - fieldSectionBytes: The limit of one field section, in bytes.
+    ///   - fieldCount: The largest number of fields in one section.
+    ///   - informationalResponses: The largest number of responses before the final one.
+    ///   - bodyBytes: The limit of the content, in bytes; by default none.
     public init(
         controlDataBytes: Int = 16 * 1024, fieldSectionBytes: Int = 64 * 1024, fieldCount: Int = 1000, informationalResponses: Int = 16,
         bodyBytes: Int = .max
@@ -34,6 +34,6 @@ public struct BinaryHTTPLimits: Sendable, Hashable {
         self.bodyBytes = bodyBytes
     }
 
-    /// HTTPFields ends the process when it is given more.
+    /// The effective field limit: HTTPFields ends the process when it gets more than 65,534.
     var acceptedFields: Int { min(fieldCount, 65_534) }
 }

@@ -1,24 +1,24 @@
 public import Foundation
 public import HTTPTypes
 
-/// A whole request in Binary HTTP, `message/bhttp` (RFC 9292).
+/// A complete request in Binary HTTP, `message/bhttp` (RFC 9292).
 public struct BinaryHTTPRequest: Sendable, Hashable {
     /// Method, scheme, authority, path and header fields.
     ///
-    /// Field values are octets: read them with `withUnsafeBytesOfValue` where they may be other than UTF-8. The path is what stood in
-    /// the message, visible ASCII; that it begins with a slash is for whoever forwards the request to check.
+    /// Field values are octets: read values that might not be UTF-8 with `withUnsafeBytesOfValue`. The path of a decoded message is visible
+    /// ASCII, but need not begin with a slash: code that forwards the request must check that.
     public var head: HTTPRequest
-    /// The content; of a decoded message a slice of it, so that its first index is not 0.
+    /// The content; in a decoded message a slice of it, so that its first index can differ from 0.
     public var body: Data
     /// The trailer fields.
     public var trailers: HTTPFields
 
-    /// A request.
+    /// Makes a request.
     ///
     /// - Parameters:
-    ///   - head: method, scheme, authority, path and header fields.
-    ///   - body: the content.
-    ///   - trailers: the trailer fields.
+    ///   - head: Method, scheme, authority, path and header fields.
+    ///   - body: The content.
+    ///   - trailers: The trailer fields.
     public init(head: HTTPRequest, body: Data = Data(), trailers: HTTPFields = HTTPFields()) {
         self.head = head
         self.body = body
@@ -30,9 +30,9 @@ public struct BinaryHTTPRequest: Sendable, Hashable {
     /// The content is not copied, unless an indeterminate-length message has it in several chunks.
     ///
     /// - Parameters:
-    ///   - bytes: the whole message, padding included.
-    ///   - limits: what is accepted.
-    /// - Throws: `malformedMessage`, `truncatedMessage` or `limitExceeded`.
+    ///   - bytes: The whole message, padding included.
+    ///   - limits: The sizes to accept.
+    /// - Throws: ``OHTTPError`` with code `malformedMessage`, `truncatedMessage` or `limitExceeded`.
     public init(decoding bytes: Data, limits: BinaryHTTPLimits = BinaryHTTPLimits()) throws(OHTTPError) {
         var parser = MessageParser(.request, limits: limits, bytes: bytes, isWhole: true)
         guard case .requestHead(let head) = try parser.next() else { throw .incomplete }
@@ -40,15 +40,17 @@ public struct BinaryHTTPRequest: Sendable, Hashable {
         try parser.readContent(into: &body, &trailers)
     }
 
-    /// The message's bytes.
+    /// Encodes the message.
     ///
-    /// Field names are written in lower case. Fields about a connection (RFC 9110 section 7.6.1) are left out: they have no meaning here.
+    /// Field names are written in lower case. Connection-specific fields (RFC 9110, section 7.6.1) are left out, because they have no
+    /// meaning here.
     ///
     /// - Parameters:
-    ///   - framing: known length is what every deployed gateway reads.
-    ///   - padding: zeros that hide the length.
-    /// - Returns: the message, never truncated.
-    /// - Throws: `unencodable` when scheme or path is missing or has bytes that are not visible ASCII.
+    ///   - framing: The framing; every deployed gateway reads known length.
+    ///   - padding: The zeros that hide the length.
+    /// - Returns: The complete message.
+    /// - Throws: ``OHTTPError`` with code `unencodable` when the control data breaks RFC 9113, sections 8.3.1 and 8.5 (such as a missing
+    ///   path), or has bytes that are not visible ASCII.
     public func encoded(framing: BinaryHTTPFraming = .knownLength, padding: BinaryHTTPPadding = .none) throws(OHTTPError) -> [UInt8] {
         var writer = MessageWriter(framing)
         writer.reserve(body: body.count, padding: padding)
@@ -60,7 +62,7 @@ public struct BinaryHTTPRequest: Sendable, Hashable {
 }
 
 extension MessageParser {
-    /// Reads content, trailers and end of a whole message.
+    /// Reads the content, trailers and end of a complete message.
     mutating func readContent(into body: inout Data, _ trailers: inout HTTPFields) throws(OHTTPError) {
         while let part = try next() {
             switch part {
@@ -73,6 +75,6 @@ extension MessageParser {
 }
 
 extension OHTTPError {
-    /// A parser that has the whole message never asks for more; without this the compiler could not know.
+    /// The error for a complete message that ends too early; the parser throws it itself, but the compiler cannot know that.
     static var incomplete: OHTTPError { OHTTPError(.truncatedMessage, "the message ends inside of a part (RFC 9292 section 3.8)") }
 }

@@ -1,20 +1,20 @@
 public import Foundation
 public import HTTPTypes
 
-/// Writes a Binary HTTP request of indeterminate length while its content is made.
+/// Encodes a Binary HTTP request of indeterminate length while its content is produced.
 ///
-/// Call `head` once, `body` for each part, and `end`, which uses the encoder up; send what each returns, in order.
+/// Call `head` once, `body` for each part, and then `end`, which consumes the encoder. Send the bytes that each call returns, in order.
 public struct BinaryHTTPRequestEncoder: ~Copyable, Sendable {
     private var stream = StreamWriter()
 
-    /// An encoder for one request.
+    /// Makes an encoder for one request.
     public init() {}
 
-    /// Control data and header fields; fields about a connection are left out.
+    /// Encodes control data and header fields, without connection-specific fields.
     ///
-    /// - Parameter request: with scheme and path, or CONNECT without both.
-    /// - Returns: bytes to send.
-    /// - Throws: `unencodable` when Binary HTTP cannot say it, or the head was written already.
+    /// - Parameter request: The head, with scheme and path, or CONNECT without both.
+    /// - Returns: The bytes to send.
+    /// - Throws: ``OHTTPError`` with code `unencodable` when Binary HTTP cannot represent the head, or when it was already written.
     public mutating func head(_ request: HTTPRequest) throws(OHTTPError) -> [UInt8] {
         try stream.write(.head) { (writer) throws(OHTTPError) in
             writer.appendRequestIndicator()
@@ -22,22 +22,22 @@ public struct BinaryHTTPRequestEncoder: ~Copyable, Sendable {
         }
     }
 
-    /// A part of the content.
+    /// Encodes a part of the content.
     ///
-    /// - Parameter bytes: any number, none too.
-    /// - Returns: bytes to send.
-    /// - Throws: `unencodable` before the head.
+    /// - Parameter bytes: The part; may be empty.
+    /// - Returns: The bytes to send.
+    /// - Throws: ``OHTTPError`` with code `unencodable` before the head.
     public mutating func body(_ bytes: Data) throws(OHTTPError) -> [UInt8] {
         try stream.body(bytes)
     }
 
-    /// The end of the message.
+    /// Encodes the end of the message.
     ///
     /// - Parameters:
-    ///   - trailers: the trailer fields.
-    ///   - padding: zeros that hide the length of the whole.
-    /// - Returns: the last bytes to send.
-    /// - Throws: `unencodable` before the head.
+    ///   - trailers: The trailer fields.
+    ///   - padding: The zeros that hide the length of the whole message.
+    /// - Returns: The last bytes to send.
+    /// - Throws: ``OHTTPError`` with code `unencodable` before the head.
     public consuming func end(trailers: HTTPFields = HTTPFields(), padding: BinaryHTTPPadding = .none) throws(OHTTPError) -> [UInt8] {
         try stream.end(trailers, padding)
     }

@@ -1,49 +1,50 @@
 public import Foundation
 public import HTTPTypes
 
-/// Reads a Binary HTTP request as it arrives, in any split, of known or indeterminate length.
+/// Reads a Binary HTTP request of known or indeterminate length while it arrives, however its bytes are split.
 ///
-/// Append what has come, take events until there are none, and so on; call `finish` when no more will come. What is not a whole part yet
-/// is kept, within the limits; content is handed out as it comes, in slices of what was appended.
+/// Append the bytes that have arrived, then call `next` until it returns nil, and repeat; call `finish` after the last bytes. The parser
+/// keeps incomplete parts, within the limits. It passes content on as it arrives, in slices of the appended bytes.
 public struct BinaryHTTPRequestParser: Sendable {
-    /// What a request says, in this order.
+    /// A part of a request; parts come in this order.
     public enum Event: Sendable, Hashable {
         /// Method, scheme, authority, path and header fields.
         case head(HTTPRequest)
-        /// A part of the content, at least one byte; its first index may be other than 0.
+        /// A part of the content, at least one byte; its first index can differ from 0.
         case body(Data)
-        /// The trailer fields, when there are any.
+        /// The trailer fields; omitted when the message has none.
         case trailers(HTTPFields)
-        /// The request is complete and valid to its last byte, padding included. Without this event it is not.
+        /// The request is complete and valid to its last byte, padding included; before this event it is not.
         case end
     }
 
     private var parser: MessageParser
 
-    /// A parser.
+    /// Makes a parser.
     ///
-    /// - Parameter limits: what is accepted.
+    /// - Parameter limits: The sizes to accept.
     public init(limits: BinaryHTTPLimits = BinaryHTTPLimits()) {
         parser = MessageParser(.request, limits: limits)
     }
 
     /// Adds bytes that have arrived.
     ///
-    /// - Parameter bytes: any number, none too.
-    /// - Throws: `finished` after `finish`.
+    /// - Parameter bytes: The bytes; may be empty.
+    /// - Throws: ``OHTTPError`` with code `finished` after `finish`.
     public mutating func append(_ bytes: Data) throws(OHTTPError) {
         try parser.append(bytes)
     }
 
-    /// Says that no more bytes will come.
+    /// Marks the end of the input.
     public mutating func finish() {
         parser.finish()
     }
 
-    /// The next event.
+    /// Returns the next event.
     ///
-    /// - Returns: nil when more bytes are needed, and after `end`.
-    /// - Throws: `malformedMessage`, `truncatedMessage` or `limitExceeded`; the same again each time it is called after that.
+    /// - Returns: Nil when more bytes are needed, and after `end`.
+    /// - Throws: ``OHTTPError`` with code `malformedMessage`, `truncatedMessage` or `limitExceeded`; every later call throws the same
+    ///   error.
     public mutating func next() throws(OHTTPError) -> Event? {
         switch try parser.next() {
         case .requestHead(let head): .head(head)

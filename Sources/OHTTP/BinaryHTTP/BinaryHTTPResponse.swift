@@ -1,26 +1,26 @@
 public import Foundation
 public import HTTPTypes
 
-/// A whole response in Binary HTTP, `message/bhttp` (RFC 9292).
+/// A complete response in Binary HTTP, `message/bhttp` (RFC 9292).
 public struct BinaryHTTPResponse: Sendable, Hashable {
-    /// The informational responses (status 100 to 199) that came before, in order.
+    /// The informational responses (status 100 to 199) that preceded the final one, in order.
     public var informational: [HTTPResponse]
-    /// Status, 200 to 599, and header fields.
+    /// The status, 200 to 599, and the header fields.
     ///
-    /// Field values are octets: read them with `withUnsafeBytesOfValue` where they may be other than UTF-8.
+    /// Field values are octets: read values that might not be UTF-8 with `withUnsafeBytesOfValue`.
     public var head: HTTPResponse
-    /// The content; of a decoded message a slice of it, so that its first index is not 0.
+    /// The content; in a decoded message a slice of it, so that its first index can differ from 0.
     public var body: Data
     /// The trailer fields.
     public var trailers: HTTPFields
 
-    /// A response.
+    /// Makes a response.
     ///
     /// - Parameters:
-    ///   - informational: informational responses that come before.
-    ///   - head: status and header fields.
-    ///   - body: the content.
-    ///   - trailers: the trailer fields.
+    ///   - informational: The informational responses that precede it.
+    ///   - head: The status and header fields.
+    ///   - body: The content.
+    ///   - trailers: The trailer fields.
     public init(
         informational: [HTTPResponse] = [], head: HTTPResponse, body: Data = Data(), trailers: HTTPFields = HTTPFields()
     ) {
@@ -35,9 +35,9 @@ public struct BinaryHTTPResponse: Sendable, Hashable {
     /// The content is not copied, unless an indeterminate-length message has it in several chunks.
     ///
     /// - Parameters:
-    ///   - bytes: the whole message, padding included.
-    ///   - limits: what is accepted.
-    /// - Throws: `malformedMessage`, `truncatedMessage` or `limitExceeded`.
+    ///   - bytes: The whole message, padding included.
+    ///   - limits: The sizes to accept.
+    /// - Throws: ``OHTTPError`` with code `malformedMessage`, `truncatedMessage` or `limitExceeded`.
     public init(decoding bytes: Data, limits: BinaryHTTPLimits = BinaryHTTPLimits()) throws(OHTTPError) {
         var parser = MessageParser(.response, limits: limits, bytes: bytes, isWhole: true)
         var informational: [HTTPResponse] = []
@@ -53,15 +53,16 @@ public struct BinaryHTTPResponse: Sendable, Hashable {
         throw .incomplete
     }
 
-    /// The message's bytes.
+    /// Encodes the message.
     ///
-    /// Field names are written in lower case. Fields about a connection (RFC 9110 section 7.6.1) are left out: they have no meaning here.
+    /// Field names are written in lower case. Connection-specific fields (RFC 9110, section 7.6.1) are left out, because they have no
+    /// meaning here.
     ///
     /// - Parameters:
-    ///   - framing: known length is what every deployed peer reads.
-    ///   - padding: zeros that hide the length.
-    /// - Returns: the message, never truncated.
-    /// - Throws: `unencodable` when a status is out of its range.
+    ///   - framing: The framing; every deployed peer reads known length.
+    ///   - padding: The zeros that hide the length.
+    /// - Returns: The complete message.
+    /// - Throws: ``OHTTPError`` with code `unencodable` when a status is out of its range.
     public func encoded(framing: BinaryHTTPFraming = .knownLength, padding: BinaryHTTPPadding = .none) throws(OHTTPError) -> [UInt8] {
         var writer = MessageWriter(framing)
         writer.reserve(body: body.count, padding: padding)

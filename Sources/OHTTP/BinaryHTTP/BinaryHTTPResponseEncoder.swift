@@ -1,51 +1,51 @@
 public import Foundation
 public import HTTPTypes
 
-/// Writes a Binary HTTP response of indeterminate length while its content is made.
+/// Encodes a Binary HTTP response of indeterminate length while its content is produced.
 ///
-/// Call `informational` as often as there are such responses, `head` once, `body` for each part, and `end`, which uses the encoder up;
-/// send what each returns, in order.
+/// Call `informational` once for each informational response, `head` once, `body` for each part, and then `end`, which consumes the
+/// encoder. Send the bytes that each call returns, in order.
 public struct BinaryHTTPResponseEncoder: ~Copyable, Sendable {
     private var stream = StreamWriter()
     private var hasIndicator = false
 
-    /// An encoder for one response.
+    /// Makes an encoder for one response.
     public init() {}
 
-    /// A response with a status of 100 to 199 that comes before the final one; fields about a connection are left out.
+    /// Encodes an informational response, which precedes the final one, without connection-specific fields.
     ///
-    /// - Parameter response: status and header fields.
-    /// - Returns: bytes to send.
-    /// - Throws: `unencodable` for another status, or when the head was written already.
+    /// - Parameter response: The status, 100 to 199, and the header fields.
+    /// - Returns: The bytes to send.
+    /// - Throws: ``OHTTPError`` with code `unencodable` for another status, or when the head was already written.
     public mutating func informational(_ response: HTTPResponse) throws(OHTTPError) -> [UInt8] {
         try write(response, isFinal: false)
     }
 
-    /// Status and header fields of the final response; fields about a connection are left out.
+    /// Encodes the status and header fields of the final response, without connection-specific fields.
     ///
-    /// - Parameter response: with a status of 200 to 599.
-    /// - Returns: bytes to send.
-    /// - Throws: `unencodable` for another status, or when the head was written already.
+    /// - Parameter response: The head, with a status of 200 to 599.
+    /// - Returns: The bytes to send.
+    /// - Throws: ``OHTTPError`` with code `unencodable` for another status, or when the head was already written.
     public mutating func head(_ response: HTTPResponse) throws(OHTTPError) -> [UInt8] {
         try write(response, isFinal: true)
     }
 
-    /// A part of the content.
+    /// Encodes a part of the content.
     ///
-    /// - Parameter bytes: any number, none too.
-    /// - Returns: bytes to send.
-    /// - Throws: `unencodable` before the head.
+    /// - Parameter bytes: The part; may be empty.
+    /// - Returns: The bytes to send.
+    /// - Throws: ``OHTTPError`` with code `unencodable` before the head.
     public mutating func body(_ bytes: Data) throws(OHTTPError) -> [UInt8] {
         try stream.body(bytes)
     }
 
-    /// The end of the message.
+    /// Encodes the end of the message.
     ///
     /// - Parameters:
-    ///   - trailers: the trailer fields.
-    ///   - padding: zeros that hide the length of the whole.
-    /// - Returns: the last bytes to send.
-    /// - Throws: `unencodable` before the head.
+    ///   - trailers: The trailer fields.
+    ///   - padding: The zeros that hide the length of the whole message.
+    /// - Returns: The last bytes to send.
+    /// - Throws: ``OHTTPError`` with code `unencodable` before the head.
     public consuming func end(trailers: HTTPFields = HTTPFields(), padding: BinaryHTTPPadding = .none) throws(OHTTPError) -> [UInt8] {
         try stream.end(trailers, padding)
     }

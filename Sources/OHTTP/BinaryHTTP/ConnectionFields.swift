@@ -1,14 +1,17 @@
 public import HTTPTypes
 
-/// Fields that are about one connection and mean nothing beyond it (RFC 9110 section 7.6.1).
+/// Fields that concern a single connection and have no meaning beyond it (RFC 9110, section 7.6.1).
 ///
-/// The encoders leave them out. The decoders keep them, as RFC 9292 section 3.6 asks: whoever forwards a decoded message removes them.
+/// The encoders leave them out. The decoders keep them, as RFC 9292, section 3.6 requires: code that forwards a decoded message must
+/// remove them.
 public enum ConnectionFields {
-    /// The fields without those about a connection: Connection, what it names, Keep-Alive, Proxy-Connection, TE other than `trailers`,
-    /// Transfer-Encoding and Upgrade.
+    /// Removes the connection-specific fields.
     ///
-    /// - Parameter fields: the fields of a decoded message.
-    /// - Returns: the others, in order.
+    /// These are Connection, the fields that it names, Keep-Alive, Proxy-Connection, TE other than `trailers`, Transfer-Encoding and
+    /// Upgrade.
+    ///
+    /// - Parameter fields: The fields of a decoded message.
+    /// - Returns: The other fields, in order.
     public static func removed(from fields: HTTPFields) -> HTTPFields {
         let named = named(in: fields)
         var kept = HTTPFields()
@@ -16,7 +19,7 @@ public enum ConnectionFields {
         return kept
     }
 
-    /// The names, in lower case, that the Connection field lists.
+    /// The field names in the Connection field, in lower case.
     static func named(in fields: HTTPFields) -> Set<String> {
         guard fields.contains(.connection) else { return [] }
         let names = fields[values: .connection].joined(separator: ",").lowercased().split(separator: ",")

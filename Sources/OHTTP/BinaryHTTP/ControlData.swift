@@ -1,15 +1,15 @@
 import HTTPTypes
 
-/// The control data of requests and responses (RFC 9292 sections 3.4 and 3.5).
+/// The control data of requests and responses (RFC 9292, sections 3.4 and 3.5).
 enum ControlData {
-    /// Which parts a request's control data has: what its rules are about.
+    /// The parts that a request's control data has; the rules depend on them.
     struct Shape {
         var isConnect: Bool
         var hasScheme: Bool
         var hasAuthority: Bool
         var hasPath: Bool
 
-        /// Scheme and path are there, or the method is CONNECT and they are not (RFC 9113 sections 8.3.1 and 8.5, RFC 8441 section 4).
+        /// Requires scheme and path, or CONNECT without both (RFC 9113, sections 8.3.1 and 8.5; RFC 8441, section 4).
         func check(hasProtocol: Bool, _ code: OHTTPError.Code) throws(OHTTPError) {
             if isConnect, !hasProtocol {
                 guard !hasScheme, !hasPath, hasAuthority else {
@@ -23,7 +23,7 @@ enum ControlData {
         }
     }
 
-    /// The request that the control data at `offset` describes, without fields; nil when there are too few bytes.
+    /// Reads the control data at `offset` as a request without fields; nil when bytes are missing.
     static func request(
         _ bytes: Span<UInt8>, at offset: inout Int, limits: BinaryHTTPLimits
     ) throws(OHTTPError) -> (head: HTTPRequest, shape: Shape)? {
@@ -90,7 +90,7 @@ enum ControlData {
         return range
     }
 
-    /// What has no bytes was not there (RFC 9292 section 3.4).
+    /// The text of a part; an empty part counts as absent (RFC 9292, section 3.4).
     private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String? {
         range.isEmpty ? nil : String(ascii: bytes.extracting(range))
     }

@@ -1,14 +1,14 @@
 import HTTPTypes
 
-/// Field lines as they are read, and the rules that each must follow (RFC 9292 section 3.6).
+/// The field lines of a section while they are read, with the rules for each (RFC 9292, section 3.6).
 struct FieldSection {
-    /// Where a field section stands; pseudo-fields and their meaning depend on it.
+    /// The position of a field section; it decides which pseudo-fields are allowed.
     enum Place { case request, response, trailers }
 
     private(set) var fields = HTTPFields()
-    /// The pseudo-field `:protocol` (RFC 8441), the only one that a request may have beside its control data.
+    /// The pseudo-field `:protocol` (RFC 8441), the only one that a request may have in its fields.
     private(set) var extendedConnectProtocol: String?
-    /// Bytes of the lines read so far.
+    /// The size of the lines read so far, in bytes.
     private(set) var byteCount = 0
     let place: Place
 
@@ -16,17 +16,17 @@ struct FieldSection {
         self.place = place
     }
 
-    /// What reading a line came to.
+    /// The result of reading a line.
     enum Line: Equatable {
         case incomplete
-        /// A name of no bytes, which ends an indeterminate-length section.
+        /// An empty name, which ends an indeterminate-length section.
         case terminator(end: Int)
         case field(end: Int)
     }
 
-    /// Takes in the line at `start`, if all of it is there before `end`.
+    /// Reads the line at `start` if it is complete before `end`.
     ///
-    /// Its lengths are held against the limits before they are believed, so that waiting for the rest of a line is bounded.
+    /// Lengths are checked against the limits before the parser waits for the bytes, so that waiting for the rest of a line is bounded.
     mutating func readLine(
         _ bytes: Span<UInt8>, from start: Int, to end: Int, limits: BinaryHTTPLimits
     ) throws(OHTTPError) -> Line {
@@ -62,9 +62,9 @@ struct FieldSection {
         guard let fieldName = HTTPField.Name(String(ascii: name)) else {
             throw OHTTPError(.malformedMessage, "a field name has a byte that no field name may have (RFC 9110 section 5.1)")
         }
-        // One allocation for the fields of a common message, instead of one for each doubling.
+        // One allocation holds the fields of a typical message; otherwise the array would grow several times.
         if fields.isEmpty { fields.reserveCapacity(8) }
-        // The lenient initialiser keeps every byte, and takes half as long again.
+        // The lenient initialiser keeps every byte, but takes half as long again as the other.
         fields.append(
             kind == .text
                 ? HTTPField(name: fieldName, value: String(ascii: value))
@@ -89,15 +89,15 @@ struct FieldSection {
         case invalid
         /// Visible ASCII and spaces.
         case text
-        /// Has bytes above 0x7f, tabs or other control characters, which are kept as they are.
+        /// Has bytes above 0x7f, tabs or other control characters, which are kept unchanged.
         case octets
     }
 
-    /// What RFC 9113 section 8.2.1 says of a value.
+    /// Classifies a value by RFC 9113, section 8.2.1.
     private static func kind(of value: Span<UInt8>) -> Kind {
         guard !value.isEmpty else { return .text }
         guard !isWhitespace(value[0]), !isWhitespace(value[value.count - 1]) else { return .invalid }
-        // Without a way out of it the loop is done in vectors.
+        // A loop without an early exit is vectorised.
         let isText = value.withUnsafeBufferPointer { $0.reduce(0 as UInt8) { $0 | ($1 &- 0x20 > 0x5e ? 1 : 0) } == 0 }
         guard !isText else { return .text }
         for index in value.indices {
@@ -109,7 +109,7 @@ struct FieldSection {
 }
 
 extension String {
-    /// Bytes that are ASCII in every valid message; others become something that no rule accepts.
+    /// Decodes bytes that are ASCII in every valid message; other bytes become characters that no rule accepts.
     init(ascii bytes: Span<UInt8>) {
         self = bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }

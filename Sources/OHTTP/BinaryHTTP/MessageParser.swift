@@ -1,13 +1,16 @@
 import Foundation
 import HTTPTypes
 
-/// Reads a Binary HTTP message from bytes that come in any split: what the public parsers and the whole-message initialisers run on.
+/// Reads a Binary HTTP message however its bytes are split; the public parsers and the whole-message initialisers use it.
 ///
-/// It holds the bytes of the part that is not complete yet, which the limits bound, and never content.
+/// Between calls it keeps only the bytes of an incomplete part, which the limits bound. It never waits for more content to arrive, but
+/// passes on what it has.
 struct MessageParser {
     enum Kind { case request, response }
 
-    /// What the message says, in this order; `body` any number of times, `trailers` only when there are any.
+    /// A part of the message; parts come in this order.
+    ///
+    /// `body` can occur any number of times, `trailers` only if not empty.
     enum Part {
         case requestHead(HTTPRequest)
         case informational(HTTPResponse)
@@ -28,12 +31,12 @@ struct MessageParser {
         case trailers
         case padding
         case ended
-        /// The end was said.
+        /// `next` has returned `end`.
         case done
         case failed(OHTTPError)
     }
 
-    /// What one step came to.
+    /// The result of one step.
     private enum Step {
         case part(Part)
         case again
@@ -43,17 +46,17 @@ struct MessageParser {
     private let kind: Kind
     private let limits: BinaryHTTPLimits
     private var buffer: Data
-    /// Into `buffer`, counted from its start, which in a slice is not index 0.
+    /// The position in `buffer`, relative to its start, which in a slice is not index 0.
     private var offset = 0
     private var isAtEnd: Bool
     private var state = State.framing
     private var isKnownLength = true
-    /// The section of an indeterminate-length message that has begun and not ended.
+    /// A section of an indeterminate-length message that has begun but not ended.
     private var openSection: FieldSection?
     private var informationalResponses = 0
     private var bodyBytes = 0
 
-    /// A parser; with `isWhole`, `bytes` are the whole message.
+    /// Makes a parser; with `isWhole`, `bytes` are the whole message.
     init(_ kind: Kind, limits: BinaryHTTPLimits, bytes: Data = Data(), isWhole: Bool = false) {
         self.kind = kind
         self.limits = limits
@@ -83,7 +86,7 @@ struct MessageParser {
     /// The next part, or nil when more bytes are needed.
     mutating func next() throws(OHTTPError) -> Part? {
         do {
-            // One look into the buffer for all steps: each costs a check for exclusive access.
+            // All steps share one span, because each access to the buffer costs an exclusivity check.
             let whole = buffer
             let bytes = whole.span
             while true {
@@ -181,7 +184,7 @@ struct MessageParser {
 
     private mutating func readContentLength(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {
         if isAtEnd, offset == bytes.count {
-            // The content and the trailers were left out. In an indeterminate-length message only when no content came before.
+            // Content and trailers were omitted. An indeterminate-length message may omit them only if no content came before.
             guard isKnownLength || bodyBytes == 0 else { return try needBytes() }
             state = .ended
             return .again
@@ -234,7 +237,7 @@ struct MessageParser {
 
     // MARK: Field sections
 
-    /// A field section, or nil when more bytes are needed.
+    /// Reads a field section; nil when more bytes are needed.
     private mutating func readSection(
         _ bytes: Span<UInt8>, _ place: FieldSection.Place, mayBeAbsent: Bool
     ) throws(OHTTPError) -> FieldSection? {
@@ -273,7 +276,7 @@ struct MessageParser {
                 offset = end
                 return section
             case .incomplete:
-                // A section of which nothing has come may still turn out to be left out.
+                // If no byte of the section has arrived, the message may still end here without it.
                 if section.byteCount > 0 { openSection = section }
                 return try lacksBytes()
             }

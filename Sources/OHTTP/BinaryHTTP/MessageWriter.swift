@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// Writes the parts of a Binary HTTP message (RFC 9292 sections 3.1 and 3.2).
+/// Writes the parts of a Binary HTTP message (RFC 9292, sections 3.1 and 3.2).
 struct MessageWriter {
     private(set) var bytes: [UInt8] = []
     private let framing: BinaryHTTPFraming
@@ -12,7 +12,7 @@ struct MessageWriter {
 
     private var isKnownLength: Bool { framing == .knownLength }
 
-    /// Makes room once for a message with so much content; what is longer than a common head makes the array grow.
+    /// Reserves memory for a message with the given content length; an unusually long head makes the array grow once more.
     mutating func reserve(body: Int, padding: BinaryHTTPPadding) {
         bytes.reserveCapacity(padding.paddedSize(of: body + 512))
     }
@@ -36,23 +36,23 @@ struct MessageWriter {
         append(response.headerFields)
     }
 
-    /// All content of a message, and its trailers.
+    /// Writes all content of a message, and its trailers.
     mutating func append(body: Data, trailers: HTTPFields) {
         append(chunk: body)
         if !isKnownLength, !body.isEmpty { append(chunk: Data()) }
         append(trailers)
     }
 
-    /// The content of a known-length message, or a chunk of another's; a chunk of no bytes ends the content.
+    /// Writes the content of a known-length message, or one chunk of an indeterminate-length one; an empty chunk ends the content.
     mutating func append(chunk: Data) {
         VariableLengthInteger.append(chunk.count, to: &bytes)
         bytes.append(contentsOf: chunk)
     }
 
-    /// A field section.
+    /// Writes a field section.
     mutating func append(_ fields: HTTPFields, extendedConnectProtocol: String? = nil) {
         let start = bytes.count
-        // Most sections have a length of two bytes; the room for it is made now and put right at the end.
+        // Most sections have a length of two bytes: they are reserved here and filled in at the end.
         if isKnownLength {
             guard !fields.isEmpty || extendedConnectProtocol != nil else { return bytes.append(0) }
             bytes.append(0)
@@ -68,7 +68,7 @@ struct MessageWriter {
         }
     }
 
-    /// The message with zeros behind it; `before` counts bytes of the message that went out already.
+    /// Returns the message with its padding; `before` counts the bytes of the message that were already sent.
     consuming func padded(_ padding: BinaryHTTPPadding, before: Int = 0) -> [UInt8] {
         let size = padding.paddedSize(of: before + bytes.count) - before
         if size > bytes.count { bytes.append(contentsOf: repeatElement(0, count: size - bytes.count)) }
@@ -80,7 +80,7 @@ struct MessageWriter {
         VariableLengthInteger.append(name.count, to: &bytes)
         bytes.append(contentsOf: name)
         field.withUnsafeBytesOfValue { value in
-            // White space around a value is not part of it (RFC 9110 section 5.5) and would make the message invalid.
+            // White space around a value is not part of it (RFC 9110, section 5.5), and would make the message invalid.
             var value = value[...]
             while let first = value.first, isWhitespace(first) { value.removeFirst() }
             while let last = value.last, isWhitespace(last) { value.removeLast() }
@@ -96,7 +96,7 @@ struct MessageWriter {
         }
     }
 
-    /// Writes the length of what follows the two bytes at `start` into them, or into as many as it needs.
+    /// Writes the section's length into the two bytes reserved at `start`, or replaces them if it needs another size.
     private mutating func setLength(at start: Int) {
         let length = bytes.count - start - 2
         if VariableLengthInteger.size(of: length) == 2 {

@@ -1,14 +1,14 @@
 import Foundation
 import HTTPTypes
 
-/// What both encoders share: the order of the parts, and how many bytes the message has so far.
+/// The common part of both encoders: checks the order of the parts and counts the bytes written so far.
 struct StreamWriter {
     enum Head { case informational, head }
 
     private var hasHead = false
     private var byteCount = 0
 
-    /// A part in front of the content.
+    /// Writes a part that precedes the content.
     mutating func write(_ part: Head, _ body: (inout MessageWriter) throws(OHTTPError) -> Void) throws(OHTTPError) -> [UInt8] {
         guard !hasHead else { throw OHTTPError(.unencodable, "the head was written already; after it come content and end") }
         var writer = MessageWriter(.indeterminateLength)
@@ -19,7 +19,7 @@ struct StreamWriter {
 
     mutating func body(_ bytes: Data) throws(OHTTPError) -> [UInt8] {
         try expectHead()
-        // A chunk of no bytes would end the content.
+        // An empty chunk would end the content.
         guard !bytes.isEmpty else { return [] }
         var writer = MessageWriter(.indeterminateLength)
         writer.reserve(body: bytes.count, padding: .none)

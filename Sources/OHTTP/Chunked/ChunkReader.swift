@@ -1,15 +1,15 @@
 import Foundation
 
-/// Finds the sealed chunks in a stream that comes in any split (draft-ietf-ohai-chunked-ohttp sections 3 and 4).
+/// Finds the sealed chunks in a stream, however its bytes are split (draft-ietf-ohai-chunked-ohttp, sections 3 and 4).
 ///
-/// It holds one chunk that is not complete, and what was appended last.
+/// It holds one incomplete chunk and the bytes that were appended last.
 struct ChunkReader {
     private var buffer: [UInt8] = []
     private var offset = 0
     private var isFinal = false
     private let maximumSealedSize: Int
 
-    /// A reader; `maximumChunkSize` counts bytes of content, without the tag.
+    /// Makes a reader; `maximumChunkSize` counts the content in bytes, without the tag.
     init(maximumChunkSize: Int) {
         maximumSealedSize = max(maximumChunkSize, 1) + SymmetricSuite.AEAD.tagSize
     }
@@ -22,16 +22,16 @@ struct ChunkReader {
         buffer.append(contentsOf: bytes)
     }
 
-    /// The first `count` bytes, once they are there: what precedes the chunks.
+    /// Takes the first `count` bytes, which precede the chunks; nil until all have arrived.
     mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
         guard buffer.count - offset >= count else { return nil }
         defer { offset += count }
         return buffer[offset..<offset + count]
     }
 
-    /// The next chunk that is not the final one, or nil when more bytes are needed.
+    /// Returns the next chunk other than the final one; nil when more bytes are needed.
     ///
-    /// Its length is held against the limit before anything is kept for it.
+    /// Its length is checked against the limit before the reader waits for its bytes.
     mutating func next() throws(OHTTPError) -> ArraySlice<UInt8>? {
         var start = offset
         if !isFinal {
@@ -53,7 +53,7 @@ struct ChunkReader {
         return nil
     }
 
-    /// The final chunk, which is all that is left when the stream has ended.
+    /// Returns the final chunk: all remaining bytes after the end of the stream.
     func final() throws(OHTTPError) -> ArraySlice<UInt8> {
         guard isFinal, buffer.count - offset >= SymmetricSuite.AEAD.tagSize else {
             throw OHTTPError(.truncatedChunks, "the message ended without its final chunk; what came before it must not be taken for all")
@@ -66,14 +66,15 @@ struct ChunkReader {
     }
 }
 
-/// What the sizes of chunks are about.
+/// The sizes of chunks, and how to seal them.
 enum Chunk {
-    /// The most content that is sealed into one chunk, which every receiver takes (draft-ietf-ohai-chunked-ohttp section 3).
+    /// The size of the content that is sealed into one chunk, in bytes; every receiver accepts it (draft-ietf-ohai-chunked-ohttp, section
+    /// 3).
     static let size = 16 * 1024
-    /// What marks the final chunk.
+    /// The authenticated data that marks the final chunk.
     static let finalMark = [UInt8]("final".utf8)
 
-    /// `bytes` in sealed chunks behind `prefix`; with `isFinal`, what is left over is the final chunk.
+    /// Seals `bytes` in chunks after `prefix`; with `isFinal`, the rest becomes the final chunk.
     static func seal<Bytes: DataProtocol>(
         _ bytes: Bytes, prefix: [UInt8], isFinal: Bool, _ seal: (Bytes.SubSequence, _ mark: [UInt8]) throws -> Data
     ) throws(OHTTPError) -> [UInt8] {

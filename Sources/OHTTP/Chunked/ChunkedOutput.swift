@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Seals one message in chunks: a request or a response.
+/// Seals one message, a request or a response, in chunks.
 package protocol ChunkSealing: ~Copyable, Sendable {
     mutating func seal(_ bytes: some DataProtocol) throws(OHTTPError) -> [UInt8]
     consuming func finish(_ bytes: some DataProtocol) throws(OHTTPError) -> [UInt8]
@@ -9,44 +9,48 @@ package protocol ChunkSealing: ~Copyable, Sendable {
 extension ChunkedRequestSealer: ChunkSealing {}
 extension ChunkedResponseSealer: ChunkSealing {}
 
-/// Takes a message's parts as they come and gives what is to be sent: sealed chunks of the lengths that `ChunkBuffer` chooses.
+/// Turns the parts of a message into bytes to send: sealed chunks with the lengths that `ChunkBuffer` chooses.
 package struct ChunkedOutput<Sealer: ChunkSealing & ~Copyable>: ~Copyable, Sendable {
-    /// Nil once the last chunk is sealed.
+    /// The sealer; nil once the last chunk is sealed.
     private var sealer: Sealer?
     private var buffer = ChunkBuffer()
     private var hasBegun = false
 
-    /// The output of one message.
+    /// Makes the output of one message.
     package init(_ sealer: consuming Sealer) { self.sealer = consume sealer }
 
-    /// Which bytes are held back; see `ChunkBuffer.holding`.
+    /// Identifies the bytes that are held back; see `ChunkBuffer.holding`.
     package var holding: Int? { buffer.holding }
 
     /// Adds a part of the message.
     ///
-    /// - Returns: what is to be sent now; may be empty.
+    /// - Parameter bytes: The part, of any length.
+    /// - Returns: The bytes to send now; may be empty.
+    /// - Throws: ``OHTTPError`` with code `encapsulationFailed` when sealing fails.
     package mutating func add(_ bytes: [UInt8]) throws(OHTTPError) -> [UInt8] { try seal(buffer.add(bytes)) }
 
-    /// Lets go of what is held back, because the message's producer pauses.
+    /// Releases the bytes held back, because the message's producer pauses.
     ///
-    /// - Returns: what is to be sent now; may be empty.
+    /// - Returns: The bytes to send now; may be empty.
+    /// - Throws: ``OHTTPError`` with code `encapsulationFailed` when sealing fails.
     package mutating func flush() throws(OHTTPError) -> [UInt8] { try seal(buffer.flush()) }
 
-    /// Forgets what was added, to begin with another message.
+    /// Discards the parts added so far, to begin with another message.
     ///
-    /// - Returns: whether it was in time: nothing has gone out yet.
+    /// - Returns: Whether this was possible, because nothing was sealed yet.
     package mutating func restart() -> Bool {
         guard !hasBegun, sealer != nil else { return false }
         buffer = ChunkBuffer()
         return true
     }
 
-    /// Adds the last part; what is left then comes from `next`.
+    /// Adds the last part; after that, `next` returns the rest.
     package mutating func end(_ bytes: [UInt8]) { buffer.end(bytes) }
 
-    /// What is left after the end, piece by piece.
+    /// Returns the rest after `end`, piece by piece.
     ///
-    /// - Returns: what is to be sent next; nil when that was all.
+    /// - Returns: The bytes to send next; nil when the message is complete.
+    /// - Throws: ``OHTTPError`` with code `encapsulationFailed` when sealing fails.
     package mutating func next() throws(OHTTPError) -> [UInt8]? {
         guard sealer != nil else { return nil }
         let (bytes, isLast) = buffer.next()
@@ -54,9 +58,11 @@ package struct ChunkedOutput<Sealer: ChunkSealing & ~Copyable>: ~Copyable, Senda
         return try sealer.finish(bytes)
     }
 
-    /// Seals a message that is there as a whole, and padded already.
+    /// Seals a complete message that is already padded.
     ///
-    /// - Returns: all that is to be sent; nil when a message was ended before.
+    /// - Parameter message: The message.
+    /// - Returns: All bytes to send; nil when a message was sealed before.
+    /// - Throws: ``OHTTPError`` with code `encapsulationFailed` when sealing fails.
     package mutating func whole(_ message: [UInt8]) throws(OHTTPError) -> [UInt8]? {
         guard let sealer = sealer.take() else { return nil }
         return try sealer.finish(message)

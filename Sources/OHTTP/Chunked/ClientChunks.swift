@@ -5,10 +5,11 @@ extension KeyConfiguration {
     /// Begins a request in chunks (draft-ietf-ohai-chunked-ohttp), with a fresh HPKE context.
     ///
     /// - Parameters:
-    ///   - suite: one of `suites`; the first when nil.
-    ///   - maximumChunkSize: the most content that one chunk of the response may have.
-    /// - Returns: what seals the request, to be sent as `message/ohttp-chunked-req`, and what opens its response.
-    /// - Throws: `unsupportedKeyConfiguration` when `suite` is not one of the configuration's, `encapsulationFailed`.
+    ///   - suite: One of `suites`; nil for the first.
+    ///   - maximumChunkSize: The limit of the content of one chunk of the response, in bytes.
+    /// - Returns: The sealer of the request, whose bytes are sent as `message/ohttp-chunked-req`, and the opener of its response.
+    /// - Throws: ``OHTTPError`` with code `unsupportedKeyConfiguration` when the configuration does not name `suite`, or
+    ///   `encapsulationFailed`.
     public func chunkedRequest(suite: SymmetricSuite? = nil, maximumChunkSize: Int = 64 * 1024) throws(OHTTPError) -> ChunkedRequest {
         let header = try header(suite)
         let sender = try sender(header, .chunked)
@@ -16,7 +17,7 @@ extension KeyConfiguration {
     }
 }
 
-/// A request in chunks and what opens its response; take both out, they are used side by side.
+/// The sealer of a request in chunks and the opener of its response; take both out, because they are used side by side.
 @frozen public struct ChunkedRequest: ~Copyable, Sendable {
     /// Seals the request.
     public let sealer: ChunkedRequestSealer
@@ -38,7 +39,7 @@ extension KeyConfiguration {
 /// Seals a request in chunks of at most 16 KiB.
 public struct ChunkedRequestSealer: ~Copyable, Sendable {
     private var sender: HPKE.Sender
-    /// The header, until it was returned.
+    /// The header, until `seal` or `finish` has returned it.
     private var prefix: [UInt8]
 
     init(sender: HPKE.Sender, prefix: [UInt8]) {
@@ -48,9 +49,9 @@ public struct ChunkedRequestSealer: ~Copyable, Sendable {
 
     /// Seals a part of the request.
     ///
-    /// - Parameter bytes: a part of a Binary HTTP message; any number, none too.
-    /// - Returns: bytes to send.
-    /// - Throws: `encapsulationFailed`.
+    /// - Parameter bytes: A part of a Binary HTTP message; may be empty.
+    /// - Returns: The bytes to send.
+    /// - Throws: ``OHTTPError`` with code `encapsulationFailed`.
     public mutating func seal(_ bytes: some DataProtocol) throws(OHTTPError) -> [UInt8] {
         defer { prefix = [] }
         return try Chunk.seal(bytes, prefix: prefix, isFinal: false) { try sender.seal($0, authenticating: $1) }
@@ -58,18 +59,18 @@ public struct ChunkedRequestSealer: ~Copyable, Sendable {
 
     /// Seals the rest of the request and marks its end, without which the gateway refuses it.
     ///
-    /// - Parameter bytes: the last part; may be empty.
-    /// - Returns: the last bytes to send.
-    /// - Throws: `encapsulationFailed`.
+    /// - Parameter bytes: The last part; may be empty.
+    /// - Returns: The last bytes to send.
+    /// - Throws: ``OHTTPError`` with code `encapsulationFailed`.
     public consuming func finish(_ bytes: some DataProtocol = [UInt8]()) throws(OHTTPError) -> [UInt8] {
         try Chunk.seal(bytes, prefix: prefix, isFinal: true) { try sender.seal($0, authenticating: $1) }
     }
 }
 
-/// Opens a response in chunks, as it arrives.
+/// Opens a response in chunks while it arrives.
 ///
-/// Append what has come and take what `next` returns until it returns nil; when the stream has ended, `finish` returns what is left.
-/// Only when `finish` has succeeded is the response known to be complete.
+/// Append the bytes that have arrived, then call `next` until it returns nil, and repeat. After the end of the stream, `finish` returns
+/// the rest. The response is complete only if `finish` succeeds.
 public struct ChunkedResponseOpener: ~Copyable, Sendable {
     private let secret: ResponseSecret
     private var key: ResponseKey?
@@ -84,16 +85,16 @@ public struct ChunkedResponseOpener: ~Copyable, Sendable {
 
     /// Adds bytes that have arrived.
     ///
-    /// - Parameter bytes: content of a `message/ohttp-chunked-res` response, in any split.
+    /// - Parameter bytes: The content of a `message/ohttp-chunked-res` response, however it is split.
     public mutating func append(_ bytes: some DataProtocol) {
         reader.append(bytes)
     }
 
-    /// The content of the next chunk.
+    /// Returns the content of the next chunk.
     ///
-    /// - Returns: a part of a Binary HTTP message, or nil when more bytes are needed.
-    /// - Throws: `responseRejected` when the chunk was changed, moved or belongs to another response, `malformedChunk`,
-    ///   `limitExceeded` when it is larger than allowed. Nothing more is opened then.
+    /// - Returns: A part of a Binary HTTP message, or nil when more bytes are needed.
+    /// - Throws: ``OHTTPError`` with code `responseRejected` when the chunk was changed, moved or belongs to another response,
+    ///   `malformedChunk`, or `limitExceeded` when it is too large. After an error the response cannot be opened any further.
     public mutating func next() throws(OHTTPError) -> Data? {
         if key == nil {
             guard let nonce = reader.take(secret.nonceSize) else { return nil }
@@ -105,10 +106,11 @@ public struct ChunkedResponseOpener: ~Copyable, Sendable {
 
     /// Opens the final chunk.
     ///
-    /// Call it when the stream has ended and `next` has returned nil.
+    /// Call it after the end of the stream, when `next` has returned nil.
     ///
-    /// - Returns: the rest of the Binary HTTP message, which may be empty.
-    /// - Throws: `truncatedChunks` when the stream ended too early, `responseRejected` when the final chunk was changed or more came after.
+    /// - Returns: The rest of the Binary HTTP message; may be empty.
+    /// - Throws: ``OHTTPError`` with code `truncatedChunks` when the stream ended too early, or `responseRejected` when the final chunk was
+    ///   changed or other bytes follow it.
     public consuming func finish() throws(OHTTPError) -> Data {
         try open(try reader.final(), mark: Chunk.finalMark)
     }

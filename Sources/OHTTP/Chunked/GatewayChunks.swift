@@ -4,24 +4,24 @@ public import Foundation
 extension GatewayKeyring {
     /// Begins to open a request in chunks (draft-ietf-ohai-chunked-ohttp).
     ///
-    /// - Parameter maximumChunkSize: the most content that one chunk may have; no less than 16 KiB, which a gateway must accept.
-    /// - Returns: what opens the content of one `message/ohttp-chunked-req` request.
+    /// - Parameter maximumChunkSize: The limit of the content of one chunk, in bytes; at least 16 KiB, which every gateway must accept.
+    /// - Returns: The opener for the content of one `message/ohttp-chunked-req` request.
     public func chunkedRequestOpener(maximumChunkSize: Int = 64 * 1024) -> ChunkedRequestOpener {
         ChunkedRequestOpener(keyring: self, maximumChunkSize: max(maximumChunkSize, Chunk.size))
     }
 }
 
-/// Opens a request in chunks, as it arrives.
+/// Opens a request in chunks while it arrives.
 ///
-/// Append what has come and take what `next` returns until it returns nil; when the stream has ended, `finish` returns what is left.
-/// Only when `finish` has succeeded is the request known to be complete.
+/// Append the bytes that have arrived, then call `next` until it returns nil, and repeat. After the end of the stream, `finish` returns
+/// the rest. The request is complete only if `finish` succeeds.
 public struct ChunkedRequestOpener: ~Copyable, Sendable {
     private enum State: Sendable {
         case header
         case encapsulatedKey(MessageHeader)
-        /// `isAccepted` says whether the header named a key and suite that may be used.
+        /// `isAccepted` says whether the header names a key of the keyring and a suite that the key accepts.
         case chunks(HPKE.Recipient, isAccepted: Bool)
-        /// Nothing more is opened.
+        /// Nothing more can be opened.
         case ended
     }
 
@@ -32,7 +32,7 @@ public struct ChunkedRequestOpener: ~Copyable, Sendable {
     private var pendingKey: (id: UInt8, encapsulatedKey: [UInt8])?
     private var isOpen = false
 
-    /// The identifier in the header, when the keyring has no key with it; nil for one that it has, and before the header is there.
+    /// The key identifier in the header if the keyring has no such key; nil otherwise, and before the header has arrived.
     package private(set) var unknownKeyID: UInt8?
 
     init(keyring: GatewayKeyring, maximumChunkSize: Int) {
@@ -40,15 +40,15 @@ public struct ChunkedRequestOpener: ~Copyable, Sendable {
         reader = ChunkReader(maximumChunkSize: maximumChunkSize)
     }
 
-    /// The encapsulated key, `enc`, which a replay window remembers; nil until a first chunk was opened.
+    /// The encapsulated key, `enc`, which a replay window remembers; nil until the first chunk was opened.
     public var encapsulatedKey: [UInt8]? { isOpen ? pendingKey?.encapsulatedKey : nil }
 
-    /// The key that the request was sealed to; nil until a first chunk was opened.
+    /// The identifier of the key that the request was sealed to; nil until the first chunk was opened.
     public var keyID: UInt8? { isOpen ? pendingKey?.id : nil }
 
-    /// What seals the response.
+    /// Takes the sealer of the response.
     ///
-    /// - Returns: the sealer, once; nil before a first chunk was opened, and when it was taken already.
+    /// - Returns: The sealer, once; nil before the first chunk was opened, and when the sealer was already taken.
     public mutating func takeResponse() -> ChunkedResponseSealer? {
         guard let secret = takeSecret() else { return nil }
         return ChunkedResponseSealer(secret: secret)
@@ -60,16 +60,16 @@ public struct ChunkedRequestOpener: ~Copyable, Sendable {
 
     /// Adds bytes that have arrived.
     ///
-    /// - Parameter bytes: content of the request, in any split.
+    /// - Parameter bytes: The content of the request, however it is split.
     public mutating func append(_ bytes: some DataProtocol) {
         reader.append(bytes)
     }
 
-    /// The content of the next chunk.
+    /// Returns the content of the next chunk.
     ///
-    /// - Returns: a part of a Binary HTTP message, or nil when more bytes are needed.
-    /// - Throws: `limitExceeded` for a chunk that is larger than allowed, whose length anybody on the way can read; `decapsulationFailed`
-    ///   for every other cause, and each time it is called after a failure.
+    /// - Returns: A part of a Binary HTTP message, or nil when more bytes are needed.
+    /// - Throws: ``OHTTPError`` with code `limitExceeded` for a chunk that is too large (any observer can read its length), or
+    ///   `decapsulationFailed` for every other cause, and for every call after a failure.
     public mutating func next() throws(OHTTPError) -> Data? {
         do {
             guard try readHeader(), let chunk = try reader.next() else { return nil }
@@ -85,10 +85,10 @@ public struct ChunkedRequestOpener: ~Copyable, Sendable {
 
     /// Opens the final chunk.
     ///
-    /// Call it when the stream has ended and `next` has returned nil.
+    /// Call it after the end of the stream, when `next` has returned nil.
     ///
-    /// - Returns: the rest of the Binary HTTP message, which may be empty.
-    /// - Throws: `decapsulationFailed`, when the stream ended too early as well.
+    /// - Returns: The rest of the Binary HTTP message; may be empty.
+    /// - Throws: ``OHTTPError`` with code `decapsulationFailed`, also when the stream ended too early.
     public mutating func finish() throws(OHTTPError) -> Data {
         do {
             let bytes = try open(try reader.final(), mark: Chunk.finalMark)
@@ -100,7 +100,7 @@ public struct ChunkedRequestOpener: ~Copyable, Sendable {
         }
     }
 
-    /// Whether the header is complete and a context made of it.
+    /// Reads the header and makes the HPKE context; false when more bytes are needed.
     private mutating func readHeader() throws -> Bool {
         if case .ended = state { throw OHTTPError.decapsulationFailed }
         if case .header = state {
@@ -134,14 +134,14 @@ public struct ChunkedRequestOpener: ~Copyable, Sendable {
 public struct ChunkedResponseSealer: ~Copyable, Sendable {
     private let key: ResponseKey
     private var counter: UInt64 = 0
-    /// The response nonce, until it was returned.
+    /// The response nonce, until `seal` or `finish` has returned it.
     private var prefix: [UInt8]
 
     init(secret: ResponseSecret) {
         self.init(secret: secret, nonce: secret.makeNonce())
     }
 
-    /// A sealer with a nonce that must not have been used with this request before.
+    /// Makes a sealer with a nonce that was never used with this request.
     init(secret: ResponseSecret, nonce: [UInt8]) {
         key = secret.key(responseNonce: nonce)
         prefix = nonce
@@ -149,9 +149,9 @@ public struct ChunkedResponseSealer: ~Copyable, Sendable {
 
     /// Seals a part of the response.
     ///
-    /// - Parameter bytes: a part of a Binary HTTP message; any number, none too.
-    /// - Returns: bytes to send as `message/ohttp-chunked-res`.
-    /// - Throws: `encapsulationFailed`.
+    /// - Parameter bytes: A part of a Binary HTTP message; may be empty.
+    /// - Returns: The bytes to send as `message/ohttp-chunked-res`.
+    /// - Throws: ``OHTTPError`` with code `encapsulationFailed`.
     public mutating func seal(_ bytes: some DataProtocol) throws(OHTTPError) -> [UInt8] {
         defer { prefix = [] }
         return try write(bytes, isFinal: false)
@@ -159,16 +159,16 @@ public struct ChunkedResponseSealer: ~Copyable, Sendable {
 
     /// Seals the rest of the response and marks its end, without which the client refuses it.
     ///
-    /// - Parameter bytes: the last part; may be empty.
-    /// - Returns: the last bytes to send.
-    /// - Throws: `encapsulationFailed`.
+    /// - Parameter bytes: The last part; may be empty.
+    /// - Returns: The last bytes to send.
+    /// - Throws: ``OHTTPError`` with code `encapsulationFailed`.
     public consuming func finish(_ bytes: some DataProtocol = [UInt8]()) throws(OHTTPError) -> [UInt8] {
         try write(bytes, isFinal: true)
     }
 
     private mutating func write(_ bytes: some DataProtocol, isFinal: Bool) throws(OHTTPError) -> [UInt8] {
         try Chunk.seal(bytes, prefix: prefix, isFinal: isFinal) { part, mark in
-            // 2^64 chunks are never reached; a nonce would have to be used twice after them.
+            // After 2^64 chunks a nonce would repeat; no response has that many.
             defer { counter += 1 }
             return try key.seal(part, authenticating: mark, counter: counter)
         }

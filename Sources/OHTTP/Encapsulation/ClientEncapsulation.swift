@@ -2,13 +2,14 @@ import Crypto
 public import Foundation
 
 extension KeyConfiguration {
-    /// Seals a request for the gateway (RFC 9458 section 4.3), with a fresh HPKE context each time.
+    /// Seals a request for the gateway (RFC 9458, section 4.3), with a fresh HPKE context each time.
     ///
     /// - Parameters:
-    ///   - request: a Binary HTTP message.
-    ///   - suite: one of `suites`; the first when nil.
-    /// - Returns: the message to send as `message/ohttp-req`, and what opens its response.
-    /// - Throws: `unsupportedKeyConfiguration` when `suite` is not one of the configuration's, `encapsulationFailed`.
+    ///   - request: A Binary HTTP message.
+    ///   - suite: One of `suites`; nil for the first.
+    /// - Returns: The message to send as `message/ohttp-req`, and the opener of its response.
+    /// - Throws: ``OHTTPError`` with code `unsupportedKeyConfiguration` when the configuration does not name `suite`, or
+    ///   `encapsulationFailed`.
     public func encapsulate(_ request: some DataProtocol, suite: SymmetricSuite? = nil) throws(OHTTPError) -> EncapsulatedRequest {
         let header = try header(suite)
         let sender = try sender(header, .whole)
@@ -31,13 +32,13 @@ extension KeyConfiguration {
     }
 }
 
-/// A sealed request and what opens its response.
+/// A sealed request and the opener of its response.
 ///
-/// Take `message`, send it, and call `response.open`, which uses up the whole.
+/// Take `message`, send it, and call `response.open`, which consumes this value.
 @frozen public struct EncapsulatedRequest: ~Copyable, Sendable {
     /// The content of the request to the relay, `message/ohttp-req`.
     ///
-    /// It stands in the memory that the cipher wrote, so that a large one is not copied; its first index may be other than 0.
+    /// It uses the memory that the cipher wrote, so that a large message is not copied; its first index can differ from 0.
     public let message: Data
     /// Opens the response, once.
     public let response: ResponseOpener
@@ -70,13 +71,13 @@ public struct ResponseOpener: ~Copyable, Sendable {
         self.secret = secret
     }
 
-    /// Opens the response (RFC 9458 section 4.4).
+    /// Opens the response (RFC 9458, section 4.4).
     ///
-    /// Whether it succeeds or not, the keys are gone afterwards.
+    /// The keys are discarded, whether it succeeds or not.
     ///
-    /// - Parameter response: the content of a `message/ohttp-res` response.
-    /// - Returns: a Binary HTTP message.
-    /// - Throws: `responseRejected` when it was changed, cut short, or answers another request.
+    /// - Parameter response: The content of a `message/ohttp-res` response.
+    /// - Returns: A Binary HTTP message.
+    /// - Throws: ``OHTTPError`` with code `responseRejected` when the response was changed or cut short, or answers another request.
     public consuming func open(_ response: some DataProtocol) throws(OHTTPError) -> Data {
         guard response.count >= secret.nonceSize + SymmetricSuite.AEAD.tagSize else { throw .responseRejected(nil) }
         let key = secret.key(responseNonce: response.prefix(secret.nonceSize))

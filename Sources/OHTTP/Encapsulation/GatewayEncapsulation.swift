@@ -1,15 +1,15 @@
 import Crypto
 public import Foundation
 
-/// The keys that a gateway opens requests with: the newest, and older ones that clients still use.
+/// The keys with which a gateway opens requests: the newest, and older ones that clients still use.
 public struct GatewayKeyring: Sendable {
-    /// The keys, in the order in which clients shall prefer them.
+    /// The keys, in the order in which clients should prefer them.
     public let keys: [GatewayKey]
 
-    /// A keyring.
+    /// Makes a keyring.
     ///
-    /// - Parameter keys: in the order in which clients shall prefer them.
-    /// - Throws: `duplicateKey` when two keys have one identifier.
+    /// - Parameter keys: The keys, in the order in which clients should prefer them.
+    /// - Throws: ``OHTTPError`` with code `duplicateKey` when two keys have the same identifier.
     public init(_ keys: [GatewayKey]) throws(OHTTPError) {
         guard Set(keys.map(\.configuration.id)).count == keys.count else {
             throw OHTTPError(.duplicateKey, "two gateway keys have the same identifier; give each its own")
@@ -17,14 +17,14 @@ public struct GatewayKeyring: Sendable {
         self.keys = keys
     }
 
-    /// What to publish as `application/ohttp-keys`.
+    /// The key configurations to publish as `application/ohttp-keys`.
     public var configurations: KeyConfigurationList { KeyConfigurationList(keys.map(\.configuration)) }
 
-    /// Opens a request (RFC 9458 section 4.3).
+    /// Opens a request (RFC 9458, section 4.3).
     ///
-    /// - Parameter message: the content of a `message/ohttp-req` request.
-    /// - Returns: the request, and what seals its response.
-    /// - Throws: `decapsulationFailed`, the same for every cause.
+    /// - Parameter message: The content of a `message/ohttp-req` request.
+    /// - Returns: The request and the sealer of its response.
+    /// - Throws: ``OHTTPError`` with code `decapsulationFailed`, the same for every cause.
     public func decapsulate(_ message: some DataProtocol) throws(OHTTPError) -> DecapsulatedRequest {
         guard let header = MessageHeader(message.prefix(MessageHeader.size)) else { throw .decapsulationFailed }
         let rest = message.dropFirst(MessageHeader.size)
@@ -43,25 +43,26 @@ public struct GatewayKeyring: Sendable {
         }
     }
 
-    /// The identifier of the key that a request names, when this ring has no key with it.
+    /// The identifier of the key that a request names, if this keyring has no such key.
     ///
-    /// The identifier stands in clear at the request's beginning (RFC 9458 section 4.1), so it tells nothing that others on the way do not see.
+    /// Requests carry the identifier unencrypted (RFC 9458, section 4.1), so it reveals nothing that other parties cannot read.
     ///
-    /// - Parameter message: the content of a `message/ohttp-req` request.
-    /// - Returns: the identifier; nil when the ring has that key, and for a message without a header.
+    /// - Parameter message: The content of a `message/ohttp-req` request.
+    /// - Returns: The identifier; nil when the keyring has the key, and for a message without a valid header.
     package func unknownKeyID(in message: some DataProtocol) -> UInt8? {
         guard let header = MessageHeader(message.prefix(MessageHeader.size)), key(named: header) == nil else { return nil }
         return header.keyID
     }
 
-    /// The key that a header names, by its identifier and mechanism.
+    /// The key that a header names by its identifier and KEM.
     func key(named header: MessageHeader) -> GatewayKey? {
         keys.first { $0.configuration.id == header.keyID && $0.configuration.kem == header.kem }
     }
 
-    /// A context for the request, and whether the request names a key of this ring with a suite that the key accepts.
+    /// Makes a context for the request, and says whether the request names a key of this keyring with a suite that the key accepts.
     ///
-    /// A request that does not is tried with another key, and refused whatever comes of it: it takes the time of one that does.
+    /// A request without such a key is tried with another key of the same KEM and then refused, whatever the result, so that it takes as
+    /// long as an accepted one.
     func recipient(
         _ header: MessageHeader, _ encapsulatedKey: Data, _ variant: Variant
     ) throws -> (context: HPKE.Recipient, isAccepted: Bool) {
@@ -73,15 +74,15 @@ public struct GatewayKeyring: Sendable {
     }
 }
 
-/// An opened request and what seals its response.
+/// An opened request and the sealer of its response.
 ///
-/// Read what you need of it and call `response.seal`, which uses up the whole.
+/// Read the properties that you need, then call `response.seal`, which consumes this value.
 @frozen public struct DecapsulatedRequest: ~Copyable, Sendable {
-    /// A Binary HTTP message.
+    /// The request, a Binary HTTP message.
     public let request: Data
-    /// The key it was sealed to.
+    /// The identifier of the key that the request was sealed to.
     public let keyID: UInt8
-    /// The encapsulated key, `enc`, different in every request of an honest client: what a replay window remembers.
+    /// The encapsulated key, `enc`, which a replay window remembers; an honest client never uses one twice.
     public let encapsulatedKey: [UInt8]
     /// Seals the response, once.
     public let response: ResponseSealer
@@ -95,19 +96,19 @@ public struct ResponseSealer: ~Copyable, Sendable {
         self.secret = secret
     }
 
-    /// Seals the response (RFC 9458 section 4.4).
+    /// Seals the response (RFC 9458, section 4.4).
     ///
-    /// The keys are gone afterwards.
+    /// The keys are discarded afterwards.
     ///
-    /// - Parameter response: a Binary HTTP message.
-    /// - Returns: the content of a `message/ohttp-res` response.
-    /// - Throws: `encapsulationFailed`.
+    /// - Parameter response: A Binary HTTP message.
+    /// - Returns: The content of a `message/ohttp-res` response.
+    /// - Throws: ``OHTTPError`` with code `encapsulationFailed`.
     public consuming func seal(_ response: some DataProtocol) throws(OHTTPError) -> [UInt8] {
         let nonce = secret.makeNonce()
         return try seal(response, nonce: nonce)
     }
 
-    /// Seals with a nonce that must not have been used with this request before.
+    /// Seals with a nonce that was never used with this request.
     consuming func seal(_ response: some DataProtocol, nonce: [UInt8]) throws(OHTTPError) -> [UInt8] {
         do {
             let sealed = try secret.key(responseNonce: nonce).seal(response)
@@ -123,6 +124,6 @@ public struct ResponseSealer: ~Copyable, Sendable {
 }
 
 extension OHTTPError {
-    /// One error for everything that keeps a gateway from opening a request.
+    /// The one error for every failure of a gateway to open a request.
     static let decapsulationFailed = OHTTPError(.decapsulationFailed, "the request cannot be opened with a key of this gateway")
 }

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// Whole messages, or messages in chunks: the two have their own labels, so that one is never taken for the other.
+/// Whole messages or messages in chunks: their HPKE labels differ, so that one cannot be taken for the other.
 enum Variant {
     case whole
     case chunked
@@ -10,7 +10,7 @@ enum Variant {
     var responseLabel: String { self == .whole ? "message/bhttp response" : "message/bhttp chunked response" }
 }
 
-/// The seven bytes that an encapsulated request begins with (RFC 9458 section 4.1).
+/// The first seven bytes of an encapsulated request (RFC 9458, section 4.1).
 struct MessageHeader {
     static let size = 7
 
@@ -24,7 +24,7 @@ struct MessageHeader {
         self.suite = suite
     }
 
-    /// Reads a header; nil when it names an algorithm that is not known here.
+    /// Reads a header; nil when it has another length or names an algorithm that this library does not know.
     init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == Self.size else { return nil }
         var rest = [UInt8](bytes)[...]
@@ -46,7 +46,7 @@ struct MessageHeader {
         HPKE.Ciphersuite(kem: kem.hpke, kdf: suite.kdf.hpke, aead: suite.aead.hpke)
     }
 
-    /// The `info` of the HPKE context (RFC 9458 section 4.3).
+    /// The `info` of the HPKE context (RFC 9458, section 4.3).
     func info(_ variant: Variant) -> Data {
         var info = Data(variant.requestLabel.utf8)
         info.append(0)

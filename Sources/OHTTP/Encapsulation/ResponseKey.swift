@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// What both ends keep of a request to protect its response with (RFC 9458 section 4.4).
+/// The secret that client and gateway derive from a request to protect its response (RFC 9458, section 4.4).
 struct ResponseSecret: Sendable {
     private let suite: SymmetricSuite
     private let secret: SymmetricKey
@@ -19,15 +19,15 @@ struct ResponseSecret: Sendable {
         self.encapsulatedKey = encapsulatedKey
     }
 
-    /// Bytes of the nonce that a response begins with.
+    /// The length of the nonce at the beginning of a response, in bytes.
     var nonceSize: Int { suite.aead.entropySize }
 
-    /// A new nonce from the system's generator.
+    /// Makes a new nonce with the system's random generator.
     func makeNonce() -> [UInt8] {
         SymmetricKey(size: SymmetricKeySize(bitCount: nonceSize * 8)).withUnsafeBytes { [UInt8]($0) }
     }
 
-    /// The key and base nonce for the response that begins with `responseNonce`.
+    /// Derives the key and base nonce of the response that begins with `responseNonce`.
     func key(responseNonce: some Sequence<UInt8>) -> ResponseKey {
         var salt = encapsulatedKey
         salt.append(contentsOf: responseNonce)
@@ -52,9 +52,14 @@ struct ResponseKey: Sendable {
     let key: SymmetricKey
     let baseNonce: [UInt8]
 
-    /// Seals message number `counter` of the response; 0 is all there is of a response that is not chunked.
+    /// Seals message number `counter` of the response; an unchunked response has only number 0.
     ///
-    /// - Returns: nonce, ciphertext and tag in one, as swift-crypto makes them; the nonce is not to be sent.
+    /// - Parameters:
+    ///   - plaintext: The bytes to seal.
+    ///   - data: The bytes to authenticate with them.
+    ///   - counter: The number of the message.
+    /// - Returns: Ciphertext and tag, without the nonce.
+    /// - Throws: `CryptoKitError` when the cipher fails.
     func seal(_ plaintext: some DataProtocol, authenticating data: [UInt8] = [], counter: UInt64 = 0) throws -> Data {
         let nonce = nonce(counter)
         switch aead {
@@ -68,7 +73,7 @@ struct ResponseKey: Sendable {
         }
     }
 
-    /// Opens message number `counter`, ciphertext and tag.
+    /// Opens message number `counter`, given as ciphertext and tag.
     func open(_ sealed: some DataProtocol, authenticating data: [UInt8] = [], counter: UInt64 = 0) throws -> Data {
         guard sealed.count >= SymmetricSuite.AEAD.tagSize else { throw CryptoKitError.incorrectParameterSize }
         let ciphertext = sealed.dropLast(SymmetricSuite.AEAD.tagSize)
@@ -84,7 +89,7 @@ struct ResponseKey: Sendable {
         }
     }
 
-    /// The base nonce XOR the counter in its last bytes.
+    /// The base nonce with the counter XORed into its last bytes.
     private func nonce(_ counter: UInt64) -> [UInt8] {
         var nonce = baseNonce
         for index in 0..<8 { nonce[nonce.count - 1 - index] ^= UInt8(truncatingIfNeeded: counter >> (8 * UInt64(index))) }

@@ -1,18 +1,19 @@
 import Crypto
 
 extension KeyConfiguration {
-    /// A key encapsulation mechanism of HPKE (RFC 9180 section 7.1).
+    /// A key encapsulation mechanism of HPKE (RFC 9180, section 7.1).
     public enum KEM: UInt16, Sendable, Hashable, CaseIterable {
-        /// DHKEM(X25519, HKDF-SHA256), what every deployed gateway has.
+        /// DHKEM(X25519, HKDF-SHA256), which every deployed gateway has.
         case x25519 = 0x0020
         /// DHKEM(P-256, HKDF-SHA256).
         case p256 = 0x0010
-        /// X-Wing, ML-KEM-768 with X25519 (draft-connolly-cfrg-xwing-kem-06): for traffic that must outlive a quantum computer.
+        /// X-Wing, ML-KEM-768 with X25519 (draft-connolly-cfrg-xwing-kem-06): for traffic that must stay secret from future quantum
+        /// computers.
         ///
-        /// Costs 1,120 bytes in a request instead of 32.
+        /// Its encapsulated key takes 1,120 bytes of a request instead of 32.
         case xWing = 0x647a
 
-        /// Bytes of a public key.
+        /// The length of a public key, in bytes.
         var publicKeySize: Int {
             switch self {
             case .x25519: 32
@@ -21,7 +22,7 @@ extension KeyConfiguration {
             }
         }
 
-        /// Bytes of an encapsulated key, `enc`.
+        /// The length of an encapsulated key, `enc`, in bytes.
         var encapsulatedKeySize: Int {
             switch self {
             case .x25519: 32
@@ -40,7 +41,7 @@ extension KeyConfiguration {
     }
 }
 
-/// The symmetric algorithms of HPKE that protect a request and its response (RFC 9180 sections 7.2 and 7.3).
+/// The symmetric algorithms of HPKE that protect a request and its response (RFC 9180, sections 7.2 and 7.3).
 public struct SymmetricSuite: Sendable, Hashable {
     /// A key derivation function.
     public enum KDF: UInt16, Sendable, Hashable, CaseIterable {
@@ -69,15 +70,15 @@ public struct SymmetricSuite: Sendable, Hashable {
         /// ChaCha20-Poly1305.
         case chaCha20Poly1305 = 0x0003
 
-        /// Bytes of a nonce, Nn.
+        /// The length of a nonce in bytes, Nn.
         static let nonceSize = 12
-        /// Bytes that sealing adds, Nt.
+        /// The number of bytes that sealing adds, Nt.
         static let tagSize = 16
 
-        /// Bytes of a key, Nk.
+        /// The length of a key in bytes, Nk.
         var keySize: Int { self == .aes128GCM ? 16 : 32 }
 
-        /// Bytes of a response nonce and of the secret it is mixed with, max(Nn, Nk) (RFC 9458 section 4.4).
+        /// The length of a response nonce and of the exported secret in bytes, max(Nn, Nk) (RFC 9458, section 4.4).
         var entropySize: Int { max(Self.nonceSize, keySize) }
 
         var hpke: HPKE.AEAD {
@@ -89,22 +90,22 @@ public struct SymmetricSuite: Sendable, Hashable {
         }
     }
 
-    /// Derives keys.
+    /// The key derivation function.
     public let kdf: KDF
-    /// Seals messages.
+    /// The authenticated cipher.
     public let aead: AEAD
 
-    /// A pair of algorithms.
+    /// Makes a pair of algorithms.
     ///
     /// - Parameters:
-    ///   - kdf: derives keys.
-    ///   - aead: seals messages.
+    ///   - kdf: The key derivation function.
+    ///   - aead: The authenticated cipher.
     public init(kdf: KDF = .hkdfSHA256, aead: AEAD) {
         self.kdf = kdf
         self.aead = aead
     }
 
-    /// HKDF-SHA256 with AES-128-GCM, what every deployed gateway has.
+    /// HKDF-SHA256 with AES-128-GCM, which every deployed gateway has.
     public static let aes128GCM = SymmetricSuite(aead: .aes128GCM)
     /// HKDF-SHA256 with AES-256-GCM.
     public static let aes256GCM = SymmetricSuite(aead: .aes256GCM)

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// A private key of a gateway and the configuration that clients seal with.
+/// A private key of a gateway, with the configuration that clients seal requests with.
 public struct GatewayKey: Sendable {
-    /// What clients are told.
+    /// The configuration to publish to clients.
     public let configuration: KeyConfiguration
 
     let privateKey: HPKEPrivateKey
@@ -10,32 +10,34 @@ public struct GatewayKey: Sendable {
     /// Makes a new key.
     ///
     /// - Parameters:
-    ///   - id: names the key; no two keys of a gateway may share it.
-    ///   - kem: the key encapsulation mechanism.
-    ///   - suites: what to accept, the best first.
-    /// - Throws: `malformedKeyConfiguration` when no suite is given.
+    ///   - id: The identifier of the key, unique within a gateway.
+    ///   - kem: The key encapsulation mechanism.
+    ///   - suites: The suites to accept, the best first.
+    /// - Throws: ``OHTTPError`` with code `malformedKeyConfiguration` unless 1 to 16,383 suites are given, or `malformedKey` when no key
+    ///   could be made.
     public init(
         id: UInt8, kem: KeyConfiguration.KEM = .x25519, suites: [SymmetricSuite] = [.aes128GCM, .aes256GCM, .chaCha20Poly1305]
     ) throws(OHTTPError) {
         try self.init(id: id, privateKey: try HPKEPrivateKey(kem), suites: suites)
     }
 
-    /// A key that was made before.
+    /// Restores a key from its private key.
     ///
     /// - Parameters:
-    ///   - id: names the key.
-    ///   - kem: the key encapsulation mechanism.
-    ///   - privateKey: 32 bytes, for X-Wing its seed.
-    ///   - suites: what to accept, the best first.
-    /// - Throws: `malformedKey`, or `malformedKeyConfiguration` when no suite is given.
+    ///   - id: The identifier of the key, unique within a gateway.
+    ///   - kem: The key encapsulation mechanism.
+    ///   - privateKey: The 32 bytes of the private key; for X-Wing, its seed.
+    ///   - suites: The suites to accept, the best first.
+    /// - Throws: ``OHTTPError`` with code `malformedKey`, or `malformedKeyConfiguration` unless 1 to 16,383 suites are given.
     public init(id: UInt8, kem: KeyConfiguration.KEM, privateKey: [UInt8], suites: [SymmetricSuite]) throws(OHTTPError) {
         try self.init(id: id, privateKey: try HPKEPrivateKey(kem, privateKey), suites: suites)
     }
 
-    /// Reads what `serialized()` wrote.
+    /// Reads the output of `serialized()`.
     ///
-    /// - Parameter bytes: one key and nothing else.
-    /// - Throws: `malformedKey` when it is not one, or when the private key is not that of the configuration.
+    /// - Parameter bytes: One key and nothing else.
+    /// - Throws: ``OHTTPError`` with code `malformedKey` when the private key is missing, invalid or not that of the configuration;
+    ///   `malformedKeyConfiguration`, `unsupportedKeyConfiguration` or `limitExceeded` when the configuration cannot be read.
     public init(serialized bytes: some DataProtocol) throws(OHTTPError) {
         let bytes = [UInt8](bytes)
         guard bytes.count > Self.privateKeySize else {
@@ -50,7 +52,7 @@ public struct GatewayKey: Sendable {
         self.privateKey = privateKey
     }
 
-    /// The key for a file that nobody else can read: the configuration (RFC 9458 section 3.1) and 32 bytes of private key.
+    /// The key to store in a private file: the configuration (RFC 9458, section 3.1), then the 32 bytes of the private key.
     public func serialized() -> [UInt8] {
         configuration.encoded() + privateKey.rawRepresentation
     }

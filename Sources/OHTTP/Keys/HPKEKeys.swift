@@ -7,7 +7,7 @@ enum HPKEPublicKey: Sendable {
     case p256(P256.KeyAgreement.PublicKey)
     case xWing(XWingMLKEM768X25519.PublicKey)
 
-    /// Reads a key and tries it out, so that one that nothing can be sealed to is noticed with its configuration.
+    /// Reads a key and makes a trial context, so that a key that cannot be sealed to is refused together with its configuration.
     init(_ kem: KeyConfiguration.KEM, _ bytes: [UInt8]) throws(OHTTPError) {
         do {
             switch kem {
@@ -72,7 +72,7 @@ enum HPKEPrivateKey: Sendable {
         }
     }
 
-    /// The 32 bytes that the key is made from; for X-Wing its seed.
+    /// The 32 bytes that encode the key; for X-Wing, its seed.
     var rawRepresentation: [UInt8] {
         switch self {
         case .x25519(let key): [UInt8](key.rawRepresentation)
@@ -81,7 +81,7 @@ enum HPKEPrivateKey: Sendable {
         }
     }
 
-    /// The public key as a key configuration carries it.
+    /// The public key, encoded as in a key configuration.
     var publicKey: [UInt8] {
         switch self {
         case .x25519(let key): [UInt8](key.publicKey.rawRepresentation)

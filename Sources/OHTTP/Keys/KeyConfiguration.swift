@@ -1,8 +1,8 @@
 public import Foundation
 
-/// What a client needs to seal requests for a gateway (RFC 9458 section 3.1).
+/// The public key of a gateway and its algorithms, with which clients seal requests (RFC 9458, section 3.1).
 public struct KeyConfiguration: Sendable, Hashable {
-    /// Names the key towards the gateway.
+    /// The identifier by which the gateway finds the key.
     public let id: UInt8
     /// The key encapsulation mechanism that the public key belongs to.
     public let kem: KEM
@@ -13,14 +13,15 @@ public struct KeyConfiguration: Sendable, Hashable {
 
     let key: HPKEPublicKey
 
-    /// A configuration.
+    /// Makes a configuration.
     ///
     /// - Parameters:
-    ///   - id: names the key towards the gateway.
-    ///   - kem: the key encapsulation mechanism.
-    ///   - publicKey: 32 bytes for X25519, 65 for P-256 (uncompressed), 1,216 for X-Wing.
-    ///   - suites: what the gateway accepts, the best first.
-    /// - Throws: `malformedKeyConfiguration` when the key is not one of its KEM or no suite is given.
+    ///   - id: The identifier by which the gateway finds the key.
+    ///   - kem: The key encapsulation mechanism.
+    ///   - publicKey: The public key: 32 bytes for X25519, 65 for P-256 (uncompressed), 1,216 for X-Wing.
+    ///   - suites: The suites that the gateway accepts, the best first.
+    /// - Throws: ``OHTTPError`` with code `malformedKeyConfiguration` when the key is not valid for its KEM, or unless 1 to 16,383 suites
+    ///   are given.
     public init(id: UInt8, kem: KEM, publicKey: [UInt8], suites: [SymmetricSuite]) throws(OHTTPError) {
         guard !suites.isEmpty, suites.count <= 16_383 else {
             throw OHTTPError(.malformedKeyConfiguration, "a key configuration names one symmetric suite or more, 16,383 at most")
@@ -34,8 +35,9 @@ public struct KeyConfiguration: Sendable, Hashable {
 
     /// Reads a single configuration without the length that precedes it in a list; some gateways publish this form.
     ///
-    /// - Parameter bytes: the configuration and nothing else.
-    /// - Throws: `malformedKeyConfiguration`, or `unsupportedKeyConfiguration` when its KEM or all of its suites are unknown here.
+    /// - Parameter bytes: The configuration and nothing else.
+    /// - Throws: ``OHTTPError`` with code `malformedKeyConfiguration`, `unsupportedKeyConfiguration` when this library does not know its
+    ///   KEM or any of its suites, or `limitExceeded` when it has more than 64 KiB.
     public init(decoding bytes: some DataProtocol) throws(OHTTPError) {
         guard bytes.count <= KeyConfigurationList.maximumSize else { throw KeyConfigurationList.tooLarge }
         guard let configuration = try Self.read([UInt8](bytes)[...]) else {
@@ -44,7 +46,7 @@ public struct KeyConfiguration: Sendable, Hashable {
         self = configuration
     }
 
-    /// The configuration as RFC 9458 section 3.1 writes it, without a length in front.
+    /// The configuration in the encoding of RFC 9458, section 3.1, without a preceding length.
     public func encoded() -> [UInt8] {
         var bytes: [UInt8] = [id]
         bytes.append(bigEndian: kem.rawValue)
@@ -57,11 +59,11 @@ public struct KeyConfiguration: Sendable, Hashable {
         return bytes
     }
 
-    /// A configuration, or nil when it is well-formed as far as can be told but cannot be used here.
+    /// Reads a configuration; nil when it appears well-formed but this library cannot use it.
     static func read(_ entry: ArraySlice<UInt8>) throws(OHTTPError) -> KeyConfiguration? {
         var rest = entry
         guard let id = rest.popFirst(), let kemID = rest.popUInt16() else { throw malformed("it ends inside of its identifiers") }
-        // Without knowing the KEM nobody knows how long its keys are.
+        // The length of the public key depends on the KEM, so the rest cannot be read.
         guard let kem = KEM(rawValue: kemID) else { return nil }
         guard rest.count >= kem.publicKeySize else { throw malformed("it ends inside of its public key") }
         let publicKey = [UInt8](rest.prefix(kem.publicKeySize))
@@ -85,7 +87,7 @@ public struct KeyConfiguration: Sendable, Hashable {
         OHTTPError(.malformedKeyConfiguration, "a key configuration cannot be read: \(what) (RFC 9458 section 3.1)")
     }
 
-    /// Equal when all that is written of them is.
+    /// Whether both have the same encoding.
     public static func == (left: KeyConfiguration, right: KeyConfiguration) -> Bool {
         left.id == right.id && left.kem == right.kem && left.publicKey == right.publicKey && left.suites == right.suites
     }
@@ -100,7 +102,7 @@ public struct KeyConfiguration: Sendable, Hashable {
 }
 
 extension ArraySlice<UInt8> {
-    /// Takes two bytes off the front as a big-endian integer; nil, and nothing taken, when there are fewer.
+    /// Removes two bytes from the front and returns them as a big-endian integer; returns nil and removes nothing when fewer remain.
     mutating func popUInt16() -> UInt16? {
         guard count >= 2 else { return nil }
         defer { removeFirst(2) }

@@ -1,28 +1,28 @@
 public import Foundation
 
-/// The key configurations of a gateway, `application/ohttp-keys` (RFC 9458 section 3.2).
+/// The key configurations of a gateway, `application/ohttp-keys` (RFC 9458, section 3.2).
 public struct KeyConfigurationList: Sendable, Hashable {
-    /// The most bytes that a list or a single configuration may have.
+    /// The size limit of a list or a single configuration, in bytes.
     public static let maximumSize = 64 * 1024
 
-    /// The configurations that can be used here, in the gateway's order.
+    /// The configurations that this library can use, in the gateway's order.
     ///
-    /// Those with another KEM, or without a known cipher, are not among them.
+    /// Configurations with another KEM, or without a known cipher, are left out.
     public let configurations: [KeyConfiguration]
 
-    /// A list to publish.
+    /// Makes a list to publish.
     ///
-    /// - Parameter configurations: in the order in which clients shall prefer them.
+    /// - Parameter configurations: The configurations, in the order in which clients should prefer them.
     public init(_ configurations: [KeyConfiguration]) {
         self.configurations = configurations
     }
 
     /// Reads a list.
     ///
-    /// What is not known here is skipped; a list in which anything is malformed is refused whole.
+    /// Configurations that this library cannot use are skipped. If any is malformed, the whole list is refused.
     ///
-    /// - Parameter bytes: the content of an `application/ohttp-keys` resource, 64 KiB at most.
-    /// - Throws: `malformedKeyConfiguration`, or `limitExceeded` when there are more bytes.
+    /// - Parameter bytes: The content of an `application/ohttp-keys` resource, at most 64 KiB.
+    /// - Throws: ``OHTTPError`` with code `malformedKeyConfiguration`, or `limitExceeded` when the list is larger than that.
     public init(decoding bytes: some DataProtocol) throws(OHTTPError) {
         guard bytes.count <= Self.maximumSize else { throw Self.tooLarge }
         var rest = [UInt8](bytes)[...]
@@ -40,12 +40,12 @@ public struct KeyConfigurationList: Sendable, Hashable {
         configurations = found
     }
 
-    /// The list as RFC 9458 section 3.2 writes it.
+    /// The list in the encoding of RFC 9458, section 3.2.
     public func encoded() -> [UInt8] {
         var bytes: [UInt8] = []
         for configuration in configurations {
             let encoded = configuration.encoded()
-            // An encoded configuration has at most 1,221 + 4 × 16,383 bytes; what does not fit a list is not published.
+            // A configuration can have up to 1,221 + 4 × 16,383 bytes; one whose length does not fit into two bytes is left out.
             guard let length = UInt16(exactly: encoded.count) else { continue }
             bytes.append(bigEndian: length)
             bytes += encoded
@@ -53,11 +53,11 @@ public struct KeyConfigurationList: Sendable, Hashable {
         return bytes
     }
 
-    /// The configuration to use: the first, which the gateway likes best, among those with an accepted KEM.
+    /// The configuration to use: the first one with an accepted KEM, because the list is in the gateway's order of preference.
     ///
-    /// - Parameter kems: the KEMs to accept; `[.xWing]` refuses gateways that a quantum computer could read.
-    /// - Returns: the first one that fits.
-    /// - Throws: `unsupportedKeyConfiguration` when there is none.
+    /// - Parameter kems: The KEMs to accept; with `[.xWing]`, gateways whose traffic a quantum computer could read are refused.
+    /// - Returns: The first configuration with an accepted KEM.
+    /// - Throws: ``OHTTPError`` with code `unsupportedKeyConfiguration` when the list has none.
     public func preferred(among kems: Set<KeyConfiguration.KEM> = Set(KeyConfiguration.KEM.allCases)) throws(OHTTPError) -> KeyConfiguration
     {
         guard let configuration = configurations.first(where: { kems.contains($0.kem) }) else {

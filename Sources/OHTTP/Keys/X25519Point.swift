@@ -1,9 +1,9 @@
-/// The check that RFC 9180 section 7.1.4 demands of X25519 and that swift-crypto leaves to its callers.
+/// The check of X25519 public keys that RFC 9180, section 7.1.4 requires and swift-crypto leaves to its callers.
 enum X25519Point {
-    /// Whether every shared secret with this public key is zero, so that everybody knows it.
+    /// Whether every shared secret with this public key is zero, so that anyone knows it.
     ///
-    /// The points of order 1, 2, 4 and 8 and the encodings of them that are not reduced (https://cr.yp.to/ecdh.html#validate). The highest
-    /// bit is not part of a point (RFC 7748 section 5).
+    /// True for the points of order 1, 2, 4 and 8, including their non-reduced encodings (https://cr.yp.to/ecdh.html#validate). The highest
+    /// bit is not part of a point (RFC 7748, section 5).
     static func isLowOrder(_ bytes: some Collection<UInt8>) -> Bool {
         var point = [UInt8](bytes)
         guard point.count == 32 else { return false }
