@@ -191,9 +191,12 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "HTTPClientTests",
-            dependencies: ["ApproovBase", "cancellation-storm", "ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPClient", httpTypes],
+            dependencies: [
+                "ApproovBase", "cancellation-storm", "ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPClient", httpTypes,
+            ],
             swiftSettings: settings),
-        .testTarget(name: "OHTTPTests", dependencies: ["ApproovBase", "ApproovTesting", "OHTTP", crypto, httpTypes], swiftSettings: settings),
+        .testTarget(
+            name: "OHTTPTests", dependencies: ["ApproovBase", "ApproovTesting", "OHTTP", crypto, httpTypes], swiftSettings: settings),
         .testTarget(
             name: "HTTPServingTests",
             dependencies: [
@@ -203,7 +206,8 @@ let package = Package(
         .testTarget(
             name: "ApproovRelayTests",
             dependencies: [
-                "ApproovBase", "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes, logging, metricsTestKit, nioCore,
+                "ApproovBase", "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes, logging, metricsTestKit,
+                nioCore,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -217,7 +221,8 @@ let package = Package(
         .testTarget(
             name: "ApproovTests",
             dependencies: [
-                "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", crypto, httpTypes, logging,
+                "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", crypto, httpTypes,
+                logging,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -245,7 +250,8 @@ let package = Package(
         .testTarget(
             name: "ApproovTestingTests",
             dependencies: [
-                "ApproovAuthority", "ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", asn1,
+                "ApproovAuthority", "ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient",
+                asn1,
                 httpTypes, x509, lifecycle, logging,
             ],
             swiftSettings: settings),
@@ -267,7 +273,8 @@ let package = Package(
             name: "bundled-app", dependencies: ["Approov", "Attestation"], path: "Tests/BundledApp", swiftSettings: settings),
         // A backend that tests stop while it works.
         .executableTarget(
-            name: "guarded-backend", dependencies: ["ApproovServer", "ApproovTokenCheck", hummingbird, logging], path: "Tests/GuardedBackend",
+            name: "guarded-backend", dependencies: ["ApproovServer", "ApproovTokenCheck", hummingbird, logging],
+            path: "Tests/GuardedBackend",
             swiftSettings: settings),
         .executableTarget(
             name: "exit-storm",

@@ -1,4 +1,4 @@
-internal import CDispatch
+internal import CDispatch  // its header declares stat() first where SwiftNIO is imported, too
 internal import ApproovBase
 internal import Attestation
 internal import Foundation

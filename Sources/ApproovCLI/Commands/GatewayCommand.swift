@@ -110,7 +110,6 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
 
     @OptionGroup var proxies: TrustedProxyOptions
 
-
     @Option(
         name: .long,
         help: ArgumentHelp(

@@ -80,7 +80,6 @@ struct RelayCommand: AsyncParsableCommand, LoggingCommand {
 
     @OptionGroup var proxies: TrustedProxyOptions
 
-
     func validate() throws {
         try tls.check(listen)
         let url = try ServerOptions.url(gateway, of: "--gateway", such: "https://gateway.example.com/gateway")

@@ -15,7 +15,6 @@ extension JSONValue {
         }
     }
 
-
     /// The members of an object.
     package func object() throws(AttestationError) -> [String: JSONValue] {
         guard case .object(let members) = self else { throw AttestationError(.malformedMember, "must be an object") }
@@ -57,7 +56,9 @@ extension JSONValue {
 
     /// The member of that name.
     package func member(_ name: String) throws(AttestationError) -> JSONValue {
-        guard let value = try object()[name] else { throw AttestationError(.malformedMember, "is missing", member: LoggableText.name(name)) }
+        guard let value = try object()[name] else {
+            throw AttestationError(.malformedMember, "is missing", member: LoggableText.name(name))
+        }
         return value
     }
 

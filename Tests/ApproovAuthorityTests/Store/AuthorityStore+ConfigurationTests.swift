@@ -171,7 +171,8 @@ import Testing
     private func fill(_ account: TestAccount, upTo count: Int) async throws {
         try await account.store.database.connections.write { database in
             for number in 0..<count {
-                try AccountHost(name: "host-\(number).example.com", settings: HostSettings(pins: TestAccount.pins)).save(in: database, at: 0)
+                try AccountHost(name: "host-\(number).example.com", settings: HostSettings(pins: TestAccount.pins)).save(
+                    in: database, at: 0)
             }
         }
     }

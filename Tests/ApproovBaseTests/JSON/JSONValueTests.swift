@@ -48,7 +48,9 @@ import Testing
         _ = try JSONValue(parsing: nested(32), limit: 1_000)
         #expect(code { try JSONValue(parsing: nested(33), limit: 1_000) } == .malformedJSON)
         #expect(code { try JSONValue(parsing: nested(100_000), limit: 1_000_000) } == .malformedJSON)
-        #expect(try JSONValue(text: "[\"" + String(repeating: "[{", count: 100) + "\"]") == .array([.string(String(repeating: "[{", count: 100))]))
+        #expect(
+            try JSONValue(text: "[\"" + String(repeating: "[{", count: 100) + "\"]")
+                == .array([.string(String(repeating: "[{", count: 100))]))
     }
 
     @Test("one byte more than the limit is refused")

@@ -1,7 +1,6 @@
 import ApproovBase
 import Testing
 
-
 @Suite struct LastValueTests {
     @Test("a value is made once for equal keys in a row, and anew for another key")
     func reuse() {

@@ -1,7 +1,6 @@
 import ApproovBase
 import Testing
 
-
 @Suite struct LeastRecentlyUsedTests {
     @Test("the entry that was not used for the longest time makes room")
     func evicts() {

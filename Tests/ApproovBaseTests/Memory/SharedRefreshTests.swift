@@ -2,7 +2,6 @@ import ApproovBase
 import ApproovTesting
 import Testing
 
-
 @Suite struct SharedRefreshTests {
     @Test("many callers share one run, and the next begins no sooner than the interval allows")
     func shared() async {

@@ -1,7 +1,6 @@
 import ApproovBase
 import Testing
 
-
 @Suite struct WarningThrottleTests {
     @Test("a thing is said once an hour, and another one apart from it")
     func throttle() {

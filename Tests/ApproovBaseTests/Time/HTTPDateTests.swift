@@ -2,7 +2,6 @@ import ApproovBase
 import Foundation
 import Testing
 
-
 @Suite("Dates in header fields")
 struct HTTPDateTests {
     @Test(

@@ -282,7 +282,8 @@ struct AdministrationTests {
     @Test(
         "a command that only reads, or changes what must be there, makes no store: it says that there is none, where, and what to do",
         arguments: [
-            ["secret", "-get", "base64"], ["secret", "-change", "--yes"], ["api", "-list"], ["api", "-list", "--json"], ["api", "-check", "a.test"],
+            ["secret", "-get", "base64"], ["secret", "-change", "--yes"], ["api", "-list"], ["api", "-list", "--json"],
+            ["api", "-check", "a.test"],
             ["api", "-pins", "a.test"], ["api", "-pins", "a.test", "-enforce", "off"], ["api", "-remove", "a.test"],
             ["api", "-managedTrustRoots"], ["registration", "-list"], ["registration", "-remove", "/bin/sh"], ["token", "-check", "a.b.c"],
             ["token", "-genExample", "a.test"], ["token", "-arc", "A"], ["keyset", "-list"], ["keyset", "-remove", "k"], ["policy"],
