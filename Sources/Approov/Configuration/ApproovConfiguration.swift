@@ -28,7 +28,7 @@ public struct ApproovConfiguration: Sendable {
     /// Parses the text of an initial configuration.
     ///
     /// - Parameter text: The content of an `approov-initial.config` file.
-    /// - Throws: ``ApproovError`` with code `configurationError` when the text is empty, is not strict JSON, exceeds 256 KiB, or has
+    /// - Throws: ``ApproovError`` with code `configurationError` when the text is empty, is not strict JSON, exceeds 1 MiB, or has
     ///   content that does not verify or parse.
     public init(_ text: String) throws {
         let initial: InitialConfiguration
@@ -43,7 +43,7 @@ public struct ApproovConfiguration: Sendable {
     /// Reads an initial configuration from a file.
     ///
     /// - Parameter url: A file URL.
-    /// - Throws: ``ApproovError`` with code `configurationError` when the file does not exist, is not a regular file, exceeds 256 KiB, or
+    /// - Throws: ``ApproovError`` with code `configurationError` when the file does not exist, is not a regular file, exceeds 1 MiB, or
     ///   has content that does not verify or parse.
     public init(contentsOf url: URL) throws {
         guard url.isFileURL else {
