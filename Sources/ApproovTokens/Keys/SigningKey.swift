@@ -19,6 +19,7 @@ public struct SigningKey: Sendable {
     /// - Parameters:
     ///   - secret: The account secret.
     ///   - kid: The key's name; nil for none.
+    /// - Returns: The key.
     /// - Throws: ``TokenError`` with code `malformedKey` when the name is not 1 to 64 visible ASCII characters.
     public static func hs256(_ secret: AccountSecret, kid: String? = nil) throws(TokenError) -> SigningKey {
         SigningKey(
@@ -30,6 +31,7 @@ public struct SigningKey: Sendable {
     /// - Parameters:
     ///   - pem: The unencrypted private key.
     ///   - kid: The key's name; nil for none.
+    /// - Returns: The key.
     /// - Throws: ``TokenError`` with code `malformedKey` when the key is unreadable, encrypted, of another type or too long, or its name is
     ///   not 1 to 64 visible ASCII characters; with code `weakKey` when it has fewer bits or another exponent.
     public static func rs256(pem: String, kid: String? = nil) throws(TokenError) -> SigningKey {
@@ -41,6 +43,7 @@ public struct SigningKey: Sendable {
     /// - Parameters:
     ///   - pem: The unencrypted private key.
     ///   - kid: The key's name; nil for none.
+    /// - Returns: The key.
     /// - Throws: ``TokenError`` with code `malformedKey` when the key is unreadable, encrypted or of another type, or its name is not 1 to
     ///   64 visible ASCII characters.
     public static func es256(pem: String, kid: String? = nil) throws(TokenError) -> SigningKey {
@@ -54,6 +57,7 @@ public struct SigningKey: Sendable {
     /// - Parameters:
     ///   - algorithm: The algorithm.
     ///   - kid: The key's name; nil for none.
+    /// - Returns: The key.
     /// - Throws: ``TokenError`` with code `malformedKey` when the name is not 1 to 64 letters, digits, dots, dashes and underscores, or
     ///   when OpenSSL fails.
     public static func generate(_ algorithm: TokenAlgorithm, kid: String? = nil) throws(TokenError) -> SigningKey {

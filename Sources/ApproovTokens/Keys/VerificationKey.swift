@@ -22,6 +22,7 @@ public struct VerificationKey: Sendable {
     /// - Parameters:
     ///   - secret: The account secret.
     ///   - kid: The key's name; nil for none.
+    /// - Returns: The key.
     /// - Throws: ``TokenError`` with code `malformedKey` when the name is not 1 to 64 visible ASCII characters.
     public static func hs256(_ secret: AccountSecret, kid: String? = nil) throws(TokenError) -> VerificationKey {
         try VerificationKey(material: secret.bytes, signatureBytes: 32, algorithm: .hs256, kid: kid, jwk: nil)
@@ -32,6 +33,7 @@ public struct VerificationKey: Sendable {
     /// - Parameters:
     ///   - publicPEM: The SubjectPublicKeyInfo.
     ///   - kid: The key's name; nil for none.
+    /// - Returns: The key.
     /// - Throws: ``TokenError`` with code `malformedKey` when the key is unreadable, private, of another type or too long, or its name is
     ///   not 1 to 64 visible ASCII characters; with code `weakKey` when it has fewer bits or another exponent.
     public static func rs256(publicPEM: String, kid: String? = nil) throws(TokenError) -> VerificationKey {
@@ -43,6 +45,7 @@ public struct VerificationKey: Sendable {
     /// - Parameters:
     ///   - publicPEM: The SubjectPublicKeyInfo.
     ///   - kid: The key's name; nil for none.
+    /// - Returns: The key.
     /// - Throws: ``TokenError`` with code `malformedKey` when the key is unreadable, private or of another type, or its name is not 1 to 64
     ///   visible ASCII characters.
     public static func es256(publicPEM: String, kid: String? = nil) throws(TokenError) -> VerificationKey {
