@@ -139,7 +139,7 @@ final class ConfigurationKeeper: Sendable {
     }
 }
 
-// MARK: - What is in force; on the queue for decisions
+// MARK: - Deciding; on the queue `deciding`
 
 extension ConfigurationKeeper {
     private func takeUp(_ candidates: [SignedConfiguration]) -> Bool {
@@ -201,7 +201,7 @@ extension ConfigurationKeeper {
     }
 }
 
-// MARK: - What is stored; on the queue for the store
+// MARK: - Storing; on the queue `storing`
 
 extension ConfigurationKeeper {
     /// The store could not be updated.

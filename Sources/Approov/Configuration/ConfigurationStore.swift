@@ -43,11 +43,19 @@ public protocol ConfigurationStore: Sendable {
 
 extension ConfigurationStore {
     /// Runs `body` at once, which suits a store used by one process only.
+    ///
+    /// - Parameter body: The work to do.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`.
     public func withExclusiveAccess<Result>(_ body: () throws -> Result) throws -> Result { try body() }
 
     /// Runs `body` through ``withExclusiveAccess(_:)``.
     ///
     /// A store whose ``withExclusiveAccess(_:)`` can wait should implement this method too.
+    ///
+    /// - Parameter body: The work to do.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of ``withExclusiveAccess(_:)``.
     public func withExclusiveAccessIfFree<Result>(_ body: () throws -> Result) throws -> Result? { try withExclusiveAccess(body) }
 
     /// Does nothing and returns no findings.

@@ -88,6 +88,19 @@ public struct DynamicConfiguration: Sendable, Hashable {
     ]
 
     /// Makes a configuration; its rules are checked when it is signed.
+    ///
+    /// - Parameters:
+    ///   - account: The account's name.
+    ///   - epoch: The generation of the version numbers.
+    ///   - version: The version number; below 2^53.
+    ///   - issuedAt: When the version is signed, in seconds since 1970.
+    ///   - expiresAt: When the version expires, in seconds since 1970.
+    ///   - hosts: The host rules, by host name or pattern.
+    ///   - managedTrustRoots: The pins for hosts that have none themselves.
+    ///   - oblivious: The relay and the gateway's keys; required if any host is oblivious.
+    ///   - authorityPins: Pins that replace the authority's pins in the initial configuration; nil to keep those.
+    ///   - configKeys: The keys that may sign from the next version on; nil to keep the present ones.
+    ///   - critical: The names of members that a reader must understand.
     public init(
         account: String, epoch: Int64 = 1, version: Int64, issuedAt: Int64, expiresAt: Int64, hosts: [String: HostSettings] = [:],
         managedTrustRoots: [String] = [], oblivious: ObliviousSettings? = nil, authorityPins: [String]? = nil,

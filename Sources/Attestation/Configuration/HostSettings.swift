@@ -25,6 +25,16 @@ public struct HostSettings: Sendable, Hashable {
     public var kid: String?
 
     /// Makes a host rule; by default pins are enforced and requests carry tokens.
+    ///
+    /// - Parameters:
+    ///   - pins: The host's pins; if empty, the managed trust roots are used.
+    ///   - enforce: Whether the pins are enforced; if not, path validation alone decides.
+    ///   - attested: Whether requests to the host carry a token.
+    ///   - oblivious: Whether requests to the host travel through Oblivious HTTP.
+    ///   - includeSubdomains: Whether the rule includes the host's subdomains.
+    ///   - pinsExpireAt: The date by which the pins should be replaced, in seconds since 1970.
+    ///   - trustRoots: PEM certificates that replace the system's roots for this host.
+    ///   - kid: The name of the key that signs this host's tokens; nil for the account secret.
     public init(
         pins: [String] = [], enforce: Bool = true, attested: Bool = true, oblivious: Bool = false, includeSubdomains: Bool = false,
         pinsExpireAt: Int64? = nil, trustRoots: String? = nil, kid: String? = nil

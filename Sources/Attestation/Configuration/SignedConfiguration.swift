@@ -4,7 +4,7 @@ public import Crypto
 /// A signed dynamic configuration: a JWS in general JSON serialization (RFC 7515, section 7.2.1).
 ///
 /// It has one signature, or two if the signing keys change. A value of this type has the right shape, but its payload is neither verified
-/// nor parsed; ``ConfigurationState`` does that.
+/// nor parsed; `ConfigurationState` does that.
 public struct SignedConfiguration: Sendable, Hashable {
     /// One signature with the exact text of its protected header.
     struct Signature: Sendable, Hashable {

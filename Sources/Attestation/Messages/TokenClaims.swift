@@ -27,6 +27,18 @@ public struct TokenClaims: Sendable, Hashable {
     public static let maximumAnnotations = 64
 
     /// Makes claims; only `exp` is required.
+    ///
+    /// - Parameters:
+    ///   - exp: When the token expires, in seconds since 1970.
+    ///   - iat: When the token was issued, in seconds since 1970.
+    ///   - ip: The app's IP address as seen by the authority.
+    ///   - did: The device ID, padded base64 of 16 bytes.
+    ///   - arc: The attestation response code in base32.
+    ///   - pay: The padded base64 of the SHA-256 of the binding; nil if the token is not bound.
+    ///   - iss: The issuer of the token.
+    ///   - aud: The host that the token is for.
+    ///   - ipk: The installation's public key, base64 of its DER SubjectPublicKeyInfo.
+    ///   - anno: The authority's annotations for the API.
     public init(
         exp: Int64, iat: Int64? = nil, ip: String? = nil, did: String? = nil, arc: String? = nil, pay: String? = nil,
         iss: String? = nil, aud: String? = nil, ipk: String? = nil, anno: [String]? = nil

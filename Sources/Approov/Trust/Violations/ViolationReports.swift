@@ -64,7 +64,7 @@ public struct ViolationReports: Sendable {
         return target
     }
 
-    /// The trust policy for the report server: path validation without pins, because the pins may be what is wrong.
+    /// The trust policy for the report server: path validation without pins, because wrong pins may be the reason for the report.
     ///
     /// - Throws: `PinningError` when the system's roots cannot be loaded.
     func policy() throws -> TrustPolicy {
