@@ -1,12 +1,12 @@
 public import ApproovBase
 internal import Foundation
 
-/// Why a token was not accepted or not made.
+/// Why a token was refused or could not be made.
 ///
-/// Two errors are equal when their codes are. No part of a token or key is in the description; an HTTP answer should not even say
-/// which code it was.
+/// Two errors are equal if their codes are. The description contains no part of a token or key. An HTTP response should not even reveal
+/// the code.
 public struct TokenError: CodedError {
-    /// The stable name of a failure.
+    /// The stable name of an error.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String, Sendable {
             case malformed, wrongAlgorithm, unknownKey, badSignature
@@ -24,48 +24,53 @@ public struct TokenError: CodedError {
         /// The code as it appears in logs.
         public var description: String { name.rawValue }
 
-        /// Not a token of ours: too long, another shape, a header or claim of another type.
+        /// Not one of our tokens: too long, of another shape, or with a header or claim of the wrong type.
         public static let malformed = Code(.malformed)
-        /// Another algorithm than that of the key.
+        /// The token names another algorithm than the key's.
         public static let wrongAlgorithm = Code(.wrongAlgorithm)
-        /// No key of that name.
+        /// No key has the name in the token's header, or a verifier was given no keys or too many.
         public static let unknownKey = Code(.unknownKey)
         /// The signature does not verify.
         public static let badSignature = Code(.badSignature)
-        /// Past its `exp`.
+        /// The token is past its `exp`.
         public static let expired = Code(.expired)
-        /// Before its `iat` or `nbf`.
+        /// The token's `iat` or `nbf` is in the future.
         public static let notYetValid = Code(.notYetValid)
-        /// It would be good for longer than allowed.
+        /// The token's lifetime is longer than allowed.
         public static let lifetimeTooLong = Code(.lifetimeTooLong)
-        /// Made for another host.
+        /// The token is for another host.
         public static let wrongAudience = Code(.wrongAudience)
-        /// Made by another issuer.
+        /// The token has another issuer.
         public static let wrongIssuer = Code(.wrongIssuer)
-        /// The token or the request lacks its half of the binding.
+        /// The token is not bound, or the request has no binding header.
         public static let bindingMissing = Code(.bindingMissing)
-        /// Bound to another value.
+        /// The token is bound to another value.
         public static let bindingMismatch = Code(.bindingMismatch)
-        /// The binding header occurs more than once.
+        /// The request has more than one binding header.
         public static let bindingAmbiguous = Code(.bindingAmbiguous)
-        /// A key that is too short.
+        /// The key is too short, or its RSA exponent is unsafe.
         public static let weakKey = Code(.weakKey)
-        /// A key that cannot be read or is of another type.
+        /// The key is unreadable or of the wrong type, or its name is not allowed.
         public static let malformedKey = Code(.malformedKey)
-        /// Two keys of one name.
+        /// Two keys have the same name.
         public static let duplicateKey = Code(.duplicateKey)
-        /// The token could not be made.
+        /// The token could not be signed.
         public static let signingFailed = Code(.signingFailed)
     }
 
-    /// The stable name of the failure.
+    /// The stable name of the error.
     public let code: Code
-    /// What is wrong and what to do about it.
+    /// What is wrong and how to fix it.
     public let message: String
-    /// The error below, if there is one.
+    /// The underlying error, if any.
     public let cause: (any Error)?
 
-    /// An error; `message` must be safe to log.
+    /// Makes an error.
+    ///
+    /// - Parameters:
+    ///   - code: The stable name of the error.
+    ///   - message: What is wrong and how to fix it; must be safe to log.
+    ///   - cause: The underlying error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

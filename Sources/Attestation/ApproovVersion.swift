@@ -1,5 +1,5 @@
-/// The version of this package: what evidence, the command line and the servers say.
+/// The version of this package, as reported in evidence, by the command line and by the servers.
 package enum ApproovVersion {
-    /// The newest entry of CHANGELOG.md has the same.
+    /// Equals the newest entry of CHANGELOG.md.
     package static let current = "0.2.0"
 }

@@ -1,12 +1,12 @@
 public import ApproovBase
 internal import Foundation
 
-/// What went wrong in something that app and authority say to each other, or in the files that keep it.
+/// An error in a message between app and authority, or in a file that stores one.
 ///
-/// Two errors are equal when their codes are. The description names the thing and the remedy; it never holds a token, a key or a
-/// value that was received.
+/// Two errors are equal if their codes are. The description names the affected member or file and the remedy; it never contains a token,
+/// a key or a received value.
 public struct AttestationError: CodedError {
-    /// The stable name of a failure.
+    /// The stable name of an error.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String, Sendable {
             case malformedJSON, malformedMember, malformedEncoding, malformedKey, tooLarge
@@ -25,58 +25,64 @@ public struct AttestationError: CodedError {
         /// The code as it appears in logs.
         public var description: String { name.rawValue }
 
-        /// Bytes that are not strict JSON (RFC 8259): repeated members, trailing data, NUL, bad UTF-8 or nesting beyond 32.
+        /// The bytes are not strict JSON (RFC 8259): repeated members, trailing data, NUL, bad UTF-8, or nesting deeper than 32.
         public static let malformedJSON = Code(.malformedJSON)
-        /// A member is missing, of another type or out of its range.
+        /// A member is missing, of the wrong type or out of range.
         public static let malformedMember = Code(.malformedMember)
-        /// Text that is not canonical base64 or base64url (RFC 4648).
+        /// The text is not canonical base64 or base64url (RFC 4648).
         public static let malformedEncoding = Code(.malformedEncoding)
-        /// A key that is not a P-256 public key in JWK form (RFC 7517), or an unreadable private key.
+        /// The key is not a P-256 public key in JWK form (RFC 7517), or a private key cannot be read or used.
         public static let malformedKey = Code(.malformedKey)
-        /// More bytes than the limit of the thing.
+        /// The input exceeds its size limit.
         public static let tooLarge = Code(.tooLarge)
-        /// A JWS (RFC 7515) of another shape than ours, or a signature that does not verify.
+        /// The JWS (RFC 7515) has an unsupported shape, or its signature does not verify.
         public static let malformedSignature = Code(.malformedSignature)
         /// No key that may sign made this signature.
         public static let unknownSigner = Code(.unknownSigner)
-        /// A version that changes the signing keys lacks the signature of an old or of a new key.
+        /// A version that changes the signing keys must be signed by an old and a new key, and one signature is missing.
         public static let missingKeyChangeSignature = Code(.missingKeyChangeSignature)
-        /// Signed for another account.
+        /// The configuration is signed for another account.
         public static let wrongAccount = Code(.wrongAccount)
-        /// Signed for another epoch.
+        /// The configuration is signed for another epoch.
         public static let wrongEpoch = Code(.wrongEpoch)
-        /// Older than what was accepted before.
+        /// The version is older than the one accepted before.
         public static let rolledBack = Code(.rolledBack)
-        /// The version accepted before, with another content.
+        /// The version has the number of the one accepted before but another content.
         public static let conflictingVersion = Code(.conflictingVersion)
-        /// Past its date.
+        /// The configuration is past its expiry date.
         public static let expired = Code(.expired)
-        /// A member is marked critical and this release does not know it.
+        /// A member is marked critical, and this release does not know it.
         public static let unknownCritical = Code(.unknownCritical)
-        /// A configuration that is signed but breaks a rule, or does not compile.
+        /// The configuration breaks a rule or does not compile.
         public static let malformedConfiguration = Code(.malformedConfiguration)
-        /// An initial configuration that cannot be used.
+        /// The initial configuration cannot be used.
         public static let malformedInitialConfiguration = Code(.malformedInitialConfiguration)
-        /// Evidence of another shape than ours, or with a signature that does not verify.
+        /// The evidence has an unsupported shape, or its device ID is not that of its key.
         public static let malformedEvidence = Code(.malformedEvidence)
-        /// There is no such file.
+        /// The file does not exist.
         public static let fileMissing = Code(.fileMissing)
-        /// A file that the system does not let us read, or whose content is not what it should be.
+        /// The file cannot be read, or its content is wrong.
         public static let fileUnreadable = Code(.fileUnreadable)
-        /// The running executable could not be measured.
+        /// The executable could not be measured.
         public static let measurementFailed = Code(.measurementFailed)
     }
 
-    /// The stable name of the failure.
+    /// The stable name of the error.
     public let code: Code
-    /// What is wrong and what to do about it.
+    /// What is wrong and how to fix it.
     public let message: String
-    /// The member it is about, as a path such as `hosts.api.example.com.pins[0]`; nil when it is about the whole.
+    /// The path of the affected member, such as `hosts.api.example.com.pins[0]`; nil if the error is about the whole input.
     public let member: String?
-    /// The error below, if there is one.
+    /// The underlying error, if any.
     public let cause: (any Error)?
 
-    /// An error; `message` must be safe to log.
+    /// Makes an error.
+    ///
+    /// - Parameters:
+    ///   - code: The stable name of the error.
+    ///   - message: What is wrong and how to fix it; must be safe to log.
+    ///   - member: The path of the affected member; nil for the whole input.
+    ///   - cause: The underlying error.
     public init(_ code: Code, _ message: String, member: String? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -84,21 +90,21 @@ public struct AttestationError: CodedError {
         self.cause = cause
     }
 
-    /// Code, member, message and cause in one line.
+    /// The code, member, message and cause on one line.
     public var description: String {
         let place = member.map { "\($0): " } ?? ""
         let reason = cause.map { " (\($0))" } ?? ""
         return "\(code): \(place)\(message)\(reason)"
     }
 
-    /// The same error, said about a member of `parent`.
+    /// The same error with `parent` in front of its member path.
     func inside(_ parent: String) -> AttestationError {
         let path = member.map { $0.hasPrefix("[") ? parent + $0 : "\(parent).\($0)" } ?? parent
         return AttestationError(code, message, member: path, cause: cause)
     }
 }
 
-/// Runs `body` and names `parent` in front of the member of any error.
+/// Runs `body` and adds `parent` in front of the member path of any error.
 func within<Result>(
     _ parent: @autoclosure () -> String, _ body: () throws(AttestationError) -> Result
 ) throws(AttestationError) -> Result {

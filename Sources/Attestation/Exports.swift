@@ -1,2 +1,2 @@
-// The clock and the shape of errors are part of this module's interface.
+// This module's interface uses the clock and the error protocol of ApproovBase.
 @_exported public import ApproovBase

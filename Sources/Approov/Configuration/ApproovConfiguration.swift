@@ -2,18 +2,19 @@ public import Attestation
 import CertificatePinning
 public import Foundation
 
-/// The initial configuration of an app: its account, its authority, and pins for the time before the first fetch.
+/// The initial configuration of an app: its account, its authority, and the pins that hold until the first fetch.
 public struct ApproovConfiguration: Sendable {
-    /// The name of the file that ``bundled()`` looks for.
+    /// The file name that ``bundled()`` looks for.
     public static let fileName = "approov-initial.config"
 
-    /// What the file says.
+    /// The content of the file.
     public let initial: InitialConfiguration
 
-    /// Takes a configuration that was read before.
+    /// Checks and wraps a configuration that the caller has already parsed.
     ///
-    /// - Throws: ``ApproovError`` `configurationError` when its signed part does not verify, a pin, host or certificate in it does not
-    ///   parse, or it is the demo account's and names an address beyond this machine.
+    /// - Parameter initial: The parsed configuration.
+    /// - Throws: ``ApproovError`` with code `configurationError` when the signed part does not verify, a pin, host or certificate in
+    ///   it does not parse, or it belongs to the demo account and names an address other than loopback.
     public init(_ initial: InitialConfiguration) throws {
         self.initial = initial
         do {
@@ -24,9 +25,11 @@ public struct ApproovConfiguration: Sendable {
         }
     }
 
-    /// Reads the text of an initial configuration.
+    /// Parses the text of an initial configuration.
     ///
-    /// - Throws: ``ApproovError`` `configurationError` when it is empty, not strict JSON, larger than 256 KiB, or breaks a rule.
+    /// - Parameter text: The content of an `approov-initial.config` file.
+    /// - Throws: ``ApproovError`` with code `configurationError` when the text is empty, is not strict JSON, exceeds 1 MiB, or has
+    ///   content that does not verify or parse.
     public init(_ text: String) throws {
         let initial: InitialConfiguration
         do {
@@ -40,8 +43,8 @@ public struct ApproovConfiguration: Sendable {
     /// Reads an initial configuration from a file.
     ///
     /// - Parameter url: A file URL.
-    /// - Throws: ``ApproovError`` `configurationError` when there is no such file, it is not a regular file or larger than 256 KiB, and
-    ///   as for a text.
+    /// - Throws: ``ApproovError`` with code `configurationError` when the file does not exist, is not a regular file, exceeds 1 MiB, or
+    ///   has content that does not verify or parse.
     public init(contentsOf url: URL) throws {
         guard url.isFileURL else {
             throw ApproovError(.configurationError, "an initial configuration is read from a file: give a file URL")
@@ -57,10 +60,10 @@ public struct ApproovConfiguration: Sendable {
         }
     }
 
-    /// Reads `approov-initial.config` beside the running executable, or else in the working directory.
+    /// Reads `approov-initial.config` from the folder of the running executable, or else from the working directory.
     ///
-    /// - Throws: ``ApproovError`` `configurationError` naming both places when it is in neither, and as for a file. A file beside the
-    ///   executable that cannot be used is an error, not a reason to look on.
+    /// - Throws: ``ApproovError`` with code `configurationError` when neither place has the file (the message names both), or when the file
+    ///   is unusable. An unusable file beside the executable is an error; the working directory is then not tried.
     public static func bundled() throws -> ApproovConfiguration {
         let beside = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(path: fileName)
         let working = URL(filePath: FileManager.default.currentDirectoryPath).appending(path: fileName)

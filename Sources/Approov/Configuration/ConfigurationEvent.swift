@@ -1,22 +1,25 @@
-/// What happened to the dynamic configuration.
+/// A change or a problem of the dynamic configuration.
 public enum ConfigurationEvent: Sendable {
-    /// A new version is in force.
+    /// A new version came into force.
     case accepted(version: Int64)
-    /// What was offered, or was found stored, breaks a rule or is older; the one in force stays.
+    /// A configuration that was offered or found in the store breaks a rule or is older; the one in force stays.
     case refused(ApproovError)
-    /// A version is in force but could not be stored. Storing is tried again; until it succeeds, a restart returns to what is stored.
+    /// A version is in force but could not be stored.
     ///
-    /// Sent once for each version.
+    /// The service keeps trying to store it. Until that succeeds, a restart begins with the version in the store. Sent once per version.
     case notStored(ApproovError)
-    /// What was stored does not verify and was set aside; at a start the initial configuration serves, later the one in force.
-    case setAside(ApproovError)
-    /// Other users had rights to the stored configuration, or may write to its folder. The message says what was corrected, or what you
-    /// are to do. What is stored verifies and serves.
-    case exposed(ApproovError)
-    /// Hosts whose pins are past their date; the pins stay in force.
-    case pinsPastTheirDate(hosts: [String])
-    /// The version in force is past its date. Its pins stay in force, and the authority is asked for a newer one with the next requests.
+    /// The stored configuration did not verify and was set aside.
     ///
-    /// Sent once for each version.
+    /// At a start, the initial configuration is used instead; later, the one in force stays.
+    case setAside(ApproovError)
+    /// Other users had access to the stored configuration, or can write to its folder.
+    ///
+    /// The message says what was corrected, or what the operator must do. The stored configuration verified and is used.
+    case exposed(ApproovError)
+    /// The pins of these hosts are past their expiry date; they stay in force.
+    case pinsPastTheirDate(hosts: [String])
+    /// The version in force is past its expiry date.
+    ///
+    /// Its pins stay in force, and the service asks the authority for a newer version with the next requests. Sent once per version.
     case expired(version: Int64)
 }

@@ -6,50 +6,59 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Holds the configuration in force and decides about what is to follow it.
+/// Holds the configuration in force and decides which one follows it.
 ///
-/// A new version is verified, compiled, and in force at once: a pin that it revokes must not live on because a disk is full or another
-/// process holds the lock. Storing follows, and is tried again until it succeeds. What is stored and verifies is never replaced by
-/// something older, and where something older was put in its place, what is in force is stored again with the next answer of the
-/// authority. A higher version that another process stored is taken up.
+/// A new version is verified, compiled and put in force at once. Storing comes afterwards and is retried until it succeeds: a revoked pin
+/// must not stay in force because the disk is full or another process holds the lock.
 ///
-/// Several versions of an app may share a store. What one of them stored for a higher epoch stays where it is, and another one, which
-/// cannot use it, keeps new versions in memory. What names keys that the initial configuration does not know may be another app's or
-/// altered: it stays until the authority gives this app a newer version, which then takes its place. What is damaged is set aside.
+/// Several processes and several versions of an app may share a store. The keeper acts on what it finds there:
+///
+/// | Found in the store | Action |
+/// |---|---|
+/// | an older version | Overwritten with the version in force, after the authority's next answer. |
+/// | a newer version | Verified and put in force. |
+/// | signed by this app's keys for a higher epoch | Left in place. This app keeps new versions in memory. |
+/// | signed by keys that this app does not know | Left in place until the authority gives this app a newer version, which replaces it. |
+/// | damaged | Set aside. |
 final class ConfigurationKeeper: Sendable {
     private struct State {
         var configuration: ConfigurationState
         var snapshot: ConfigurationSnapshot
         var storing = StoringState()
-        /// What was found in the store last and is to stay there.
+        /// The bytes last found in the store that must stay there.
         var leftInPlace: [UInt8]?
-        /// The dates of pins that were reported to be over, by host.
+        /// The expired pin dates already reported, by host.
         var reportedDates: [String: Int64] = [:]
-        /// The version that was reported to be past its date.
+        /// The expired version already reported.
         var reportedExpiry: Int64?
-        /// What the authority offered last that is older than what is in force.
+        /// The last configuration from the authority that was reported as older than the one in force.
         var reportedOlder: SignedConfiguration?
     }
 
     let initial: InitialConfiguration
     let events: EventStreams<ConfigurationEvent>
-    /// Who hears of refusals of the authority's server.
+    /// Receives the trust refusals of connections to the authority.
     let authorityWatch = AuthorityWatch()
     private let authorityAnchors: TrustAnchors
     private let store: any ConfigurationStore
     private let time: any TimeSource
     private let reporter: ConfigurationReporter
     private let state: Mutex<State>
-    /// The sleeping task that tries to store again.
+    /// The sleeping task that retries the store.
     private let alarm = Mutex<Task<Void, Never>?>(nil)
-    /// What is in force is decided here, one offer after another, and nothing here waits for another process.
+    /// Decides what is in force, one offer at a time, and never waits for another process.
     private let deciding = DispatchQueue(label: "approov.configuration")
-    /// Stores block: they run here, one after another, and not on the threads of tasks.
+    /// Runs the store's blocking calls, one at a time, away from the threads of tasks.
     private let storing = DispatchQueue(label: "approov.configuration-store")
 
-    /// Begins with what is stored, or with the initial configuration when nothing is, or what is does not verify.
+    /// Begins with the stored configuration, or with the initial one if nothing usable is stored.
     ///
-    /// - Throws: ``ApproovError`` `configurationError` when the initial configuration cannot be used.
+    /// - Parameters:
+    ///   - initial: The initial configuration.
+    ///   - store: Where the dynamic configuration is stored.
+    ///   - time: The clock.
+    ///   - logger: Receives the reports, which are also sent to `events`.
+    /// - Throws: ``ApproovError`` with code `configurationError` when the initial configuration cannot be used.
     init(initial: InitialConfiguration, store: any ConfigurationStore, time: any TimeSource, logger: Logger) throws {
         self.initial = initial
         self.store = store
@@ -71,27 +80,30 @@ final class ConfigurationKeeper: Sendable {
         alarm.withLock { $0?.cancel() }
     }
 
-    /// What holds now.
+    /// The snapshot of the configuration in force.
     var current: ConfigurationSnapshot { state.withLock { $0.snapshot } }
 
-    /// Whether what is in force is past its date.
+    /// Whether the configuration in force is past its expiry date.
     var isExpired: Bool { state.withLock { $0.configuration }.isExpired(now: time.date) }
 
-    /// Takes newer versions up, or refuses them whole and reports why; then looks after what is stored, unless another process does.
+    /// Puts newer versions in force, or refuses all of them and reports why; then updates the store unless another process is using it.
     ///
-    /// - Returns: Whether another version is in force now than before.
+    /// - Parameter candidates: The configurations that the authority sent, in order: versions that change keys, then the newest.
+    /// - Returns: Whether the version in force changed.
     func offer(_ candidates: [SignedConfiguration]) async -> Bool {
         let isChanged = await run(on: deciding) { self.takeUp(candidates) }
         let isAdopted = await keepStored()
-        // Not only of new versions: dates pass while the app runs.
+        // On every offer, not only for new versions: dates pass while the app runs.
         checkDates()
         return isChanged || isAdopted
     }
 
-    /// Stores what is in force unless it is stored, waiting while another process has the store; a store that fails is not waited for.
+    /// Waits until the configuration in force is stored.
     ///
-    /// - Parameter patience: How long.
-    /// - Returns: Whether it is stored now, or is to stay in memory.
+    /// Waits only while another process holds the store. If the store itself fails, it returns at once.
+    ///
+    /// - Parameter patience: The longest time to wait.
+    /// - Returns: Whether nothing is left to store: the configuration is stored, or this app keeps it in memory only.
     func finishStoring(within patience: Duration) async -> Bool {
         let end = time.uptime + patience
         while state.withLock({ $0.storing.isPending }) {
@@ -103,7 +115,7 @@ final class ConfigurationKeeper: Sendable {
         return true
     }
 
-    /// Reports hosts whose pins are past their date, once for each host and date, and a configuration that is, once for each version.
+    /// Reports hosts with expired pins, once per host and date, and an expired configuration, once per version.
     func checkDates() {
         let date = time.date
         let now = Int64(date.timeIntervalSince1970)
@@ -127,12 +139,12 @@ final class ConfigurationKeeper: Sendable {
     }
 }
 
-// MARK: - What is in force; on the queue for decisions
+// MARK: - Deciding; on the queue `deciding`
 
 extension ConfigurationKeeper {
     private func takeUp(_ candidates: [SignedConfiguration]) -> Bool {
         let before = state.withLock { $0.configuration }
-        // All of them, and not just the last one: a foreign one in front of it would otherwise pass without a word.
+        // Check all of them: if only the last one were compared, a foreign configuration in front of it would go unreported.
         let isKnown = candidates.allSatisfy { $0 == before.acceptedSigned || before.chain.contains($0) }
         let stored = newerStored(than: before)
         let base = stored ?? before
@@ -141,7 +153,7 @@ extension ConfigurationKeeper {
             do {
                 after = isKnown ? base : try accept(candidates, after: base)
             } catch {
-                // Candidates that are behind what another process stored no longer matter.
+                // Candidates older than what another process stored no longer matter.
                 guard let stored else { throw error }
                 after = stored
             }
@@ -161,9 +173,9 @@ extension ConfigurationKeeper {
         }
     }
 
-    /// What another process stored, when it is newer.
+    /// The version that another process stored, if it is newer.
     ///
-    /// Read without the lock: files are replaced as a whole.
+    /// Needs no lock, because the store replaces the file as a whole.
     private func newerStored(than before: ConfigurationState) -> ConfigurationState? {
         let left = state.withLock { $0.leftInPlace }
         guard let bytes = try? store.read(), bytes != before.serializedChain, bytes != left,
@@ -189,42 +201,44 @@ extension ConfigurationKeeper {
     }
 }
 
-// MARK: - What is stored; on the queue for the store
+// MARK: - Storing; on the queue `storing`
 
 extension ConfigurationKeeper {
-    /// Why the store could not be brought up to date.
+    /// The store could not be updated.
     private struct StoreFailure: Error {
         let cause: any Error
     }
 
-    /// Another process has the store.
+    /// Another process holds the store.
     private struct StoreBusy: Error, CustomStringConvertible {
         var description: String { "another process has held the lock for longer than \(StoringState.patience): end that one" }
     }
 
-    /// What is stored, beside what is in force.
+    /// What the store holds, compared with the version in force.
     private enum Found {
         case nothing, same, outdated, newer
         case anothers(StoredConfiguration.Anothers)
     }
 
-    /// Stores what is in force, when something else is stored or nothing yet.
+    /// Stores the version in force if the store holds something else, or nothing yet.
     ///
-    /// - Returns: Whether a newer version that another process had stored came in force.
+    /// - Returns: Whether a newer version, stored by another process, was put in force.
     @discardableResult
     private func keepStored() async -> Bool {
         guard await run(on: storing, { self.lookAfterStore() }) else { return false }
         return await run(on: deciding) { self.takeUp([]) }
     }
 
-    /// - Returns: Whether a newer version is stored, which is to be put in force.
+    /// Compares the store with the version in force and updates it.
+    ///
+    /// - Returns: Whether the store holds a newer version, which the caller must put in force.
     private func lookAfterStore() -> Bool {
         let (mine, isPending) = state.withLock { ($0.configuration, $0.storing.isPending) }
         guard isPending || isStoreChanged else { return false }
         do {
             let isNewerStored = try exclusively { try self.bringUpToDate(mine, isPending: isPending) }
             let wasReported = state.withLock { state in
-                // Another version may have come in force meanwhile, and is stored after this one.
+                // If another version came into force meanwhile, it is still pending and is stored next.
                 state.configuration.acceptedSigned == mine.acceptedSigned && !isNewerStored ? state.storing.end() : false
             }
             if wasReported { reporter.stored(mine.accepted.version) }
@@ -240,9 +254,9 @@ extension ConfigurationKeeper {
         }
     }
 
-    /// Whether something else is stored than what is in force.
+    /// Whether the store holds something other than the version in force.
     ///
-    /// A missing file is none: whoever removed it wants the next start to be from the beginning.
+    /// A missing file is not a change: deleting it is how an operator resets the app at its next start.
     private var isStoreChanged: Bool {
         let (mine, left) = state.withLock { ($0.configuration.serializedChain, $0.leftInPlace) }
         guard let mine, let stored = try? store.read() else { return false }
@@ -274,7 +288,7 @@ extension ConfigurationKeeper {
         case .anothers(let anothers):
             guard isPending, !anothers.isProven || mine.hasOvertaken(stored: anothers.bytes) else { break }
             if !mine.hasOvertaken(stored: anothers.bytes) {
-                // The authority knows of nothing that new, or this app would have got it: whatever was stored is not the authority's.
+                // The stored one claims to be newer than the version that the authority just gave this app: it is not the authority's.
                 reporter.setAside(anothers.cause, Result { try store.setAside() })
             }
             try store(mine)
@@ -286,17 +300,17 @@ extension ConfigurationKeeper {
         do {
             guard let stored = try StoredConfiguration.read(from: store, initial: initial) else { return .nothing }
             if stored.accepted.version > mine.accepted.version { return .newer }
-            // The versions before it may be others, of an app with another initial configuration.
+            // Compare only the newest payload: an app with another initial configuration may have a different chain before it.
             if stored.acceptedSigned.payloadBytes == mine.acceptedSigned.payloadBytes {
                 let bytes = try store.read()
                 state.withLock { $0.leftInPlace = bytes }
                 return .same
             }
-            // What was never stored was replaced by nothing.
+            // While our version is still unstored, the stored one is merely its predecessor: nothing to report.
             if !isPending { reporter.outdated(stored.accepted.version, besides: mine.accepted.version) }
             return .outdated
         } catch let anothers as StoredConfiguration.Anothers {
-            // What a version replaces that is only now to be stored may have been sound: its keys may be known since.
+            // A pending version overwrites it without a report: it may have been valid, with keys that a later key change introduced.
             if !isPending, !anothers.isProven, mine.serializedChain != nil, mine.hasOvertaken(stored: anothers.bytes) {
                 reporter.setAside(anothers.cause, Result { try store.setAside() })
                 return .outdated
@@ -308,7 +322,7 @@ extension ConfigurationKeeper {
             if !isKnown { reporter.anothers(anothers) }
             return .anothers(anothers)
         } catch  where StoredConfiguration.isUnreadable(error) {
-            // It may be sound and newer than what would be stored over it.
+            // The store may hold a valid, newer version: do not overwrite it.
             throw StoreFailure(cause: error)
         } catch {
             reporter.setAside(error, Result { try store.setAside() })
@@ -323,14 +337,14 @@ extension ConfigurationKeeper {
         } catch {
             throw StoreFailure(cause: error)
         }
-        // What was left there before is gone: if it comes back, someone put it there.
+        // If the bytes that were left in place come back, another process put them there again.
         state.withLock { $0.leftInPlace = nil }
     }
 
     private func storeAgain(after delay: Duration) {
         alarm.withLock { alarm in
             alarm?.cancel()
-            // Weak: a sleeping alarm must not keep alive what nobody uses any more.
+            // Weak, so that the sleeping alarm does not keep an unused keeper alive.
             alarm = Task.detached { [weak self, time] in
                 guard (try? await time.sleep(for: delay)) != nil else { return }
                 await self?.keepStored()

@@ -2,18 +2,18 @@ import ApproovBase
 import Attestation
 import Logging
 
-/// Tells log and listeners what happens to the configuration.
+/// Reports changes and problems of the configuration to the log and to event listeners.
 struct ConfigurationReporter: Sendable {
     let events: EventStreams<ConfigurationEvent>
     let logger: Logger
 
-    /// A version is in force.
+    /// A version came into force.
     func inForce(_ version: Int64) {
         logger.info("configuration in force", metadata: ["version": "\(version)"])
         events.send(.accepted(version: version))
     }
 
-    /// What was offered breaks a rule.
+    /// An offered configuration breaks a rule.
     func refused(_ error: any Error, besides version: Int64) {
         let reported = ApproovError(
             .configurationError, "a configuration was refused; version \(version) stays in force", cause: error)
@@ -21,7 +21,7 @@ struct ConfigurationReporter: Sendable {
         events.send(.refused(reported))
     }
 
-    /// The authority is behind this app.
+    /// The authority offers an older configuration than the one in force.
     func olderAuthority(_ error: any Error, besides version: Int64) {
         let reported = ApproovError(
             .configurationError,
@@ -32,7 +32,7 @@ struct ConfigurationReporter: Sendable {
         events.send(.refused(reported))
     }
 
-    /// What is in force cannot be stored.
+    /// The version in force could not be stored.
     func notStored(_ version: Int64, _ error: any Error) {
         let reported = ApproovError(
             .configurationError,
@@ -42,12 +42,12 @@ struct ConfigurationReporter: Sendable {
         events.send(.notStored(reported))
     }
 
-    /// What could not be stored before is stored now.
+    /// A version that could not be stored before is now stored.
     func stored(_ version: Int64) {
         logger.notice("configuration stored after all", metadata: ["version": "\(version)"])
     }
 
-    /// What is stored does not serve at a start.
+    /// The stored configuration cannot be used at this start.
     func flaw(_ flaw: StoredConfiguration.Flaw) {
         if let settingAside = flaw.settingAside { return setAside(flaw.error, settingAside) }
         if let anothers = flaw.error as? StoredConfiguration.Anothers { return self.anothers(anothers) }
@@ -58,7 +58,7 @@ struct ConfigurationReporter: Sendable {
         events.send(.refused(reported))
     }
 
-    /// What is stored is left to another app.
+    /// The stored configuration is left in place because it may belong to another app.
     func anothers(_ anothers: StoredConfiguration.Anothers) {
         let reported = ApproovError(
             .configurationError,
@@ -71,7 +71,7 @@ struct ConfigurationReporter: Sendable {
         events.send(.refused(reported))
     }
 
-    /// Something older was put in the place of what is in force.
+    /// The stored version in force was replaced by an older one, or by another one with the same number.
     func outdated(_ stored: Int64, besides inForce: Int64) {
         let what = stored == inForce ? "another content for version \(stored)" : "version \(stored)"
         let reported = ApproovError(
@@ -80,7 +80,7 @@ struct ConfigurationReporter: Sendable {
         events.send(.refused(reported))
     }
 
-    /// What is stored does not verify.
+    /// The stored configuration does not verify; `settingAside` says whether it could be moved away.
     func setAside(_ error: any Error, _ settingAside: Result<Void, any Error>) {
         let outcome: String
         switch settingAside {
@@ -92,19 +92,19 @@ struct ConfigurationReporter: Sendable {
         if case .success = settingAside { events.send(.setAside(reported)) } else { events.send(.refused(reported)) }
     }
 
-    /// Others had or have rights that they must not have.
+    /// Other users had, or have, access that they must not have.
     func exposed(_ finding: String) {
         logger.warning("state open to other users", metadata: ["finding": "\(finding)"])
         events.send(.exposed(ApproovError(.configurationError, finding)))
     }
 
-    /// The pins of these hosts are past their date.
+    /// The pins of these hosts are past their expiry date.
     func pinsPastTheirDate(_ hosts: [String]) {
         logger.warning("pins past their date stay in force", metadata: ["hosts": "\(hosts.map(LoggableText.name))"])
         events.send(.pinsPastTheirDate(hosts: hosts))
     }
 
-    /// The configuration in force is past its date.
+    /// The configuration in force is past its expiry date.
     func expired(_ version: Int64) {
         logger.warning(
             "the configuration has expired; its pins stay in force, and the authority is asked for a newer one: check that it can be reached",

@@ -3,28 +3,29 @@ import Attestation
 import CertificatePinning
 import Foundation
 
-/// One configuration with everything that requests need of it made ready; frozen.
+/// An immutable configuration, compiled for use by requests.
 ///
-/// A request takes one snapshot and keeps to it, so that it sees wholly the old or wholly the new configuration.
+/// Each request uses one snapshot throughout, so it sees either the old or the new configuration and never a mixture.
 final class ConfigurationSnapshot: Sendable {
     let configuration: DynamicConfiguration
-    /// The account's hosts by pattern.
+    /// The account's hosts and host patterns, sorted by name.
     let protectedHosts: [ProtectedHost]
     private let hosts: HostMap<ProtectedHost>
-    /// The way to oblivious hosts.
+    /// The route to oblivious hosts; nil if the configuration has none.
     let obliviousRoute: ObliviousRoute?
-    /// What the authority's server must satisfy.
+    /// The trust policy for connections to the authority.
     let authorityPolicy: TrustPolicy
 
     /// Compiles a configuration.
     ///
     /// - Parameters:
-    ///   - configuration: What was accepted.
+    ///   - configuration: The accepted configuration.
     ///   - initial: The initial configuration.
-    ///   - authorityAnchors: The roots for the authority.
-    ///   - watch: Who hears of refusals of the authority's server.
-    ///   - previous: What was in force before; its authority policy, and with it its connections, is kept when nothing changed in it.
-    /// - Throws: `PinningError` or ``ApproovError`` naming what does not parse.
+    ///   - authorityAnchors: The roots that the authority's certificate may chain to.
+    ///   - watch: Receives the trust refusals of connections to the authority.
+    ///   - previous: The snapshot in force before. If the authority's pins are unchanged, its authority policy is kept, and with it the
+    ///     open connections.
+    /// - Throws: `PinningError` or ``ApproovError`` naming the part that does not parse.
     init(
         _ configuration: DynamicConfiguration, initial: InitialConfiguration, authorityAnchors: TrustAnchors,
         watch: AuthorityWatch = AuthorityWatch(), previous: ConfigurationSnapshot? = nil
@@ -47,18 +48,21 @@ final class ConfigurationSnapshot: Sendable {
         }
     }
 
-    /// The account's entry for a host; nil when the configuration says nothing about it.
+    /// The account's entry for a host; nil if the configuration does not name it.
     func protectedHost(for host: CanonicalHost) -> ProtectedHost? { hosts.value(for: host) }
 
-    /// Whether the other says the same about hosts, so that connections made under it may serve on.
+    /// Whether the other snapshot has the same host rules, so that connections opened under it remain usable.
     func hasSameHosts(as other: ConfigurationSnapshot) -> Bool {
         configuration.hosts == other.configuration.hosts
             && configuration.managedTrustRoots == other.configuration.managedTrustRoots
     }
 
-    /// Finds out whether a configuration compiles.
+    /// Checks that a configuration compiles.
     ///
-    /// - Throws: `PinningError` or ``ApproovError`` naming what does not parse.
+    /// - Parameters:
+    ///   - configuration: The configuration to check.
+    ///   - initial: The initial configuration.
+    /// - Throws: `PinningError` or ``ApproovError`` naming the part that does not parse.
     static func check(_ configuration: DynamicConfiguration, initial: InitialConfiguration) throws {
         _ = try HostMap(compile(configuration, initial: initial).map { ($0.pattern, $0) })
         _ = try obliviousRoute(configuration)
@@ -70,7 +74,7 @@ final class ConfigurationSnapshot: Sendable {
     private static func compile(_ configuration: DynamicConfiguration, initial: InitialConfiguration) throws -> [ProtectedHost] {
         let managedRoots = try Set(configuration.managedTrustRoots.map { try Pin($0) })
         let isDemo = usesDemoKeys(configuration, initial: initial)
-        // Sorted, so that of two flaws the same one is always named.
+        // Sorted, so that the same error is reported every time if several entries are wrong.
         return try configuration.hosts.sorted { $0.key < $1.key }.map { name, settings in
             do {
                 let host = try ProtectedHost(name: name, settings: settings, managedRoots: managedRoots)

@@ -1,47 +1,63 @@
-/// Keeps the configuration in force, so that a restart begins with it.
+/// Stores the configuration in force, so that the app starts with it next time.
 ///
-/// ``FileConfigurationStore`` is the default. What is read back is verified again, signature by signature: a store needs to keep
-/// bytes whole, not secret. Calls are made one at a time, away from the tasks that requests run in, and may block.
+/// ``FileConfigurationStore`` is the default. The service verifies every signature again when it reads the configuration back, so a store
+/// must keep the bytes intact but not secret. The service makes one call at a time, on a thread that may block.
 public protocol ConfigurationStore: Sendable {
-    /// What was stored last; nil when nothing was, or it was set aside.
+    /// Returns the bytes stored last; nil if nothing was stored or it was set aside.
     ///
-    /// - Throws: When there may be something but it cannot be read.
+    /// - Throws: Any error, when bytes may be stored but cannot be read.
     func read() throws -> [UInt8]?
 
-    /// Puts `bytes` in the place of what is there.
+    /// Replaces the stored bytes.
     ///
-    /// - Throws: When it cannot be made sure that they will be read back; what was there before must then still be there.
+    /// - Parameter bytes: The bytes that ``read()`` must return from now on.
+    /// - Throws: Any error, when the bytes may not survive. The previous bytes must then still be stored.
     func store(_ bytes: [UInt8]) throws
 
-    /// Moves out of the way what was read and did not verify, so that a person can look at it.
+    /// Moves stored bytes that did not verify out of the way, so that a person can examine them.
     ///
-    /// - Throws: When it stays where it is.
+    /// - Throws: Any error, when the bytes could not be moved.
     func setAside() throws
 
-    /// Runs `body` while no other process reads and stores in the same place.
+    /// Runs `body` while no other process reads or stores in the same place.
     ///
-    /// - Throws: What `body` throws, or that the place could not be had for oneself in time.
+    /// - Parameter body: The work to do.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`, or an error of the store when exclusive access was not granted in time.
     func withExclusiveAccess<Result>(_ body: () throws -> Result) throws -> Result
 
-    /// Runs `body` while no other process reads and stores in the same place, and waits for none.
+    /// Runs `body` while no other process reads or stores in the same place, but never waits for another process.
     ///
-    /// - Returns: What `body` returns; nil, without running it, when another process has the place now.
-    /// - Throws: What `body` throws, or that the place cannot be had for oneself at all.
+    /// - Parameter body: The work to do.
+    /// - Returns: The result of `body`; nil, without running it, if another process has access now.
+    /// - Throws: The error of `body`, or an error of the store when exclusive access is impossible.
     func withExclusiveAccessIfFree<Result>(_ body: () throws -> Result) throws -> Result?
 
-    /// Puts in order what a killed process or another user left behind. Called once at a start, after what is stored has been read.
+    /// Cleans up after killed processes and corrects file permissions.
     ///
-    /// - Returns: What was found that a person should know of, each with what was done or is to be done; safe to log.
+    /// The service calls it once at its start, after it has read the stored configuration.
+    ///
+    /// - Returns: Findings for the operator, each with what was done or remains to be done; safe to log.
     func tidy() -> [String]
 }
 
 extension ConfigurationStore {
-    /// Runs `body` at once: for a store that belongs to one process.
+    /// Runs `body` at once, which suits a store used by one process only.
+    ///
+    /// - Parameter body: The work to do.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`.
     public func withExclusiveAccess<Result>(_ body: () throws -> Result) throws -> Result { try body() }
 
-    /// Runs `body` with ``withExclusiveAccess(_:)``: a store that may wait there should have one that does not.
+    /// Runs `body` through ``withExclusiveAccess(_:)``.
+    ///
+    /// A store whose ``withExclusiveAccess(_:)`` can wait should implement this method too.
+    ///
+    /// - Parameter body: The work to do.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of ``withExclusiveAccess(_:)``.
     public func withExclusiveAccessIfFree<Result>(_ body: () throws -> Result) throws -> Result? { try withExclusiveAccess(body) }
 
-    /// Nothing.
+    /// Does nothing and returns no findings.
     public func tidy() -> [String] { [] }
 }

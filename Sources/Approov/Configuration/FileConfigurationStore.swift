@@ -2,41 +2,44 @@ import ApproovBase
 import Attestation
 public import Foundation
 
-/// Keeps the configuration in force as `approov-dynamic.json`.
+/// Stores the configuration in force in the file `approov-dynamic.json`.
 ///
-/// The file has mode 0600 and is replaced as a whole. What does not verify becomes `approov-dynamic.json.refused`; only what names keys
-/// that this app does not know, and so may be another app's, stays until the authority's next version takes its place. Several processes
-/// may share the folder: they take turns by a lock on `approov-dynamic.lock`.
+/// The file has mode 0600 and is replaced as a whole. Content that does not verify is renamed to `approov-dynamic.json.refused`. Content
+/// signed by keys that this app does not know may belong to another app: it stays until the authority's next version replaces it.
+/// Several processes may share the folder; a lock on `approov-dynamic.lock` makes them take turns.
 public struct FileConfigurationStore: ConfigurationStore {
     /// The name of the file.
     public static let fileName = "approov-dynamic.json"
-    /// The name of the file that processes lock to take turns.
+    /// The name of the lock file.
     public static let lockFileName = "approov-dynamic.lock"
 
     private let directory: URL
     private var file: PrivateFile { PrivateFile(directory.appending(path: Self.fileName)) }
 
-    /// A store in a folder, which is made, with mode 0700, when it is missing and something is stored.
+    /// Makes a store that uses a folder.
+    ///
+    /// If the folder is missing, the first write creates it with mode 0700.
     ///
     /// - Parameter directory: The folder.
     public init(directory: URL) {
         self.directory = directory
     }
 
-    /// The content of the file, whatever its mode; nil when there is none.
+    /// Returns the content of the file, whatever its mode; nil if the file does not exist.
     ///
-    /// The reader verifies it, and ``tidy()`` corrects the mode.
+    /// The caller verifies the content, and ``tidy()`` corrects the mode.
     ///
-    /// - Throws: `FileError` when it is a link, a FIFO or a folder, belongs to someone else, or is too large.
+    /// - Throws: `FileError` when the file is a link, a FIFO or a folder, belongs to another user, is too large, or cannot be read.
     public func read() throws -> [UInt8]? {
         try file.read(upTo: ConfigurationState.maximumSerializedBytes, isSigned: true)
     }
 
     /// Replaces the file.
     ///
-    /// Where several processes share the folder, it is called from within ``withExclusiveAccess(_:)``.
+    /// If several processes share the folder, call it inside ``withExclusiveAccess(_:)``.
     ///
-    /// - Throws: `FileError` `fileWriteFailed`; what was there is still there.
+    /// - Parameter bytes: The new content.
+    /// - Throws: `FileError` with code `fileWriteFailed`; the previous content is then still there.
     public func store(_ bytes: [UInt8]) throws {
         try PrivateFile.makeFolder(path: directory.path(percentEncoded: false))
         try file.write(bytes)
@@ -44,22 +47,25 @@ public struct FileConfigurationStore: ConfigurationStore {
 
     /// Renames the file to `approov-dynamic.json.refused`.
     ///
-    /// - Throws: `FileError` `fileWriteFailed`.
+    /// - Throws: `FileError` with code `fileWriteFailed`.
     public func setAside() throws {
         try file.setAside(suffix: ".refused")
     }
 
     /// Runs `body` under the lock on `approov-dynamic.lock`.
     ///
-    /// - Throws: What `body` throws; ``ApproovError`` `configurationError` when the lock is not to be had within five seconds.
+    /// - Parameter body: The work to do.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`; ``ApproovError`` with code `configurationError` when the lock cannot be taken within five seconds.
     public func withExclusiveAccess<Result>(_ body: () throws -> Result) throws -> Result {
         try locked { lock in try lock.withLock { try clean(body) } }
     }
 
-    /// Runs `body` under the lock on `approov-dynamic.lock`, unless another process has it.
+    /// Runs `body` under the lock on `approov-dynamic.lock`, unless another process holds it.
     ///
-    /// - Returns: What `body` returns; nil, without running it, when another process has the lock.
-    /// - Throws: What `body` throws; ``ApproovError`` `configurationError` when the lock cannot be had at all.
+    /// - Parameter body: The work to do.
+    /// - Returns: The result of `body`; nil, without running it, if another process holds the lock.
+    /// - Throws: The error of `body`; ``ApproovError`` with code `configurationError` when the lock cannot be taken at all.
     public func withExclusiveAccessIfFree<Result>(_ body: () throws -> Result) throws -> Result? {
         try locked { lock in try lock.withLockIfFree { try clean(body) } }
     }
@@ -74,14 +80,14 @@ public struct FileConfigurationStore: ConfigurationStore {
     }
 
     private func clean<Result>(_ body: () throws -> Result) rethrows -> Result {
-        // Whoever was killed while it wrote left a file behind; under the lock nobody else writes.
+        // A process killed while writing leaves a temporary file behind. Under the lock, no other process is writing.
         file.removeLeftovers(unchangedFor: 0)
         return try body()
     }
 
-    /// Gives the file mode 0600, and removes what a killed writer left behind unless another process writes now.
+    /// Sets the file's mode to 0600 and removes the leftovers of killed writers, unless another process holds the lock.
     ///
-    /// - Returns: The mode that was corrected, and a folder that others may write to.
+    /// - Returns: Findings about a mode that was corrected and a folder that other users can write to.
     public func tidy() -> [String] {
         var findings: [String] = []
         if let flaw = PrivateFile.flaw(ofFolder: directory.path(percentEncoded: false)) { findings.append(flaw) }
@@ -92,7 +98,7 @@ public struct FileConfigurationStore: ConfigurationStore {
         } catch {
             findings.append("\(error)")
         }
-        // Without any, the lock's file is not made either.
+        // Take the lock only if leftovers exist: taking it would create the lock file.
         if !file.leftovers.isEmpty { _ = try? withExclusiveAccessIfFree {} }
         return findings
     }

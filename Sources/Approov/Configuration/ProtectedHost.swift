@@ -1,31 +1,36 @@
 import Attestation
 import CertificatePinning
 
-/// One host of the account, compiled.
+/// The compiled rule of one host, or one host pattern, of the account.
 final class ProtectedHost: Sendable {
-    /// The name as the configuration spells it, which may be a pattern.
+    /// The name as spelled in the configuration; may be a pattern.
     let name: String
     let settings: HostSettings
     let pattern: HostPattern
-    /// What the host's server must satisfy, whatever the caller's evaluators say.
+    /// The trust rule for the host's server; it holds in addition to the caller's evaluators.
     let rule: TrustRule
-    /// The pins that its server is held to, sorted: its own, or the managed roots.
+    /// The pins that the server must match, sorted: the host's own, or else the managed roots.
     let pins: [Pin]
-    /// Whether nothing but this machine is meant.
+    /// Whether the pattern matches only loopback addresses.
     let isLoopback: Bool
 
     /// Compiles an entry.
     ///
-    /// - Throws: `PinningError` for a malformed host, pin or certificate; ``ApproovError`` where neither pins nor managed roots are there.
+    /// - Parameters:
+    ///   - name: The host name or pattern.
+    ///   - settings: What the configuration says about it.
+    ///   - managedRoots: The pins to use if the entry has none.
+    /// - Throws: `PinningError` for a malformed host, pin or certificate; ``ApproovError`` with code `configurationError` when pinning is
+    ///   enforced and neither pins nor managed roots are given.
     init(name: String, settings: HostSettings, managedRoots: Set<Pin>) throws {
         self.name = name
         self.settings = settings
-        // The authority refused public suffixes when it signed; a name that became one since must not keep the app from starting.
+        // The authority refuses public suffixes when it signs. A name that became one later must not stop the app from starting.
         pattern = try HostPattern(name, includeSubdomains: settings.includeSubdomains, allowingPublicSuffix: true)
         isLoopback = pattern.isLoopback
-        // Pins are read even where they are not enforced: what is signed must make sense as a whole.
+        // Parse the pins even if they are not enforced: a signed configuration must be valid as a whole.
         let own = try Set(settings.pins.map { try Pin($0) })
-        // One managed root is enough, as many servers' keys may lie below it.
+        // Own pins need a backup pin. One managed root needs none: many server keys can chain to it.
         let effective = own.isEmpty ? managedRoots : own
         pins = effective.sorted { $0.description < $1.description }
         rule = TrustRule(

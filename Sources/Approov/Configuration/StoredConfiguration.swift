@@ -1,8 +1,8 @@
 import Attestation
 
-/// What a store holds, verified from an initial configuration on, and why it does not serve where it does not.
+/// Reads and verifies the stored configuration, and says why it cannot be used.
 enum StoredConfiguration {
-    /// What is stored was made by an app with another initial configuration, or says so.
+    /// The stored configuration comes from an app with another initial configuration, or claims to.
     struct Anothers: Error {
         let bytes: [UInt8]
         /// Whether a key of this app's initial configuration signed it.
@@ -10,16 +10,16 @@ enum StoredConfiguration {
         let cause: any Error
     }
 
-    /// Why what is stored does not serve at a start.
+    /// Why the stored configuration cannot be used at a start.
     struct Flaw {
         let error: any Error
-        /// Whether it was moved out of the way; nil when it was not to be.
+        /// The result of setting it aside; nil if it was left in place.
         let settingAside: Result<Void, any Error>?
 
         var leftInPlace: [UInt8]? { (error as? Anothers)?.bytes }
     }
 
-    /// What an app begins with: what is stored, or why it does not serve.
+    /// Returns the configuration to start with, or why the stored one cannot be used; both nil if nothing is stored.
     static func beginning(
         with store: any ConfigurationStore, initial: InitialConfiguration
     ) -> (configuration: ConfigurationState?, flaw: Flaw?) {
@@ -30,7 +30,7 @@ enum StoredConfiguration {
         } catch {
             do {
                 return try store.withExclusiveAccess {
-                    // Looked at again: another process may have put a sound one in its place meanwhile, which must not be moved away.
+                    // Read again: another process may have stored a valid configuration meanwhile, which must not be set aside.
                     do {
                         return (try read(from: store, initial: initial), nil)
                     } catch  where staysInPlace(error) {
@@ -45,16 +45,16 @@ enum StoredConfiguration {
         }
     }
 
-    /// What is stored; nil when nothing is.
+    /// Reads and verifies the stored configuration; nil if nothing is stored.
     ///
-    /// - Throws: ``Anothers``, or what the store or the verification throws.
+    /// - Throws: ``Anothers``, or the error of the store or of the verification.
     static func read(from store: any ConfigurationStore, initial: InitialConfiguration) throws -> ConfigurationState? {
         try store.read().map { try restore($0, initial: initial) }
     }
 
-    /// The configuration that stored bytes hold.
+    /// Verifies stored bytes.
     ///
-    /// - Throws: ``Anothers``, or what the verification throws.
+    /// - Throws: ``Anothers``, or the error of the verification.
     static func restore(_ bytes: [UInt8], initial: InitialConfiguration) throws -> ConfigurationState {
         do {
             return try ConfigurationState(initial: initial, restoring: bytes) { try ConfigurationSnapshot.check($0, initial: initial) }
@@ -67,9 +67,9 @@ enum StoredConfiguration {
         }
     }
 
-    /// Whether the error says nothing about what is stored: a system short of descriptors, or a disk's bad moment.
+    /// Whether the file could not be read just now (too few descriptors, a disk error), which says nothing about its content.
     static func isUnreadable(_ error: any Error) -> Bool { (error as? FileError)?.code == .fileUnreadable }
 
-    /// Whether what is stored is to stay where it is.
+    /// Whether the stored configuration must be left in place.
     private static func staysInPlace(_ error: any Error) -> Bool { isUnreadable(error) || error is Anothers }
 }

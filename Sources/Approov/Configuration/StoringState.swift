@@ -1,55 +1,55 @@
 import Attestation
 
-/// Whether what is in force is stored, and what follows when it cannot be: a value without clocks, tasks or locks.
+/// Tracks whether the configuration in force is stored and when to retry; a pure value without clocks, tasks or locks.
 struct StoringState {
-    /// How long another process may have the place before it is reported: each needs it for moments only.
+    /// How long another process may hold the store before that is reported; normally it takes moments.
     static let patience: Duration = .seconds(5)
 
-    /// Why storing did not succeed.
+    /// Why storing failed.
     enum Obstacle {
-        /// Another process has the place.
+        /// Another process holds the store.
         case busy
-        /// The store failed.
+        /// The store itself failed.
         case failed
     }
 
-    /// What follows from a failure.
+    /// What to do after a failure.
     struct Consequence {
-        /// After how long storing is tried again.
+        /// How long to wait before the next attempt.
         let retryAfter: Duration
-        /// Whether it is to be reported: once for each version.
+        /// Whether to report the failure; true once per version.
         let isReported: Bool
     }
 
-    /// Whether a version is in force that is not stored.
+    /// Whether the version in force is not stored yet.
     private(set) var isPending = false
-    /// Whether it is not stored because another process had the place, and for no other reason.
+    /// Whether the last attempt failed because another process holds the store.
     private(set) var isBusy = false
     private var failures = 0
     private var firstFailure: Duration?
     private var wasReported = false
 
-    /// A version that is not stored came in force.
+    /// Call when a version that is not stored comes into force.
     mutating func begin() {
         self = StoringState()
         isPending = true
     }
 
-    /// What is in force is stored, or is to be kept in memory only.
+    /// Call when the version in force is stored, or is kept in memory only.
     ///
-    /// - Returns: Whether it was reported before that it was not stored.
+    /// - Returns: Whether a failure to store it was reported.
     mutating func end() -> Bool {
         defer { self = StoringState() }
         return wasReported
     }
 
-    /// Storing did not succeed.
+    /// Call when storing failed.
     ///
     /// - Parameters:
-    ///   - obstacle: Why.
-    ///   - now: The time.
-    ///   - jitter: From 0 to 1: many processes must not come back at once.
-    /// - Returns: What follows.
+    ///   - obstacle: Why it failed.
+    ///   - now: The uptime.
+    ///   - jitter: A random number from 0 to 1, which keeps many processes from retrying at once.
+    /// - Returns: When to retry and whether to report.
     mutating func failed(_ obstacle: Obstacle, now: Duration, jitter: Double) -> Consequence {
         isPending = true
         isBusy = obstacle == .busy

@@ -6,16 +6,18 @@ public import HTTPClient
 public import Logging
 import Synchronization
 
-/// Gets attestation tokens and keeps the configuration: one for an app and an account, shared by its sessions.
+/// Gets attestation tokens and keeps the configuration up to date.
+///
+/// An app makes one service per account and shares it among its sessions.
 ///
 /// ```swift
 /// let service = try ApproovService(configuration: .bundled(), stateDirectory: ApproovService.defaultStateDirectory())
 /// let result = await service.fetchToken(for: URL(string: "https://api.example.com/shapes")!, binding: "Bearer …")
 /// ```
 ///
-/// An ``ApproovSession`` does this for every request by itself.
+/// An ``ApproovSession`` fetches tokens for its requests automatically.
 public final class ApproovService: Sendable {
-    /// Names this installation to the account.
+    /// Identifies this installation to the account.
     public let deviceID: DeviceID
     let keeper: ConfigurationKeeper
     let transport: any HTTPTransport
@@ -27,21 +29,21 @@ public final class ApproovService: Sendable {
     private let refresh: SharedRefresh
     private let heardAt: LastHeard
 
-    /// Sets a service up.
+    /// Sets up a service.
     ///
-    /// Nothing is sent before the first token is asked for, or the first request of a session.
+    /// The service sends nothing until a token is asked for or a session sends its first request.
     ///
     /// - Parameters:
     ///   - configuration: The initial configuration.
-    ///   - stateDirectory: Where the installation key and the dynamic configuration are kept; made, with mode 0700, when missing.
-    ///   - attester: What makes evidence; nil: an `InstallationAttester` in the state directory.
-    ///   - store: What keeps the dynamic configuration; nil: a ``FileConfigurationStore`` in the state directory.
-    ///   - transport: What sends requests; nil: a `CurlTransport`.
-    ///   - clock: Where the time comes from.
-    ///   - limits: Bounds.
-    ///   - proxy: The proxy to reach the authority through; nil: none. A session's own proxies are for its requests alone.
-    ///   - logger: Where changes and refusals of configurations are reported. No token, binding or header value is ever logged.
-    /// - Throws: ``ApproovError`` `initializationError` naming the part that could not be set up and the remedy.
+    ///   - stateDirectory: The folder of the installation key and the dynamic configuration; created with mode 0700 when missing.
+    ///   - attester: Makes the evidence; nil means an `InstallationAttester` in the state directory.
+    ///   - store: Stores the dynamic configuration; nil means a ``FileConfigurationStore`` in the state directory.
+    ///   - transport: Sends the requests; nil means a `CurlTransport`.
+    ///   - clock: The clock.
+    ///   - limits: The bounds of the service.
+    ///   - proxy: The proxy for requests to the authority; nil means none. A session's proxies apply only to the session's requests.
+    ///   - logger: Receives changes and refusals of configurations. Tokens, bindings and header values are never logged.
+    /// - Throws: ``ApproovError`` with code `initializationError`, naming the part that could not be set up and the remedy.
     public init(
         configuration: ApproovConfiguration, stateDirectory: URL, attester: (any Attester)? = nil,
         store: (any ConfigurationStore)? = nil, transport: (any HTTPTransport)? = nil, clock: any TimeSource = SystemTimeSource(),
@@ -75,11 +77,13 @@ public final class ApproovService: Sendable {
         }
     }
 
-    /// Where a program keeps its state by default: `$XDG_STATE_HOME/approov/NAME`, or `$HOME/.local/state/approov/NAME`, where NAME is
-    /// that of the executable; without `$HOME` it is in the user's home as the system knows it.
+    /// The folder where a program keeps its state by default.
+    ///
+    /// `$XDG_STATE_HOME/approov/NAME`, or `$HOME/.local/state/approov/NAME`, where NAME is the executable's name. If `$HOME` is not set,
+    /// the home folder comes from the system's user database. Paths in these variables must be absolute; others are ignored.
     public static func defaultStateDirectory() -> URL {
         let environment = ProcessInfo.processInfo.environment
-        // Foundation asks the system alone for the home, and never $HOME.
+        // Foundation takes the home folder from the user database only and ignores $HOME.
         let home =
             environment["HOME"].flatMap { $0.hasPrefix("/") ? URL(filePath: $0, directoryHint: .isDirectory) : nil }
             ?? FileManager.default.homeDirectoryForCurrentUser
@@ -96,33 +100,36 @@ public final class ApproovService: Sendable {
     /// The configuration in force.
     public var configuration: DynamicConfiguration { keeper.current.configuration }
 
-    /// Whether the configuration in force is past its date; the one in the initial configuration never is.
+    /// Whether the configuration in force is past its expiry date.
     ///
-    /// Its pins stay in force, and the authority is asked for a newer one with the next requests.
+    /// An expired configuration's pins stay in force, and the service asks the authority for a newer version with the next requests. The
+    /// initial configuration never expires.
     public var isConfigurationExpired: Bool { keeper.isExpired }
 
-    /// Waits until the configuration in force is stored, or could not be.
+    /// Waits until the configuration in force is stored or storing has failed.
     ///
-    /// Only a program that ends soon after a request needs this, and only where it shares its state directory: a version is in force before
-    /// it is stored, and stored later while another process stores.
+    /// A version is in force before it is stored, and waits to be stored while another process uses the store. So only a program that
+    /// shares its state directory and ends soon after a request needs this call.
     ///
-    /// - Parameter patience: How long to wait at most.
-    /// - Returns: Whether it is stored; without it a restart returns to what is stored.
+    /// - Parameter patience: The longest time to wait.
+    /// - Returns: Whether it is stored. If not, a restart begins with the version in the store.
     @discardableResult
     public func finishStoring(within patience: Duration = .seconds(5)) async -> Bool { await keeper.finishStoring(within: patience) }
 
-    /// What happens to the configuration from now on; the first listener also hears what happened before it came.
+    /// Streams what happens to the configuration from now on; the first listener also receives earlier events.
     ///
-    /// - Returns: A stream that ends with the service. Of what is not read, the newest sixteen events are kept.
+    /// - Returns: A stream that ends with the service. It buffers the newest 16 unread events.
     public func configurationEvents() -> AsyncStream<ConfigurationEvent> { keeper.events.stream() }
 
-    /// A token for the host of a URL, from the cache or from the authority.
+    /// Returns a token for the host of a URL, from the cache or from the authority.
+    ///
+    /// Waits at most as long as ``ApproovServiceLimits/fetchTimeout``.
     ///
     /// - Parameters:
     ///   - url: An https URL.
-    ///   - binding: The value that the token is bound to; only its hash leaves this call. nil: nothing is bound. A value of spaces and tabs
-    ///     alone gets no token, but the status `badPayload`.
-    /// - Returns: The token, or the status that says why there is none. Waits at most as long as the limits say.
+    ///   - binding: The value to tie the token to; nil for none. Only its hash leaves this call. A value that consists of spaces and tabs
+    ///     gets no token but the status `badPayload`.
+    /// - Returns: The token, or the status and error that say why it is missing.
     public func fetchToken(for url: URL, binding: String? = nil) async -> TokenFetchResult {
         switch tokenKey(for: url, binding: binding) {
         case .success(let key): await token(for: key)
@@ -130,24 +137,26 @@ public final class ApproovService: Sendable {
         }
     }
 
-    /// Begins to fetch a token that will be needed soon; does nothing when it is there, or the host gets none.
+    /// Starts fetching a token that the app will need soon.
+    ///
+    /// Does nothing if the cache has a fresh token or the host gets none.
     ///
     /// - Parameters:
     ///   - url: An https URL.
-    ///   - binding: The value that the token will be bound to.
+    ///   - binding: The value to tie the token to; nil for none.
     public func prefetch(for url: URL, binding: String? = nil) {
         guard case .success(let key) = tokenKey(for: url, binding: binding) else { return }
         tokens.prefetch(key)
     }
 
-    /// Asks the authority for a newer configuration and takes it up.
+    /// Asks the authority for a newer configuration and puts it in force.
     ///
-    /// Nobody needs to call this for the sake of freshness: every attestation brings what is new, and a session that needs none asks once
-    /// in ``ApproovServiceLimits/configurationMaximumAge``, behind its requests. A program whose very first request must know what was
-    /// added since its initial configuration was made calls this before.
+    /// Apps rarely need this call. Every attestation brings the newest configuration, and a session that needs no tokens asks once per
+    /// ``ApproovServiceLimits/configurationMaximumAge``, in the background. Call it before the first request if that request must know
+    /// changes made after the initial configuration was exported.
     ///
-    /// - Returns: Whether another version is in force now.
-    /// - Throws: ``ApproovError`` when the authority gave no answer. A configuration that is refused is reported as an event, not here.
+    /// - Returns: Whether the version in force changed.
+    /// - Throws: ``ApproovError`` when the authority did not answer. A refused configuration is reported as an event and throws nothing.
     public func refreshConfiguration() async throws -> Bool {
         do {
             return try await takeUpConfiguration()
@@ -157,7 +166,7 @@ public final class ApproovService: Sendable {
     }
 
     private func takeUpConfiguration() async throws(AuthorityFailure) -> Bool {
-        // Also while the authority cannot be reached, which is when they pass.
+        // Check before asking: dates also pass while the authority is unreachable.
         keeper.checkDates()
         let candidates = try await authority.configurations(since: keeper.current)
         heardAt.note(time.uptime)
@@ -167,29 +176,29 @@ public final class ApproovService: Sendable {
     /// The number of tokens in the cache.
     public var cachedTokenCount: Int { tokens.count }
 
-    /// Whether a fetch is under way.
+    /// Whether a token fetch is running.
     var isFetching: Bool { !tokens.isIdle }
 
-    /// Whether the authority is being asked for a newer configuration.
+    /// Whether a request for a newer configuration is running.
     var isRefreshing: Bool { refresh.isRunning }
 
-    /// The token, if it can be had without waiting.
+    /// Returns the token if the cache has it.
     func cachedToken(for key: TokenKey) -> TokenFetchResult? { tokens.cached(key) }
 
-    /// The token, waited for when it is not there.
+    /// Returns the token from the cache, or waits for a fetch.
     func token(for key: TokenKey) async -> TokenFetchResult { await tokens.token(for: key) }
 
-    /// Begins to fetch tokens, unbound or bound to one value, for the hosts that the configuration names.
+    /// Starts fetching tokens for the hosts of the configuration, unbound or all bound to one value.
     ///
-    /// A pattern such as `*.example.com` names none: which of its hosts will be called is not known.
+    /// Skips oblivious hosts, and patterns such as `*.example.com`: the app has not said which of their hosts it will call.
     func prefetchAll(binding: String?) {
         let keys = keeper.current.protectedHosts.lazy.filter { $0.settings.attested && !$0.settings.oblivious }
             .compactMap { entry in (try? CanonicalHost(entry.name)).map { TokenKey(host: $0, entry: entry, binding: binding) } }
-        // More than these an app is unlikely to call at once, and the rest comes when it is needed.
+        // An app is unlikely to call more hosts than this at once. The other tokens are fetched when they are needed.
         for key in keys.prefix(16) { tokens.prefetch(key) }
     }
 
-    /// Does beforehand what a first fetch does before it knows the binding: the connection, the configuration, a challenge.
+    /// Does the part of a first fetch that needs no binding: connects, gets the newest configuration and a challenge.
     func warmUp() async {
         do {
             _ = try await takeUpConfiguration()
@@ -199,15 +208,17 @@ public final class ApproovService: Sendable {
         }
     }
 
-    /// Asks for a newer configuration because a server's pins did not match; many callers share one answer, and it is not asked often.
+    /// Asks for a newer configuration because a server's pins did not match.
     ///
-    /// - Returns: Once the question has been answered.
+    /// Concurrent callers share one answer. Returns at once if the last question began less than
+    /// ``ApproovServiceLimits/configurationCheckInterval`` ago.
     func recheckConfiguration() async {
         await refresh.run { [self] in _ = try? await refreshConfiguration() }
     }
 
-    /// Asks for a newer configuration behind a request that needs no token, when the authority was not heard for long: hosts may have
-    /// been added, and pins changed, and nothing else would tell.
+    /// Asks for a newer configuration in the background if the authority's last word is older than the limit.
+    ///
+    /// Requests without tokens call this: otherwise the app would never learn of new hosts and pins.
     func keepConfigurationFresh() {
         guard !heardAt.isWithin(limits.configurationMaximumAge, of: time.uptime) else { return }
         refresh.start { [self] in _ = try? await refreshConfiguration() }
@@ -259,7 +270,7 @@ public final class ApproovService: Sendable {
     }
 }
 
-/// When the authority last said what the configuration is.
+/// The time at which the authority last told this app the configuration.
 private final class LastHeard: Sendable {
     private let at = Mutex<Duration?>(nil)
 

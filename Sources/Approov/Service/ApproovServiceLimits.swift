@@ -1,17 +1,18 @@
-/// Bounds of a service.
+/// The bounds of a service.
 public struct ApproovServiceLimits: Sendable, Hashable {
-    /// The most tokens kept; the one not used for the longest time goes first.
+    /// The most tokens in the cache; the least recently used one is dropped first.
     public var cachedTokens = 10_000
-    /// How long one exchange with the authority may take.
+    /// The longest time for one exchange with the authority.
     public var exchangeTimeout: Duration = .seconds(15)
-    /// How long a fetch, with all its exchanges, may take: nobody waits longer for a token.
+    /// The longest time for a token fetch with all its exchanges; no caller waits longer.
     public var fetchTimeout: Duration = .seconds(30)
-    /// How often at most the authority is asked for a newer configuration because a server's pins did not match.
+    /// The shortest interval between two questions for a newer configuration after a server's pins did not match.
     public var configurationCheckInterval: Duration = .seconds(5)
-    /// How old the authority's last word about the configuration may be before a request that needs no token has it asked for again, in
-    /// the background; the first such request does.
+    /// The age at which the authority's last word about the configuration is stale.
+    ///
+    /// A request that needs no token then asks for a newer configuration in the background; so does the first such request.
     public var configurationMaximumAge: Duration = .seconds(300)
 
-    /// The bounds above.
+    /// Makes the default bounds.
     public init() {}
 }

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Leaves an authority alone that does not work, whatever tokens are asked for.
+/// Stops asking a failing authority for a while, whatever token is wanted.
 ///
-/// The token cache spaces the refreshes of tokens that it has. Without a token every request would ask the authority anew, and a busy app
-/// would keep one down that is coming up again.
+/// The token cache spaces the refreshes of the tokens it holds. Without a token, every request would ask the authority again, and a busy
+/// app could keep a recovering authority down.
 ///
-/// How long depends on the kind of failure (``AuthorityFailure/longestWait``), and doubles from one second on:
-/// - up to a minute after answers that no authority in working order gives: 5xx, garbage;
-/// - up to eight seconds after a server that is not trusted, an abort in TLS, silence, and connections and answers that break off;
-/// - not at all after one that could not be reached, so that the first request after the network came back goes through.
+/// The pause begins at one second and doubles with every failure, up to ``AuthorityFailure/longestWait``:
+/// - one minute after answers that no working authority gives: 5xx, 429 without Retry-After, or an answer in another format;
+/// - eight seconds after an untrusted server, a TLS failure, a timeout, or a broken connection;
+/// - no pause if the authority could not be reached, so that the first request after the network returns goes through.
 ///
-/// 429 and 503 with Retry-After say themselves how long to wait.
+/// 429 and 503 with Retry-After name the pause themselves; `AuthorityExchange` keeps to it.
 final class AuthorityBackoff: Sendable {
     private struct State {
         var failures = 0
@@ -20,13 +20,13 @@ final class AuthorityBackoff: Sendable {
 
     private let state = Mutex(State())
 
-    /// Refuses to ask the authority before its time.
+    /// Throws while the authority must not be asked.
     ///
-    /// - Throws: ``AuthorityFailure`` with the status and the retryability of the failure that is waited out, which is the cause.
+    /// - Throws: ``AuthorityFailure`` with the status of the failure that caused the pause, and that failure's error as its cause.
     func check(now: Duration) throws(AuthorityFailure) {
         let (until, cause) = state.withLock { ($0.until, $0.cause) }
         guard let cause, now < until else { return }
-        // With the status as it was: whoever sends without a token while the authority is down must not do so before an impostor.
+        // Keep the status: a caller that sends without a token while the authority is down must not do so after `mitmDetected`.
         var failure = AuthorityFailure(
             cause.status,
             ApproovError(
@@ -37,13 +37,13 @@ final class AuthorityBackoff: Sendable {
         throw failure
     }
 
-    /// Notes how an attestation failed.
+    /// Records a failed attestation.
     func failed(_ failure: AuthorityFailure, now: Duration) {
-        // It was the authority itself that refused: it works.
+        // A refusal by the authority itself proves that it works.
         if failure.problem != nil, failure.status != .noApproovService { return succeeded() }
         guard let longestWait = failure.longestWait, failure.retryAfter == nil else { return }
         state.withLock { state in
-            // What was under way when the wait began failed together with it, and does not make it longer.
+            // Attestations that were running when the pause began fail together and must not prolong it.
             guard now >= state.until else { return }
             state.failures += 1
             state.until = now + TokenCache.backoff(failures: state.failures, longest: longestWait)
@@ -51,7 +51,7 @@ final class AuthorityBackoff: Sendable {
         }
     }
 
-    /// Notes that the authority works.
+    /// Records that the authority works.
     func succeeded() {
         state.withLock { $0 = State() }
     }

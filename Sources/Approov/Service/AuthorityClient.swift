@@ -4,9 +4,9 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 
-/// Speaks to the authority: challenge, evidence, result, configuration.
+/// The client side of the authority's protocol: challenge, evidence, result, configuration.
 final class AuthorityClient: Sendable {
-    /// The version of this package, as evidence names it.
+    /// The version of this package, as stated in evidence.
     static let sdkVersion = ApproovVersion.current
 
     private let initial: InitialConfiguration
@@ -26,12 +26,15 @@ final class AuthorityClient: Sendable {
         exchange = AuthorityExchange(authority: initial.authority, transport: transport, time: time, timeout: timeout, proxy: proxy)
     }
 
-    /// Attests once: with a challenge that an earlier result brought, or else with one asked for.
+    /// Attests once, with a challenge from an earlier result or else a new one.
     ///
-    /// A challenge that the authority no longer takes is replaced by a new one, once.
+    /// If the authority no longer accepts the challenge, asks once for another.
     ///
-    /// - Returns: The result, and the time since when its token counts.
-    /// - Throws: ``AuthorityFailure``; at once while an authority that did not work is left alone.
+    /// - Parameters:
+    ///   - key: The host and binding of the token.
+    ///   - snapshot: The configuration in force.
+    /// - Returns: The result, and the uptime from which its token's lifetime counts.
+    /// - Throws: ``AuthorityFailure``; at once during a pause of ``AuthorityBackoff``.
     func attest(
         _ key: TokenKey, under snapshot: ConfigurationSnapshot
     ) async throws(AuthorityFailure) -> (result: AttestationResult, since: Duration) {
@@ -53,7 +56,7 @@ final class AuthorityClient: Sendable {
             do {
                 return try await attest(key, challenge: kept, under: snapshot)
             } catch  where Self.staleChallenge.contains(error.problem) {
-                // Those from before are no better, as after a restart with new keys.
+                // The other challenges are as old and as useless: the authority may have restarted with new keys.
                 challenges.empty()
             }
         }
@@ -64,7 +67,7 @@ final class AuthorityClient: Sendable {
         }
     }
 
-    /// Gets a challenge for a later attestation, unless there is one.
+    /// Gets a challenge for a later attestation, unless the pool has one.
     ///
     /// - Throws: ``AuthorityFailure``.
     func warmUp(under snapshot: ConfigurationSnapshot) async throws(AuthorityFailure) {
@@ -73,7 +76,7 @@ final class AuthorityClient: Sendable {
         challenges.put(try await requestChallenge(under: snapshot), now: now)
     }
 
-    /// The configurations since the one in force; empty when there are none.
+    /// Returns the configurations newer than the one in force; empty if none is newer.
     ///
     /// - Throws: ``AuthorityFailure``.
     func configurations(since snapshot: ConfigurationSnapshot) async throws(AuthorityFailure) -> [SignedConfiguration] {
@@ -116,7 +119,7 @@ final class AuthorityClient: Sendable {
         } catch {
             throw AuthorityFailure(.internalError, ApproovError(.permanentError, "the attester gave no evidence", cause: error))
         }
-        // The token is issued after this moment: counted from here, it is never used for longer than it lives.
+        // The authority issues the token after this moment. Counting the lifetime from here never overestimates it.
         let since = time.uptime
         let answer = try await exchange.send(
             .post, "/v1/attestations", body: Array(evidence.utf8), mediaType: Evidence.mediaType, policy: snapshot.authorityPolicy)

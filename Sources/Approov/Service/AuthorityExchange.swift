@@ -6,14 +6,14 @@ import HTTPClient
 import HTTPTypes
 import Synchronization
 
-/// One request to the authority and its answer: addresses, bounds, media types, and what its failures mean.
+/// Sends one request to the authority, bounds the answer, and translates failures.
 final class AuthorityExchange: Sendable {
-    /// The most bytes of an answer: the versions that a client may have missed, and what comes with them.
+    /// The most bytes of an answer: the configurations a client may have missed, plus 1 MiB for the rest.
     static let maximumAnswerBytes = ConfigurationState.maximumSerializedBytes + 1 << 20
-    /// The longest time the authority may ask to be left alone for.
+    /// The longest pause that the client accepts from a Retry-After header.
     static let longestHold: Duration = .seconds(60)
 
-    /// An answer with a status that was asked for.
+    /// An answer with an expected status.
     struct Answer {
         let status: Int
         let json: JSONValue?
@@ -23,7 +23,7 @@ final class AuthorityExchange: Sendable {
     private let transport: any HTTPTransport
     private let time: any TimeSource
     private let options: TransferOptions
-    /// Until when the authority asked to be left alone.
+    /// The end of the pause that the authority asked for with Retry-After.
     private let holdUntil = Mutex<Duration?>(nil)
 
     init(authority: URL, transport: any HTTPTransport, time: any TimeSource, timeout: Duration, proxy: ProxyConfiguration?) {
@@ -38,7 +38,7 @@ final class AuthorityExchange: Sendable {
         options.totalTimeout = timeout
         options.maximumHeaderBytes = 16_384
         options.maximumBodyBytes = Self.maximumAnswerBytes
-        // Asking twice costs a challenge: evidence that was redeemed unseen is answered challenge-used, and a fresh one is asked for.
+        // Repeating is safe: if the first copy used up the challenge, the answer is challenge-used, and the client asks for a new one.
         options.isIdempotent = true
         options.proxy = proxy
         self.options = options
@@ -48,13 +48,13 @@ final class AuthorityExchange: Sendable {
     ///
     /// - Parameters:
     ///   - method: The method.
-    ///   - path: Path and query below the authority's URL.
+    ///   - path: The path and query, relative to the authority's URL.
     ///   - body: The content.
-    ///   - mediaType: What the content is.
-    ///   - policy: What the authority's server must satisfy.
-    ///   - accepting: The statuses other than 200 that are answers too; they come without content.
+    ///   - mediaType: The media type of the content.
+    ///   - policy: The trust policy for the authority's server.
+    ///   - accepting: Expected statuses other than 200; their content is not read.
     /// - Returns: The answer.
-    /// - Throws: ``AuthorityFailure``.
+    /// - Throws: ``AuthorityFailure``; at once during a pause that the authority asked for.
     func send(
         _ method: HTTPRequest.Method, _ path: String, body: [UInt8]? = nil, mediaType: String? = nil, policy: TrustPolicy,
         accepting: Set<Int> = []

@@ -2,15 +2,15 @@ import ApproovBase
 import Attestation
 import HTTPClient
 
-/// Why the authority gave no token or configuration, as statuses tell it.
+/// The failure of an exchange with the authority, translated to a status for the caller.
 struct AuthorityFailure: Error {
     let status: TokenFetchStatus
     let error: ApproovError
-    /// How long the authority asked to be left alone.
+    /// The pause that the authority asked for.
     var retryAfter: Duration?
-    /// What the authority called the problem, when it named one.
+    /// The authority's name for the problem, if it gave one.
     var problem: Problem.Name?
-    /// The longest that the authority is left alone after failures of this kind, however many there were; nil: not at all.
+    /// The longest pause after repeated failures of this kind; nil for no pause.
     var longestWait: Duration?
 
     init(_ status: TokenFetchStatus, _ error: ApproovError) {
@@ -19,13 +19,13 @@ struct AuthorityFailure: Error {
         longestWait =
             switch status {
             case .noApproovService: .seconds(60)
-            // Somebody is there, and may be the authority again with the next connection.
+            // A server is there, and the next connection may reach the authority again.
             case .poorNetwork, .mitmDetected: .seconds(8)
             default: nil
             }
     }
 
-    /// Nothing answered, or not in time, or somebody else did.
+    /// Translates an error of the transport, of parsing or of cancellation.
     init(_ error: any Error) {
         switch error {
         case let failure as AuthorityFailure: self = failure
@@ -61,14 +61,14 @@ struct AuthorityFailure: Error {
             self.init(
                 .poorNetwork,
                 ApproovError(.networkingError, "too many requests are under way to ask the authority; try again", cause: error))
-            // It was not even tried.
+            // The request was never sent, so this says nothing about the authority.
             longestWait = nil
         default:
             self.init(.internalError, ApproovError(.permanentError, "the authority could not be asked", cause: error))
         }
     }
 
-    /// The authority answered with a status that is not what was asked for.
+    /// Translates an answer with an unexpected status.
     init(httpStatus: Int, problem: Problem?, retryAfter: Duration?) {
         let named = problem.map { ": \(LoggableText.name($0.name.rawValue))" } ?? ""
         if httpStatus == 429 || httpStatus >= 500 {

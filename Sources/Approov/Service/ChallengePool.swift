@@ -1,13 +1,13 @@
 import Attestation
 import Synchronization
 
-/// Challenges that results brought along; each is taken once.
+/// Unused challenges from earlier results; each is used once.
 ///
-/// A challenge is not tied to a host, so that one from any result spares the next fetch its first round trip.
+/// A challenge is not tied to a host, so a challenge from any result saves the next fetch a round trip.
 final class ChallengePool: Sendable {
-    /// The most challenges kept; the oldest go first.
+    /// The most challenges kept; the oldest one is dropped first.
     static let capacity = 64
-    /// A challenge so near its end could expire on the way.
+    /// How long before its expiry a challenge is dropped, because it could expire on the way.
     static let margin: Duration = .seconds(5)
 
     private struct Kept {
@@ -17,7 +17,7 @@ final class ChallengePool: Sendable {
 
     private let challenges = Mutex<[Kept]>([])
 
-    /// Keeps a challenge that came at `now`.
+    /// Adds a challenge that was received at `now`.
     func put(_ challenge: Challenge, now: Duration) {
         challenges.withLock { challenges in
             if challenges.count == Self.capacity { challenges.removeFirst() }
@@ -25,7 +25,7 @@ final class ChallengePool: Sendable {
         }
     }
 
-    /// Takes the newest challenge that is still good.
+    /// Removes and returns the newest challenge that has not expired.
     func take(now: Duration) -> String? {
         challenges.withLock { challenges in
             challenges.removeAll { $0.expiresAt <= now }
@@ -33,11 +33,11 @@ final class ChallengePool: Sendable {
         }
     }
 
-    /// Whether there is a challenge to take.
+    /// Whether the pool holds a challenge that has not expired.
     func hasChallenge(now: Duration) -> Bool {
         challenges.withLock { $0.contains { $0.expiresAt > now } }
     }
 
-    /// Forgets all: the authority does not know them any more.
+    /// Drops all challenges, because the authority no longer knows them.
     func empty() { challenges.withLock { $0 = [] } }
 }

@@ -2,12 +2,12 @@ import ApproovBase
 import Attestation
 
 extension TimeSource {
-    /// What `work` returns, if it does in time.
+    /// Returns the value of `work`, or nil if it takes too long.
     ///
     /// - Parameters:
-    ///   - patience: How long to wait.
-    ///   - work: Must return soon after its task is cancelled, which it is when the time is over.
-    /// - Returns: nil when it took longer, or the caller was cancelled.
+    ///   - patience: The longest time to wait.
+    ///   - work: The work. It is cancelled when the time is over and must then return soon, because this call waits for it to end.
+    /// - Returns: The value; nil if the work took longer or the caller was cancelled.
     func value<Value: Sendable>(within patience: Duration, of work: @escaping @Sendable () async -> Value) async -> Value? {
         await withTaskGroup(of: Value?.self) { group in
             group.addTask { await work() }

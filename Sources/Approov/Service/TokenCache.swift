@@ -2,21 +2,21 @@ import ApproovBase
 import Attestation
 import Synchronization
 
-/// What a fetch of a token ended with.
+/// The outcome of a token fetch.
 enum TokenFetchOutcome: Sendable {
-    /// A token, good for `lifetime` from `since` on.
+    /// A token that is valid for `lifetime`, counted from `since`.
     case token(TokenFetchResult, lifetime: Duration, since: Duration)
-    /// None; `retryAfter` when the authority asked to be left alone for a while.
+    /// No token; `retryAfter` is the pause that the authority asked for, if any.
     case failure(TokenFetchResult, retryAfter: Duration?)
 }
 
-/// Gives out tokens: at once where there is one, otherwise from one fetch that all who want the same token share.
+/// Hands out tokens, from the cache or from a fetch that all callers of the same token share.
 ///
-/// Tokens that are in use are fetched anew in the background at half their life, so that after the first no request waits.
+/// Used tokens are refreshed in the background at half their lifetime, so after the first fetch no request waits.
 final class TokenCache: Sendable {
     private typealias State = TokenCacheState<CheckedContinuation<TokenFetchResult, Never>>
 
-    /// The one sleeping task that wakes for the next refresh.
+    /// The single sleeping task that wakes up for the next refresh.
     private struct Alarm {
         var at: Duration
         var task: Task<Void, Never>
@@ -31,10 +31,10 @@ final class TokenCache: Sendable {
     /// Makes an empty cache.
     ///
     /// - Parameters:
-    ///   - capacity: The most tokens.
-    ///   - fetchTimeout: After how long a fetch counts as failed, whatever it is doing: nobody waits longer.
-    ///   - time: Where the time comes from.
-    ///   - fetch: Gets a token.
+    ///   - capacity: The most tokens it keeps.
+    ///   - fetchTimeout: The time after which a fetch counts as failed, whatever it is doing; no caller waits longer.
+    ///   - time: The clock.
+    ///   - fetch: Fetches a token.
     init(
         capacity: Int, fetchTimeout: Duration, time: any TimeSource, fetch: @escaping @Sendable (TokenKey) async -> TokenFetchOutcome
     ) {
@@ -48,16 +48,16 @@ final class TokenCache: Sendable {
         alarm.withLock { $0?.task.cancel() }
     }
 
-    /// The number of tokens.
+    /// The number of tokens in the cache.
     var count: Int { state.withLock { $0.count } }
 
-    /// The number of callers that wait.
+    /// The number of waiting callers.
     var waiterCount: Int { state.withLock { $0.waiterCount } }
 
-    /// Whether no fetch is under way.
+    /// Whether no fetch is running.
     var isIdle: Bool { state.withLock { $0.flightCount == 0 } }
 
-    /// The token, if it is there: costs one lock.
+    /// Returns the token if the cache has it, and starts a refresh when one is due; takes one lock.
     func cached(_ key: TokenKey) -> TokenFetchResult? {
         let now = time.uptime
         guard case .hit(let result, let refresh) = state.withLock({ $0.hit(key, now: now) }) else { return nil }
@@ -65,9 +65,9 @@ final class TokenCache: Sendable {
         return result
     }
 
-    /// The token, waited for when it is not there.
+    /// Returns the token from the cache, or waits for a fetch.
     ///
-    /// A caller that is cancelled stops waiting; the fetch goes on for the others.
+    /// A cancelled caller stops waiting; the fetch continues for the others.
     func token(for key: TokenKey) async -> TokenFetchResult {
         if let result = cached(key) { return result }
         let id = state.withLock { $0.newID() }
@@ -80,7 +80,7 @@ final class TokenCache: Sendable {
                     continuation.resume(returning: result)
                 case .waiting(let start):
                     if let start { launch(start) }
-                    // The handler may have run before there was anything to withdraw.
+                    // The cancellation handler may have run before the waiter was enlisted.
                     if Task.isCancelled { withdraw(id, key) }
                 }
             }
@@ -89,7 +89,7 @@ final class TokenCache: Sendable {
         }
     }
 
-    /// Starts a fetch that nobody waits for, unless there is a fresh token or a fetch already.
+    /// Starts a fetch in the background, unless the token is fresh or a fetch is running.
     func prefetch(_ key: TokenKey) {
         let now = time.uptime
         if let start = state.withLock({ $0.prefetch(key, now: now) }) { launch(start) }
@@ -101,12 +101,12 @@ final class TokenCache: Sendable {
     }
 
     private func launch(_ start: State.Start) {
-        // Detached: a fetch belongs to all its waiters and takes nothing over from the one that came first.
+        // Detached: the fetch belongs to all its waiters and must not inherit anything from the first one's task.
         let work = Task.detached { [fetch] in await fetch(start.key) }
-        // Whatever hangs, the waiters do not: after the deadline the fetch counts as failed and its late result is dropped.
+        // If the fetch hangs, its waiters must not: after the deadline it counts as failed, and its late result is dropped.
         let deadline = Task.detached { [self] in
             guard (try? await time.sleep(for: fetchTimeout)) != nil else { return }
-            // First: a fetch that ends because it is cancelled must not land its own outcome before the deadline's.
+            // Land before cancelling: otherwise the cancelled fetch could land its own outcome first.
             land(start, .failure(TokenFetchResult(status: .poorNetwork, error: .fetchTimedOut), retryAfter: nil))
             work.cancel()
         }
@@ -136,22 +136,23 @@ final class TokenCache: Sendable {
         setAlarm()
     }
 
-    /// 1 s, doubled with every failure up to the longest, and then a random part of at least half of it: many clients must not come back
-    /// at once.
+    /// Returns the pause after a number of failures in a row: 1 s, doubled with every failure up to `longest`, then randomised.
+    ///
+    /// The random factor is between one half and one, so that many clients do not come back at once. The result is at least 1 s.
     static func backoff(failures: Int, longest: Duration = .seconds(60)) -> Duration {
         let full = min(longest / .seconds(1), Double(1 << min(max(failures - 1, 0), 6)))
         return .seconds(max(1, full * Double.random(in: 0.5...1)))
     }
 
-    /// Sees to it that somebody wakes when the next refresh is due.
+    /// Schedules the wake-up for the next refresh.
     private func setAlarm() {
         guard let due = state.withLock({ $0.nextDue }) else { return }
         alarm.withLock { alarm in
             if let alarm, alarm.at <= due { return }
             alarm?.task.cancel()
-            // Weak: a sleeping alarm must not keep alive a cache that nobody uses any more.
+            // Weak, so that a sleeping alarm does not keep an unused cache alive.
             let task = Task.detached { [weak self, time] in
-                // Counted from when the task runs, which may be later than when it was made.
+                // Compute the delay here: the task may start later than it was made.
                 guard (try? await time.sleep(for: max(.zero, due - time.uptime))) != nil else { return }
                 self?.ring()
             }

@@ -1,34 +1,34 @@
 import ApproovBase
 import HeapModule
 
-/// What the token cache knows, and what follows from every event: a value without clocks, tasks or locks.
+/// The token cache's state machine; a value without clocks, tasks or locks.
 ///
-/// Its methods change it and return what is to be done outside the lock.
+/// Its methods change the state and return what the caller must do outside the lock.
 struct TokenCacheState<Waiter> {
-    /// The most fetches that run at once for tokens nobody is waiting for.
+    /// The number of background fetches at which no further refresh starts; prefetches start regardless, but count.
     static var backgroundLimit: Int { 8 }
 
     /// A token in the cache.
     private struct Entry {
         var result: TokenFetchResult
-        /// When it is given out no longer.
+        /// The uptime from which the token is no longer handed out.
         var expiresAt: Duration
-        /// From when on it is refreshed.
+        /// The uptime from which the token is refreshed.
         var refreshesAt: Duration
-        /// Whether anybody asked for it since it came.
+        /// Whether a caller asked for the token since it was fetched.
         var isUsed: Bool
-        /// Refreshes that failed since it came.
+        /// The number of failed refreshes since it was fetched.
         var failures = 0
     }
 
-    /// A fetch under way.
+    /// A running fetch.
     private struct Flight {
         let id: UInt64
         let isBackground: Bool
         var waiters: [UInt64: Waiter] = [:]
     }
 
-    /// An entry that needs to be looked at.
+    /// A time at which an entry must be examined.
     private struct Due: Comparable {
         let at: Duration
         let key: TokenKey
@@ -36,21 +36,21 @@ struct TokenCacheState<Waiter> {
         static func == (left: Due, right: Due) -> Bool { left.at == right.at }
     }
 
-    /// A fetch that the caller has to start.
+    /// A fetch that the caller of the method must start.
     struct Start: Equatable {
         let key: TokenKey
         let flight: UInt64
     }
 
-    /// What a request for a token gets.
+    /// The answer to a request for a token.
     enum Lookup {
-        /// The token, and a fetch to start when it is getting old.
+        /// The token, and the refresh to start if one is due.
         case hit(TokenFetchResult, refresh: Start?)
-        /// The waiter was enlisted, with a fetch to start when there was none.
+        /// The waiter was enlisted; start this fetch unless one was running.
         case waiting(Start?)
     }
 
-    /// What follows from the end of a fetch.
+    /// The waiters to resume and the fetches to start after a fetch ended.
     struct Completion {
         var waiters: [Waiter] = []
         var starts: [Start] = []
@@ -68,19 +68,19 @@ struct TokenCacheState<Waiter> {
 
     /// The number of tokens.
     var count: Int { entries.count }
-    /// The number of fetches under way.
+    /// The number of running fetches.
     var flightCount: Int { flights.count }
 
     /// The number of waiters.
     var waiterCount: Int { flights.values.reduce(0) { $0 + $1.waiters.count } }
 
-    /// A number for a waiter.
+    /// Returns a new identifier for a waiter or a fetch.
     mutating func newID() -> UInt64 {
         lastID += 1
         return lastID
     }
 
-    /// The token, if there is one that has not expired; with a refresh to start when it is past its time.
+    /// Returns the token unless it is missing or expired, with the refresh to start if one is due.
     mutating func hit(_ key: TokenKey, now: Duration) -> Lookup? {
         let found = entries.update(key) { entry -> (result: TokenFetchResult, isStale: Bool)? in
             guard now < entry.expiresAt else { return nil }
@@ -91,7 +91,7 @@ struct TokenCacheState<Waiter> {
         return .hit(result, refresh: isStale ? startBackground(key) : nil)
     }
 
-    /// Gives the waiter a place among those of one fetch, unless the token has come meanwhile.
+    /// Adds a waiter to the token's fetch, or returns the token if it has arrived meanwhile.
     mutating func enlist(_ waiter: Waiter, id: UInt64, for key: TokenKey, now: Duration) -> Lookup {
         if let hit = hit(key, now: now) { return hit }
         if flights[key] != nil {
@@ -103,32 +103,33 @@ struct TokenCacheState<Waiter> {
         return .waiting(Start(key: key, flight: flight.id))
     }
 
-    /// Takes a waiter back out; the fetch goes on for the others.
+    /// Removes a waiter; the fetch continues for the others.
     mutating func withdraw(id: UInt64, for key: TokenKey) -> Waiter? {
         flights[key]?.waiters.removeValue(forKey: id)
     }
 
-    /// Starts a fetch that nobody waits for, unless there is a fresh token or a fetch already.
+    /// Starts a background fetch, unless the token is fresh or a fetch is running.
     mutating func prefetch(_ key: TokenKey, now: Duration) -> Start? {
         if let entry = entries.peek(key), now < entry.refreshesAt { return nil }
         return startBackground(key, isUrgent: true)
     }
 
-    /// A token came.
+    /// Call when a fetch brought a token.
     ///
     /// - Parameters:
     ///   - result: The token.
-    ///   - lifetime: How long it is good for, counted from `since`.
-    ///   - since: When its life began.
-    ///   - earliness: From 0 to 1: how much before the middle of its life it is refreshed, so that not all are at once.
-    ///   - start: The fetch that brought it.
-    ///   - now: The time.
-    /// - Returns: What follows.
+    ///   - lifetime: The token's lifetime, counted from `since`.
+    ///   - since: The uptime at which the lifetime began.
+    ///   - earliness: A random number from 0 to 1: up to 5 % of the lifetime is taken off the refresh at half the lifetime, which spreads
+    ///     the refreshes.
+    ///   - start: The fetch.
+    ///   - now: The uptime.
+    /// - Returns: The waiters to resume and the fetches to start.
     mutating func succeeded(
         _ result: TokenFetchResult, lifetime: Duration, since: Duration, earliness: Double, for start: Start, now: Duration
     ) -> Completion {
         guard let flight = land(start) else { return Completion() }
-        // A token in its last moments would expire on the way to the API.
+        // A token about to expire would expire on the way to the API.
         let margin = min(.seconds(5), lifetime / 10)
         let entry = Entry(
             result: result.settled, expiresAt: since + lifetime - margin,
@@ -138,13 +139,13 @@ struct TokenCacheState<Waiter> {
         return Completion(waiters: Array(flight.waiters.values), starts: startDue(now: now))
     }
 
-    /// A fetch failed.
+    /// Call when a fetch failed.
     ///
     /// - Parameters:
     ///   - start: The fetch.
-    ///   - now: The time.
-    ///   - delay: Given the number of failures in a row, how long to wait before the next attempt.
-    /// - Returns: What follows.
+    ///   - now: The uptime.
+    ///   - delay: Returns the pause before the next attempt, given the number of failures in a row.
+    /// - Returns: The waiters to resume and the fetches to start.
     mutating func failed(_ start: Start, now: Duration, delay: (_ failures: Int) -> Duration) -> Completion {
         guard let flight = land(start) else { return Completion() }
         let dueAt = entries.update(start.key, isUse: false) { entry in
@@ -156,10 +157,10 @@ struct TokenCacheState<Waiter> {
         return Completion(waiters: Array(flight.waiters.values), starts: startDue(now: now))
     }
 
-    /// When something is due next; nil also while as many refreshes run as may, for the end of one of them starts the next.
+    /// The uptime of the next refresh; nil if none is scheduled, or while the background limit is reached (a fetch's end starts the next).
     var nextDue: Duration? { backgroundFlights < Self.backgroundLimit ? schedule.min?.at : nil }
 
-    /// Starts the refreshes that are due and forgets what nobody used.
+    /// Starts the refreshes that are due and drops expired tokens.
     mutating func startDue(now: Duration) -> [Start] {
         var starts: [Start] = []
         while backgroundFlights < Self.backgroundLimit, let due = schedule.min, due.at <= now {
@@ -168,9 +169,9 @@ struct TokenCacheState<Waiter> {
             if now >= entry.expiresAt {
                 if flights[due.key] == nil { entries.remove(due.key) }
             } else if now < entry.refreshesAt {
-                // A later refresh is in the schedule.
+                // A later refresh of this token is already in the schedule.
             } else if !entry.isUsed {
-                // Nobody asked for it during this life: it may run out, and is looked at again only to be forgotten.
+                // No caller asked for this token, so let it expire. The next look only drops it.
                 schedule.insert(Due(at: entry.expiresAt, key: due.key))
             } else if let start = startBackground(due.key, isUrgent: true) {
                 starts.append(start)
@@ -187,7 +188,7 @@ struct TokenCacheState<Waiter> {
         return Start(key: key, flight: flight.id)
     }
 
-    /// Ends a flight; nil when it had ended before, as after its deadline.
+    /// Removes a fetch; nil if it had ended before, for example at its deadline.
     private mutating func land(_ start: Start) -> Flight? {
         guard let flight = flights[start.key], flight.id == start.flight else { return nil }
         flights[start.key] = nil

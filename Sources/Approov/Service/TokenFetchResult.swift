@@ -1,25 +1,25 @@
 import ApproovBase
 import Attestation
 
-/// What a fetch of a token gave.
+/// The result of a token fetch.
 public struct TokenFetchResult: Sendable {
-    /// How it ended.
+    /// How the fetch ended.
     public let status: TokenFetchStatus
-    /// The token, empty unless the status is `success` or `rejected`.
+    /// The token; empty unless the status is `success` or `rejected`.
     ///
-    /// Do not log it: log ``loggableToken``.
+    /// Do not log it; log ``loggableToken`` instead.
     public let token: String
-    /// The attestation response code: tells the account's support why an attestation failed, and nobody else.
+    /// The attestation response code, from which only the account's operator can tell why an attestation failed.
     ///
     /// Empty without a token.
     public let arc: String
-    /// Why the attestation failed; empty unless the account's policy lets the app know.
+    /// Why the attestation failed; empty unless the account's policy tells the app.
     public let rejectionReasons: [String]
-    /// Names the attestation in the authority's log.
+    /// Identifies the attestation in the authority's log.
     ///
     /// Empty without a token.
     public let traceID: String
-    /// Whether this fetch brought a configuration that is now in force.
+    /// Whether this fetch put a new configuration in force.
     public let isConfigChanged: Bool
     /// What went wrong; nil when there is a token.
     public let error: ApproovError?
@@ -44,17 +44,17 @@ public struct TokenFetchResult: Sendable {
             traceID: result.traceID, isConfigChanged: isConfigChanged)
     }
 
-    /// The result for those who find it in the cache: the configuration changed before them.
+    /// A copy with `isConfigChanged` cleared, for cache hits.
     var settled: TokenFetchResult {
         guard isConfigChanged else { return self }
         return TokenFetchResult(
             status: status, token: token, arc: arc, rejectionReasons: rejectionReasons, traceID: traceID, error: error)
     }
 
-    /// The claims of the token as JSON with `sip`, the first six characters of its signature, in place of the signature: enough to find
-    /// the token again, too little to use it.
+    /// The token's claims as JSON, safe to log.
     ///
-    /// Without a token it names the status.
+    /// In place of the signature it has the member `sip` with the signature's first six characters: enough to find the token again, too
+    /// little to use it. Without a token it names the status.
     public var loggableToken: String {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])),
@@ -69,11 +69,11 @@ public struct TokenFetchResult: Sendable {
 }
 
 extension TokenFetchResult: CustomStringConvertible, CustomReflectable {
-    /// The result without its token, so that it can be logged.
+    /// The status, ``loggableToken`` and the error; never the token itself.
     public var description: String {
         "TokenFetchResult(\(status.rawValue), token: \(loggableToken)\(error.map { ", \($0)" } ?? ""))"
     }
 
-    /// Nothing: a dump must not show the token.
+    /// An empty mirror, so that `dump` does not show the token.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

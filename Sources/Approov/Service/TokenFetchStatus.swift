@@ -1,36 +1,37 @@
-/// How the fetch of a token ended, in the order and with the names of the original SDK.
+/// How a token fetch ended, with the names and in the order of the original Approov SDK.
 ///
-/// `notInitialized`, `disabled`, `unknownKey` and `badKey` are there for code written against the original; no fetch of this package ends
-/// with them.
+/// `notInitialized`, `disabled`, `unknownKey` and `badKey` exist for code written against the original; this package never returns them.
 public enum TokenFetchStatus: String, Sendable, CaseIterable {
-    /// There is a token. Whether it verifies is for the API to find out: a failed attestation normally looks like this too.
+    /// The fetch brought a token.
+    ///
+    /// Only the API can tell whether it verifies: a failed attestation normally has this status too.
     case success
-    /// Nobody answered at the authority's address.
+    /// The authority's host could not be resolved or connected to.
     case noNetwork
-    /// The authority's certificate was refused: somebody else may be answering in its place.
+    /// The authority's certificate was refused: another server may be answering in its place.
     case mitmDetected
     /// The authority was reached, but it was too slow or the connection broke.
     case poorNetwork
-    /// Something answered, but not as an authority in working order does.
+    /// A server answered, but not as a working authority does, or the authority asked the client to wait.
     case noApproovService
     /// The URL is not an https URL.
     case badURL
-    /// The configuration says nothing about the host.
+    /// The configuration does not name the host.
     case unknownURL
-    /// The configuration says that the host gets no tokens.
+    /// The configuration gives the host no tokens.
     case unprotectedURL
     /// The service was not set up.
     case notInitialized
-    /// The attestation failed, and the account's policy lets the app know why.
+    /// The attestation failed, and the account's policy tells the app why.
     case rejected
     /// The account's tokens are switched off.
     case disabled
-    /// No such secure string.
+    /// No secure string has this name.
     case unknownKey
     /// The name of a secure string is malformed.
     case badKey
-    /// The binding is empty, or the payload of a custom token is malformed.
+    /// The binding is empty, or a custom token's payload is malformed.
     case badPayload
-    /// Evidence could not be made, or the authority refused it as malformed.
+    /// The client could not make evidence, or the authority refused it.
     case internalError
 }

@@ -1,15 +1,15 @@
 import Attestation
 import CertificatePinning
 
-/// What a token is for: two requests with equal keys share one.
+/// The cache key of a token: requests with equal keys share one token.
 struct TokenKey: Hashable, Sendable {
-    /// The name of the host that is called, which becomes the token's audience.
+    /// The canonical name of the called host, which becomes the token's audience.
     ///
-    /// Never the text of its entry in the configuration: where that is for many hosts, the token for one is good at no other.
+    /// Never the pattern of its entry in the configuration: a token for one host of a pattern is not valid for the others.
     let host: String
-    /// The hash of the value that the token is bound to; the value itself is kept nowhere.
+    /// The hash of the binding, which itself is not kept; nil if the token is unbound.
     let payHash: String?
-    /// Tokens for oblivious hosts identify nobody and are kept apart.
+    /// Whether the host is oblivious; such tokens do not identify the installation and are cached separately.
     let isOblivious: Bool
 
     init(host: String, payHash: String?, isOblivious: Bool) {
@@ -18,12 +18,12 @@ struct TokenKey: Hashable, Sendable {
         self.isOblivious = isOblivious
     }
 
-    /// The key of requests to a host.
+    /// Makes the key for requests to a host.
     ///
     /// - Parameters:
-    ///   - host: The host that is called.
-    ///   - entry: What the configuration says about it.
-    ///   - binding: The value that the token is bound to.
+    ///   - host: The called host.
+    ///   - entry: The host's entry in the configuration.
+    ///   - binding: The value to tie the token to; nil for none.
     init(host: CanonicalHost, entry: ProtectedHost, binding: String?) {
         self.init(host: host.name, payHash: binding.map(Binding.payHash), isOblivious: entry.settings.oblivious)
     }

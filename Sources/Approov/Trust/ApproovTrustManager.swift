@@ -4,7 +4,7 @@ public import CertificatePinning
 public import Logging
 import Synchronization
 
-/// Maps hosts to what their servers must satisfy: the caller's evaluators, and the pins of the account's hosts.
+/// Decides which servers to trust, host by host, from the account's pins and the caller's evaluators.
 ///
 /// ```swift
 /// let manager = ApproovTrustManager(
@@ -15,35 +15,37 @@ import Synchronization
 ///     ])
 /// ```
 ///
-/// Hosts that the configuration protects need not be named: their pins are there from the initial configuration on and follow every
-/// newer one. The most specific of the caller's patterns around a protected host is asked after its pins, a wider one than the host's
-/// own entry as well. Every host is validated by path at least, also those that neither names, but for those of a
-/// ``DisabledTrustEvaluator`` that are not protected.
+/// Hosts that the configuration protects need no entry: their pins apply from the initial configuration on and follow every newer one.
+/// If one of the caller's patterns covers a protected host, the evaluator of the most specific such pattern is asked after the pins; the
+/// pattern may be wider than the host's own entry. Every other host still gets path validation. Only a `DisabledTrustEvaluator` turns
+/// that off, and it has no effect on protected hosts.
 ///
-/// Servers that do not satisfy their rules are told by ``violations()`` and, with ``ViolationReports``, to a server of one's choice.
+/// Servers that fail their rules are reported by ``violations()`` and, with ``ViolationReports``, to a report server of your choice.
 public final class ApproovTrustManager: Sendable {
-    /// Whether hosts are refused that have neither an evaluator nor an entry in the configuration.
+    /// Whether to refuse hosts that have neither an evaluator nor an entry in the configuration.
     public let allHostsMustBeEvaluated: Bool
     private let patterns: Result<[(HostPattern, any ServerTrustEvaluating)], any Error>
     private let anchors: Mutex<TrustAnchors?>
     private let recorder: ViolationRecorder
-    /// Why no server could be trusted.
+    /// Why the roots cannot be used; every use of the manager then fails.
     private let anchorsFlaw: (any Error)?
-    /// Why there are no reports although they were asked for.
+    /// Why the requested reports cannot be sent; every use of the manager then fails.
     private let reportsFlaw: (any Error)?
     private let logger: Logger
 
-    /// Maps hosts to evaluators.
+    /// Makes a manager from evaluators by host.
+    ///
+    /// A malformed host, roots that are all expired or not yet valid, and an unusable report URL are reported at the first use: making a
+    /// session with the manager throws.
     ///
     /// - Parameters:
-    ///   - allHostsMustBeEvaluated: Whether hosts are refused that have neither an evaluator nor an entry in the configuration.
-    ///   - evaluators: Evaluators by host: `api.example.com`, `*.example.com` for the names with one label more, or `**.example.com` for
-    ///     those with one or more. Neither of the two is for example.com itself, which needs an entry of its own. A malformed host is
-    ///     reported where the manager is first used: making a session with it throws.
-    ///   - anchors: The roots that paths end in; nil: those of the system. Roots of which none holds today are reported as well.
-    ///   - reports: Where servers are reported that were refused, or would have been if pins were enforced; nil: nowhere.
-    ///   - clock: What the rate of reports is measured by.
-    ///   - logger: Where an evaluator that has no effect, pins that are not enforced and do not match, and reports that fail are told.
+    ///   - allHostsMustBeEvaluated: Whether to refuse hosts that have neither an evaluator nor an entry in the configuration.
+    ///   - evaluators: The evaluators by host. `api.example.com` matches that host, `*.example.com` the names with exactly one more label,
+    ///     `**.example.com` those with one or more. Neither pattern matches example.com itself, which needs its own entry.
+    ///   - anchors: The roots that certificate paths must end in; nil means the system's.
+    ///   - reports: Where to report servers that were refused, or would have been if pins were enforced; nil means nowhere.
+    ///   - clock: The clock that limits the rate of reports.
+    ///   - logger: Receives evaluators without effect, mismatches of pins that are not enforced, and failures to report.
     public convenience init(
         allHostsMustBeEvaluated: Bool = false, evaluators: [String: any ServerTrustEvaluating] = [:], anchors: TrustAnchors? = nil,
         reports: ViolationReports? = nil, clock: any TimeSource = SystemTimeSource(), logger: Logger = Logger(label: "approov.trust")
@@ -55,24 +57,26 @@ public final class ApproovTrustManager: Sendable {
             logger: logger)
     }
 
-    /// Maps host patterns to evaluators: for a name with all below it, and for names that are left out.
+    /// Makes a manager from evaluators by pattern, which can include subdomains and exclude names.
     ///
     /// ```swift
     /// let internalHosts = try HostPattern("corp.example.com", includeSubdomains: true, excluding: ["guests.corp.example.com"])
     /// let manager = ApproovTrustManager(patterns: [(internalHosts, DefaultTrustEvaluator())])
     /// ```
     ///
-    /// What is excluded from a pattern is as if the pattern did not exist: the next wider one is for it, or none. It takes no protection
-    /// away from the account's hosts.
+    /// An excluded name is treated as if the pattern did not exist: the next wider pattern applies, if any. Exclusions do not affect the
+    /// protection of the account's hosts.
+    ///
+    /// Two patterns for the same hosts, roots that are all expired or not yet valid, and an unusable report URL are reported at the first
+    /// use: making a session with the manager throws.
     ///
     /// - Parameters:
-    ///   - allHostsMustBeEvaluated: Whether hosts are refused that have neither an evaluator nor an entry in the configuration.
-    ///   - patterns: Evaluators by pattern. Two for the same hosts are reported where the manager is first used: making a session with it
-    ///     throws.
-    ///   - anchors: The roots that paths end in; nil: those of the system. Roots of which none holds today are reported as well.
-    ///   - reports: Where servers are reported that were refused, or would have been if pins were enforced; nil: nowhere.
-    ///   - clock: What the rate of reports is measured by.
-    ///   - logger: Where an evaluator that has no effect, pins that are not enforced and do not match, and reports that fail are told.
+    ///   - allHostsMustBeEvaluated: Whether to refuse hosts that have neither an evaluator nor an entry in the configuration.
+    ///   - patterns: The evaluators by pattern.
+    ///   - anchors: The roots that certificate paths must end in; nil means the system's.
+    ///   - reports: Where to report servers that were refused, or would have been if pins were enforced; nil means nowhere.
+    ///   - clock: The clock that limits the rate of reports.
+    ///   - logger: Receives evaluators without effect, mismatches of pins that are not enforced, and failures to report.
     public convenience init(
         allHostsMustBeEvaluated: Bool = false, patterns: [(HostPattern, any ServerTrustEvaluating)], anchors: TrustAnchors? = nil,
         reports: ViolationReports? = nil, clock: any TimeSource = SystemTimeSource(), logger: Logger = Logger(label: "approov.trust")
@@ -90,7 +94,7 @@ public final class ApproovTrustManager: Sendable {
         self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
         self.patterns = patterns
         self.anchors = Mutex(anchors)
-        // Now, and not whenever a configuration comes: roots that end while the app runs refuse servers, and nothing else.
+        // Check once, not with every configuration: roots that expire while the app runs fail path validation, nothing more.
         anchorsFlaw = Result { try anchors?.requireValid(at: clock.date) }.failure
         self.logger = logger
         let reporter = Result { try reports.map { try ViolationReporter($0, time: clock, logger: logger) } }
@@ -100,23 +104,21 @@ public final class ApproovTrustManager: Sendable {
         }
     }
 
-    /// The servers that were refused from now on, and those that would have been if pins were enforced; the first listener also hears of
-    /// those before it came.
+    /// Streams the servers that are refused from now on, and those that would be if pins were enforced.
     ///
-    /// Of servers of protected and evaluated hosts, and of the authority's once a session has the manager; others are validated by path,
-    /// which the request's error tells.
+    /// The first listener also receives earlier violations. The stream covers protected hosts, hosts with an evaluator and, once a session
+    /// uses the manager, the authority. Other hosts only get path validation; the request's error reports its failures.
     ///
-    /// - Returns: A stream of its own for every listener, which ends with the manager and its sessions. Of what is not read, the newest 64
-    ///   are kept.
+    /// - Returns: A separate stream for each caller, which ends with the manager and its sessions. It buffers the newest 64 unread events.
     public func violations() -> AsyncStream<PinViolation> { recorder.streams.stream() }
 
-    /// Hears of refusals of the authority's server as well.
+    /// Also records the trust refusals of connections to the authority.
     func listen(to watch: AuthorityWatch) { watch.add(recorder) }
 
-    /// The policy for the account's hosts and the caller's evaluators together.
+    /// Compiles the account's hosts and the caller's evaluators into one policy.
     ///
-    /// - Throws: ``ApproovError`` `configurationError` when a host among the evaluators is malformed or named twice, there
-    ///   are no roots or none that held when the manager was made, or violations cannot be reported where they shall be.
+    /// - Throws: ``ApproovError`` with code `configurationError` when an evaluator's host is malformed or named twice, there are no roots,
+    ///   no given root was valid when the manager was made, or violations cannot be reported to the given URL.
     func policy(protecting protectedHosts: [ProtectedHost]) throws -> TrustPolicy {
         do {
             if let flaw = anchorsFlaw ?? reportsFlaw { throw flaw }

@@ -1,9 +1,9 @@
 import CertificatePinning
 
-/// Values by host pattern, looked up by any pattern that lies wholly within.
+/// Values by host pattern, looked up by any pattern that lies entirely inside.
 ///
-/// Patterns never overlap in part: of two, one holds all hosts of the other, or they share none. So the most specific pattern around
-/// another one decides for every host of it. Exclusions keep to that, as the excluded names are patterns of the table as well.
+/// Two patterns never overlap partially: either one contains the other, or they have no host in common. So the most specific pattern
+/// around another one applies to each of its hosts. Exclusions preserve this, because excluded names are patterns of the table too.
 struct PatternTable<Value> {
     private struct Entry {
         let value: Value
@@ -12,14 +12,14 @@ struct PatternTable<Value> {
 
     private var entries: [String: Entry] = [:]
 
-    /// Puts a value in; the last one for a pattern holds.
+    /// Sets the value of a pattern, replacing an earlier one.
     mutating func insert(_ value: Value, for pattern: HostPattern) {
         for form in pattern.forms {
             entries[form] = Entry(value: value, exclusions: form.hasPrefix("*") ? pattern.exclusions : [])
         }
     }
 
-    /// All patterns as they are written, and those of the names that any of them excludes.
+    /// All patterns in the table, and the patterns of the names that they exclude.
     var patterns: Set<String> {
         entries.reduce(into: []) { patterns, entry in
             patterns.insert(entry.key)
@@ -27,10 +27,10 @@ struct PatternTable<Value> {
         }
     }
 
-    /// The names that the entry of exactly this pattern excludes.
+    /// The names that the entry for exactly this pattern excludes.
     func exclusions(of pattern: String) -> Set<String> { entries[pattern]?.exclusions ?? [] }
 
-    /// The value of the most specific pattern that holds every host of `pattern`.
+    /// The value of the most specific pattern that contains every host of `pattern`.
     func value(around pattern: String) -> Value? {
         let inner = String(Self.base(of: pattern))
         return Self.patterns(around: pattern).lazy
@@ -42,9 +42,9 @@ struct PatternTable<Value> {
         pattern.hasPrefix("**.") ? pattern.dropFirst(3) : pattern.hasPrefix("*.") ? pattern.dropFirst(2) : pattern[...]
     }
 
-    /// The patterns that hold every host of `pattern`, the most specific first, itself included.
+    /// The patterns that contain every host of `pattern`, itself included, the most specific first.
     ///
-    /// A base from which a public suffix parts the pattern's hosts is not around it, nor is any shorter one.
+    /// Stops at a public suffix: names separated by one do not belong together.
     static func patterns(around pattern: String) -> [String] {
         let inner = base(of: pattern)
         let isHost = inner.count == pattern.count

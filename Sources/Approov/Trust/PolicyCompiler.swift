@@ -1,9 +1,9 @@
 import CertificatePinning
 import Logging
 
-/// Makes one trust policy out of the account's hosts and the caller's evaluators.
+/// Combines the account's hosts and the caller's evaluators into one trust policy.
 ///
-/// A protected host's pins always apply and come first; the caller's evaluator for the same host is asked after them. A
+/// A protected host's pins always apply and are checked first; then the caller's evaluator for the host is asked. A
 /// `DisabledTrustEvaluator` has no effect on a protected host.
 struct PolicyCompiler {
     let evaluators: [(HostPattern, any ServerTrustEvaluating)]
@@ -12,11 +12,11 @@ struct PolicyCompiler {
     let recorder: ViolationRecorder
     let logger: Logger
 
-    /// Compiles.
+    /// Makes the policy.
     ///
-    /// - Throws: `PinningError` when two of the evaluators' patterns claim the same hosts, or an evaluator was configured wrongly.
+    /// - Throws: `PinningError` when two evaluators' patterns name the same hosts, or an evaluator's own settings are wrong.
     func policy(protecting protectedHosts: [ProtectedHost]) throws -> TrustPolicy {
-        // On their own first: two evaluators for one host are the caller's mistake, and must not be merged silently.
+        // Check the evaluators alone first: two for one host are the caller's mistake and must not be merged silently.
         _ = try HostMap(evaluators.map { ($0.0, true) })
         var pinned = PatternTable<ProtectedHost>()
         for host in protectedHosts { pinned.insert(host, for: host.pattern) }
@@ -26,7 +26,7 @@ struct PolicyCompiler {
         let rules = try pinned.patterns.union(own.patterns).compactMap { text -> (HostPattern, TrustRule)? in
             let (protected, evaluated) = (pinned.value(around: text), own.value(around: text))
             guard let rule = rule(for: text, pinned: protected, own: evaluated) else { return nil }
-            // What is excluded from the caller's pattern is still protected where the account's holds it.
+            // A host that the caller's pattern excludes stays protected if the account's pattern contains it.
             let exclusions = protected == nil ? own.exclusions(of: text) : []
             return (try HostPattern(text, excluding: exclusions.sorted(), allowingPublicSuffix: true), rule)
         }
@@ -34,13 +34,13 @@ struct PolicyCompiler {
         return TrustPolicy(rules: try HostMap(rules), defaultAnchors: anchors, refusesUnmatchedHosts: refusesUnmatchedHosts)
     }
 
-    /// What the caller asks for.
+    /// One of the caller's evaluators and its pattern.
     private struct OwnRule {
         let pattern: HostPattern
         let evaluator: any ServerTrustEvaluating
     }
 
-    /// The rule of a pattern; nil for what was only excluded from others.
+    /// The rule for a pattern; nil if the pattern is only an exclusion from others.
     private func rule(for pattern: String, pinned: ProtectedHost?, own: OwnRule?) -> TrustRule? {
         guard let pinned else {
             return own.map { own in

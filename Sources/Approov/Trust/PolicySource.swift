@@ -2,11 +2,11 @@ import CertificatePinning
 import HTTPClient
 import Synchronization
 
-/// The rules that one request keeps to from its beginning to its end.
+/// The rules that apply to one request from beginning to end.
 final class RequestPolicy: Sendable {
-    /// Who may answer.
+    /// Decides which servers are trusted.
     let trust: TrustPolicy
-    /// Who gets a token; nil without a service.
+    /// Decides which hosts get tokens; nil without a service.
     let snapshot: ConfigurationSnapshot?
 
     init(trust: TrustPolicy, snapshot: ConfigurationSnapshot?) {
@@ -14,9 +14,9 @@ final class RequestPolicy: Sendable {
         self.snapshot = snapshot
     }
 
-    /// Refuses what would go over plain http although the host is protected or evaluated.
+    /// Refuses plain http to a host that is protected or has an evaluator.
     ///
-    /// - Throws: ``ApproovError`` `pinningError`, before any I/O.
+    /// - Throws: ``ApproovError`` with code `pinningError`, before any I/O.
     func checkScheme(of url: TransportURL) throws {
         guard !url.isSecure, trust.refusesUnmatchedHosts || trust.hasRule(for: url.host) else { return }
         throw ApproovError(
@@ -24,7 +24,7 @@ final class RequestPolicy: Sendable {
     }
 }
 
-/// Gives every request the newest policy, compiled once per configuration.
+/// Provides the newest policy to every request; compiles it once per configuration.
 final class PolicySource: Sendable {
     private let manager: ApproovTrustManager
     private let keeper: ConfigurationKeeper?
@@ -32,7 +32,10 @@ final class PolicySource: Sendable {
 
     /// Compiles the first policy.
     ///
-    /// - Throws: ``ApproovError`` `configurationError` as the trust manager does.
+    /// - Parameters:
+    ///   - manager: The trust manager.
+    ///   - keeper: Holds the configuration; nil without a service.
+    /// - Throws: ``ApproovError`` with code `configurationError` when the trust manager cannot be used.
     init(manager: ApproovTrustManager, keeper: ConfigurationKeeper?) throws {
         self.manager = manager
         self.keeper = keeper
@@ -42,17 +45,17 @@ final class PolicySource: Sendable {
         if let keeper { manager.listen(to: keeper.authorityWatch) }
     }
 
-    /// The policy of the configuration in force.
+    /// Returns the policy for the configuration in force.
     ///
-    /// - Throws: ``ApproovError`` `configurationError`; then no request can be made, rather than one under old rules.
+    /// - Throws: ``ApproovError`` with code `configurationError` when it does not compile. No request falls back to older rules.
     func current() throws -> RequestPolicy {
         try compiled.withLock { compiled in
-            // Read under the lock: two requests must not put the older of two configurations last.
+            // Read the snapshot under the lock, so that of two concurrent requests the one with the older snapshot cannot write last.
             let snapshot = keeper?.current
             guard compiled.snapshot !== snapshot else { return compiled }
             let trust: TrustPolicy
             if let snapshot, let before = compiled.snapshot, snapshot.hasSameHosts(as: before) {
-                // A new version that says nothing new about hosts must not cost every connection.
+                // Keep the trust policy, and with it all connections, if the new version does not change any host.
                 trust = compiled.trust
             } else {
                 trust = try manager.policy(protecting: snapshot?.protectedHosts ?? [])

@@ -1,24 +1,25 @@
 import ApproovBase
 import Attestation
 
-/// The secret that an account's HS256 tokens are signed and verified with.
+/// The secret that signs and verifies an account's HS256 tokens.
 ///
-/// It has no description on purpose.
+/// `description` gives only the length, and `dump` shows nothing, so that the secret is not logged by accident.
 public struct AccountSecret: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The fewest bytes: as many as the hash has (RFC 7518 section 3.2).
+    /// The fewest bytes of a secret: the size of the hash (RFC 7518, section 3.2).
     public static let minimumBytes = 32
-    /// The bytes of a generated secret.
+    /// The number of bytes of a generated secret.
     public static let generatedBytes = 64
-    /// The most bytes.
+    /// The most bytes of a secret.
     public static let maximumBytes = 1_024
 
-    /// The secret itself; whoever asks for it takes care of it.
+    /// The secret itself; do not log it.
     public let bytes: [UInt8]
 
-    /// A secret of 32 bytes or more.
+    /// Makes a secret from 32 to 1,024 bytes.
     ///
-    /// - Throws: `TokenError.weakKey` for fewer bytes; `.malformedKey` for more than `maximumBytes`, or for a PEM file, as a public key must
-    ///   never be taken for a secret.
+    /// - Parameter bytes: The secret.
+    /// - Throws: ``TokenError`` with code `weakKey` when there are fewer bytes; with code `malformedKey` when there are more, or when they
+    ///   are a PEM file, because a public key must never be used as a secret.
     public init(bytes: [UInt8]) throws(TokenError) {
         guard bytes.count >= AccountSecret.minimumBytes else {
             throw TokenError(.weakKey, "an account secret has \(AccountSecret.minimumBytes) bytes or more: generate one")
@@ -29,13 +30,14 @@ public struct AccountSecret: Sendable, CustomStringConvertible, CustomReflectabl
         self.bytes = bytes
     }
 
-    /// Reads padded base64 (RFC 4648 section 4) as `approov secret -get base64` prints it.
+    /// Reads padded base64 (RFC 4648, section 4) as printed by `approov secret -get base64`.
     ///
-    /// The text may be a whole file: one line end after the base64, LF or CRLF, is not part of it. Other white space is refused.
+    /// One line end (LF or CRLF) after the base64 is accepted, so the text may be a whole file. Other white space is refused.
     ///
-    /// - Throws: `TokenError.malformedKey` for another text, and as for bytes.
+    /// - Parameter text: The base64 text.
+    /// - Throws: ``TokenError`` with code `malformedKey` when the text is not padded base64, and as ``init(bytes:)`` does.
     public init(base64 text: String) throws(TokenError) {
-        // CRLF is one Character.
+        // Swift treats CRLF as one Character.
         let line = text.last == "\n" || text.last == "\r\n" ? text.dropLast() : text[...]
         guard let bytes = Base64.decode(String(line)) else {
             throw TokenError(
@@ -48,21 +50,21 @@ public struct AccountSecret: Sendable, CustomStringConvertible, CustomReflectabl
         self.bytes = bytes
     }
 
-    /// 64 bytes from the system's generator.
+    /// Makes a secret of 64 random bytes from the system's generator.
     public static func generate() -> AccountSecret {
         var generator = SystemRandomNumberGenerator()
         return AccountSecret(generated: (0..<generatedBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 
-    /// Padded base64.
+    /// The secret in padded base64.
     public var base64: String { Base64.encode(bytes) }
 
-    /// Unpadded base64url.
+    /// The secret in unpadded base64url.
     public var base64url: String { Base64URL.encode(bytes) }
 
-    /// The length only.
+    /// The length of the secret.
     public var description: String { "AccountSecret(\(bytes.count) bytes)" }
 
-    /// Nothing, so that `dump` shows nothing.
+    /// An empty mirror, so that `dump` does not show the secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -2,10 +2,10 @@ import ApproovBase
 import Attestation
 import COpenSSL
 
-/// A private or public key of OpenSSL's, read from PEM without ever asking for a passphrase, and checked for what tokens need.
+/// An OpenSSL private or public key, read from PEM without ever asking for a passphrase, and checked against the rules for token keys.
 struct PEMKey: ~Copyable {
     static let minimumRSABits = 2_048
-    /// Longer keys make verification slow enough to be an attack.
+    /// The most bits of an RSA key; verifying with a longer one is slow enough to be an attack.
     static let maximumRSABits = 8_192
     private static let maximumBytes = 16 * 1024
 
@@ -19,18 +19,18 @@ struct PEMKey: ~Copyable {
         EVP_PKEY_free(key)
     }
 
-    /// Reads a private key, PKCS #8 or the older forms, not encrypted.
+    /// Reads an unencrypted private key, in PKCS #8 or an older format.
     static func privateKey(pem: String, for algorithm: TokenAlgorithm) throws(TokenError) -> PEMKey {
         guard !pem.contains("ENCRYPTED") else {
             throw TokenError(.malformedKey, "the private key is encrypted: decrypt it first with `openssl pkey -in KEY`")
         }
         return try read(pem, for: algorithm, what: "private key") { bio in
-            // Without a callback of ours OpenSSL would ask the terminal for a passphrase.
+            // Without this callback, OpenSSL would ask for a passphrase on the terminal.
             PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
         }
     }
 
-    /// Reads a SubjectPublicKeyInfo (RFC 7468 section 13).
+    /// Reads a SubjectPublicKeyInfo (RFC 7468, section 13).
     static func publicKey(pem: String, for algorithm: TokenAlgorithm) throws(TokenError) -> PEMKey {
         guard !pem.contains("PRIVATE KEY") else {
             throw TokenError(.malformedKey, "a private key where a public one belongs: use `openssl pkey -in KEY -pubout`")
@@ -40,7 +40,7 @@ struct PEMKey: ~Copyable {
         }
     }
 
-    /// A new key: RSA of 2,048 bits, or P-256.
+    /// Makes a new key: RSA with 2,048 bits, or P-256.
     static func generate(_ algorithm: TokenAlgorithm) throws(TokenError) -> PEMKey {
         let isRSA = algorithm == .rs256
         let context = EVP_PKEY_CTX_new_id(isRSA ? EVP_PKEY_RSA : EVP_PKEY_EC, nil)
@@ -66,7 +66,7 @@ struct PEMKey: ~Copyable {
         guard (1...maximumBytes).contains(bytes.count) else {
             throw TokenError(.malformedKey, "the \(what) is empty or longer than \(maximumBytes) bytes")
         }
-        // The BIO reads from these bytes and makes no copy, so that they must outlive it.
+        // The BIO reads these bytes in place, so they must outlive it.
         let parsed = bytes.withUnsafeBytes { buffer -> OpaquePointer? in
             guard let bio = BIO_new_mem_buf(buffer.baseAddress, Int32(buffer.count)) else { return nil }
             defer { BIO_free(bio) }
@@ -92,7 +92,7 @@ struct PEMKey: ~Copyable {
             guard bits <= PEMKey.maximumRSABits else {
                 throw TokenError(.malformedKey, "an RSA key of \(bits) bits: use \(PEMKey.maximumRSABits) or fewer")
             }
-            // With the exponent 1 a signature is the padded hash itself, which needs no private key; an even one has no private exponent.
+            // With exponent 1 a signature is the padded hash itself and needs no private key. An even exponent has no private counterpart.
             guard try withNumber("e", { BN_is_odd($0) == 1 && BN_num_bits($0) > 1 }) else {
                 throw TokenError(
                     .weakKey,
@@ -100,7 +100,7 @@ struct PEMKey: ~Copyable {
                 )
             }
         case .es256:
-            // libjwt would sign and verify ES256 with any curve.
+            // Check the curve here: libjwt would sign and verify ES256 with any curve.
             var name = [CChar](repeating: 0, count: 64)
             var length = 0
             guard type == EVP_PKEY_EC, EVP_PKEY_get_group_name(key, &name, name.count, &length) == 1,
@@ -111,7 +111,7 @@ struct PEMKey: ~Copyable {
 
     private var bits: Int { Int(EVP_PKEY_get_bits(key)) }
 
-    /// The bytes of a signature in a token.
+    /// The size of a token's signature in bytes.
     func signatureBytes(for algorithm: TokenAlgorithm) -> Int {
         algorithm == .rs256 ? (bits + 7) / 8 : 64
     }
@@ -137,14 +137,14 @@ struct PEMKey: ~Copyable {
         return String(decoding: buffer[..<Int(count)], as: UTF8.self)
     }
 
-    /// The public key's own members of a JWK (RFC 7518 section 6).
+    /// The members of the JWK that depend on the public key (RFC 7518, section 6).
     func jwkMembers(for algorithm: TokenAlgorithm) throws(TokenError) -> [String: JSONValue] {
         if algorithm == .rs256 {
             return ["kty": "RSA", "n": .string(try number("n")), "e": .string(try number("e"))]
         }
         var point = [UInt8](repeating: 0, count: 256)
         var length = 0
-        // The uncompressed point: 4, x, y.
+        // An uncompressed point: the byte 4, x, y.
         guard EVP_PKEY_get_octet_string_param(key, "pub", &point, point.count, &length) == 1, length == 65, point[0] == 4 else {
             throw TokenError(.malformedKey, "the key's point cannot be read")
         }
@@ -161,7 +161,7 @@ struct PEMKey: ~Copyable {
         }
     }
 
-    /// Lends one of the key's numbers, by OpenSSL's name for it, to `body`.
+    /// Calls `body` with one of the key's numbers, looked up by its OpenSSL name.
     private func withNumber<Value>(_ name: String, _ body: (OpaquePointer) -> Value) throws(TokenError) -> Value {
         var number: OpaquePointer?
         guard EVP_PKEY_get_bn_param(key, name, &number) == 1, let number else {

@@ -2,38 +2,52 @@ package import ApproovBase
 import Attestation
 public import Foundation
 
-/// A key that verifies tokens: algorithm, key and name are one thing, so that no token can choose another algorithm for it.
+/// A key that verifies tokens, tied to its algorithm and name so that no token can choose another algorithm for it.
 public struct VerificationKey: Sendable {
-    /// What libjwt gets: the secret's bytes, or SubjectPublicKeyInfo PEM.
+    /// The key as passed to libjwt: the secret's bytes, or SubjectPublicKeyInfo PEM.
     let material: [UInt8]
-    /// The exact bytes of a signature.
+    /// The exact size of a signature in bytes.
     let signatureBytes: Int
     /// The algorithm.
     public let algorithm: TokenAlgorithm
-    /// The key's name in the header; nil for the account secret.
+    /// The key's name in the token's header (`kid`); nil if the key has no name.
     public let kid: String?
-    /// The public key as JWK (RFC 7517) with `kid`, `alg` and `use`; nil for HS256.
+    /// The public key as a JWK (RFC 7517) with `kid`, `alg` and `use`; nil for HS256.
     package let jwkMembers: JSONValue?
-    /// The JSON text of the public key as JWK (RFC 7517) with `kid`, `alg` and `use`; nil for HS256.
+    /// The JSON text of the public key as a JWK (RFC 7517) with `kid`, `alg` and `use`; nil for HS256.
     public var jwk: Data? { jwkMembers.map { Data($0.serialized()) } }
 
-    /// The account secret.
+    /// Makes an HS256 key from an account secret.
     ///
-    /// - Throws: `TokenError.malformedKey` for a name that is not 1 to 64 visible ASCII characters.
+    /// - Parameters:
+    ///   - secret: The account secret.
+    ///   - kid: The key's name; nil for none.
+    /// - Returns: The key.
+    /// - Throws: ``TokenError`` with code `malformedKey` when the name is not 1 to 64 visible ASCII characters.
     public static func hs256(_ secret: AccountSecret, kid: String? = nil) throws(TokenError) -> VerificationKey {
         try VerificationKey(material: secret.bytes, signatureBytes: 32, algorithm: .hs256, kid: kid, jwk: nil)
     }
 
-    /// An RSA public key of 2,048 to 8,192 bits whose exponent is odd and 3 or more.
+    /// Reads an RSA public key of 2,048 to 8,192 bits whose exponent is odd and at least 3.
     ///
-    /// - Throws: `TokenError.malformedKey`; `.weakKey` for fewer bits or another exponent.
+    /// - Parameters:
+    ///   - publicPEM: The SubjectPublicKeyInfo.
+    ///   - kid: The key's name; nil for none.
+    /// - Returns: The key.
+    /// - Throws: ``TokenError`` with code `malformedKey` when the key is unreadable, private, of another type or too long, or its name is
+    ///   not 1 to 64 visible ASCII characters; with code `weakKey` when it has fewer bits or another exponent.
     public static func rs256(publicPEM: String, kid: String? = nil) throws(TokenError) -> VerificationKey {
         try VerificationKey(try PEMKey.publicKey(pem: publicPEM, for: .rs256), algorithm: .rs256, kid: kid)
     }
 
-    /// A P-256 public key.
+    /// Reads a P-256 public key.
     ///
-    /// - Throws: `TokenError.malformedKey`.
+    /// - Parameters:
+    ///   - publicPEM: The SubjectPublicKeyInfo.
+    ///   - kid: The key's name; nil for none.
+    /// - Returns: The key.
+    /// - Throws: ``TokenError`` with code `malformedKey` when the key is unreadable, private or of another type, or its name is not 1 to 64
+    ///   visible ASCII characters.
     public static func es256(publicPEM: String, kid: String? = nil) throws(TokenError) -> VerificationKey {
         try VerificationKey(try PEMKey.publicKey(pem: publicPEM, for: .es256), algorithm: .es256, kid: kid)
     }
@@ -66,9 +80,9 @@ public struct VerificationKey: Sendable {
 }
 
 extension VerificationKey: CustomStringConvertible, CustomReflectable {
-    /// Algorithm and name only.
+    /// The algorithm and name of the key.
     public var description: String { "VerificationKey(\(algorithm.rawValue), kid: \(kid ?? "none"))" }
 
-    /// Nothing, so that `dump` shows nothing.
+    /// An empty mirror, so that `dump` does not show the key.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

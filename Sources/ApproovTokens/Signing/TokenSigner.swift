@@ -3,14 +3,15 @@ import CLibJWT
 import COpenSSL
 import Glibc
 
-/// Makes tokens.
+/// Signs tokens.
 public struct TokenSigner: Sendable {
     /// The key that signs.
     public let key: SigningKey
 
-    /// A signer; it proves once that it can sign and that its verification key agrees.
+    /// Makes a signer and checks once that it can sign and that the verification key accepts the signature.
     ///
-    /// - Throws: `TokenError.signingFailed` when libjwt cannot use the key.
+    /// - Parameter key: The key that signs.
+    /// - Throws: ``TokenError`` with code `signingFailed` when libjwt cannot use the key.
     public init(key: SigningKey) throws(TokenError) {
         self.key = key
         let probe = try sign(TokenClaims(exp: 1))
@@ -19,9 +20,12 @@ public struct TokenSigner: Sendable {
         }
     }
 
-    /// A token with these claims.
+    /// Makes a token with these claims.
     ///
-    /// - Throws: `TokenError.signingFailed` when a claim cannot be written or the token would be longer than verifiers take.
+    /// - Parameter claims: The claims.
+    /// - Returns: The token, a compact JWS.
+    /// - Throws: ``TokenError`` with code `signingFailed` when a claim cannot be encoded, or the token would exceed
+    ///   ``TokenVerifier/maximumTokenBytes``.
     public func sign(_ claims: TokenClaims) throws(TokenError) -> String {
         var created: OpaquePointer?
         guard jwt_new(&created) == 0, let token = created else { throw TokenError(.signingFailed, "out of memory") }
@@ -36,7 +40,7 @@ public struct TokenSigner: Sendable {
         if let kid = key.kid, jwt_add_header(token, "kid", kid) != 0 {
             throw TokenError(.signingFailed, "libjwt does not take the key's name")
         }
-        // The type is ours, whatever libjwt's version would write by itself.
+        // Set the type ourselves: libjwt's default differs between versions.
         _ = jwt_del_headers(token, "typ")
         guard jwt_add_header(token, "typ", "JWT") == 0 else { throw TokenError(.signingFailed, "libjwt does not take the type") }
         guard jwt_set_alg(token, key.algorithm.libjwt, key.material, Int32(key.material.count)) == 0,

@@ -1,12 +1,12 @@
-/// What is asked of a token's binding.
+/// What a verifier requires of a token's binding.
 ///
-/// The values are those of every field line of the binding header, as received; outer spaces and tabs do not count. More than one line
-/// is refused under either rule, since nobody can say which one the app meant.
+/// The strings are the values of all field lines of the binding header, as received; leading and trailing spaces and tabs are ignored.
+/// Both `optional` and `required` refuse more than one line, because it is unclear which one the app meant.
 public enum PayRule: Sendable {
-    /// The binding is not looked at.
+    /// The binding is not checked.
     case ignored
-    /// A bound token must be bound to the one value; an unbound token passes.
+    /// A bound token must match the value; an unbound token passes.
     case optional([String])
-    /// The token must be bound to the one value.
+    /// The token must be bound and match the value.
     case required([String])
 }

@@ -1,19 +1,18 @@
 import Synchronization
 
-/// What a token stands for once its signature was verified: nothing in it depends on the time or on a request.
+/// The content of a token with a verified signature; independent of time and request.
 struct SignedToken: Sendable {
     let payload: TokenPayload
     let kid: String?
     let algorithm: TokenAlgorithm
 }
 
-/// Tokens seen lately whose signature held.
+/// Caches tokens whose signature was verified recently.
 ///
-/// An app sends one token with many requests. The signature over the same bytes by the same key stays what it was, so it is verified
-/// once; times, names and binding are judged anew with every request. Only tokens whose signature held come in, so nobody without a
-/// key can fill the cache.
+/// An app sends the same token with many requests, and the same bytes always verify under the same key, so the signature is checked once.
+/// Times, names and binding are checked with every request. Only verified tokens enter, so a client without a key cannot fill the cache.
 final class SignedTokenCache: Sendable {
-    /// Two generations: entries that were not asked for while the younger one filled up are dropped with the older one.
+    /// Two generations: when the younger one is full, it replaces the older one, whose unused entries are dropped.
     private struct Generations {
         var younger: [String: SignedToken] = [:]
         var older: [String: SignedToken] = [:]
@@ -22,12 +21,12 @@ final class SignedTokenCache: Sendable {
     private let generations = Mutex(Generations())
     private let generationSize: Int
 
-    /// A cache of at most `capacity` tokens.
+    /// Makes a cache of at most `capacity` tokens, rounded down to an even number; at least two.
     init(capacity: Int) {
         generationSize = max(1, capacity / 2)
     }
 
-    /// What a token with exactly these bytes stands for; it must be ASCII, which makes equal strings equal bytes.
+    /// Returns the content of the token with exactly these bytes; it must be ASCII, so that equal strings have equal bytes.
     func token(_ token: String) -> SignedToken? {
         generations.withLock { generations in
             if let found = generations.younger[token] { return found }
@@ -37,12 +36,12 @@ final class SignedTokenCache: Sendable {
         }
     }
 
-    /// Keeps a token whose signature was verified.
+    /// Adds a token whose signature was verified.
     func insert(_ signed: SignedToken, of token: String) {
         generations.withLock { insert(signed, of: token, into: &$0) }
     }
 
-    /// The number of tokens kept.
+    /// The number of tokens in the cache.
     var count: Int {
         generations.withLock { $0.younger.count + $0.older.count }
     }

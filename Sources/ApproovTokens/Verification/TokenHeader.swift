@@ -1,7 +1,7 @@
 import ApproovBase
 import Attestation
 
-/// A token's header: algorithm and name of the key, and nothing that could send a verifier elsewhere.
+/// A token's header: the algorithm and the key's name, and no reference that would make a verifier fetch or trust a key.
 struct TokenHeader {
     /// The most bytes of a decoded header.
     static let maximumBytes = 1_024
@@ -9,7 +9,7 @@ struct TokenHeader {
     let algorithm: String
     let kid: String?
 
-    /// Reads a header strictly: `alg`, `kid` and `typ` only, so neither `crit` nor `jwk`, `jku`, `x5u`, `x5c`, `b64` or `zip`.
+    /// Reads a header strictly: allows only `alg`, `kid` and `typ`, and so no `crit`, `jwk`, `jku`, `x5u`, `x5c`, `b64` or `zip`.
     init(_ segment: UnsafeBufferPointer<UInt8>) throws(TokenError) {
         guard let bytes = Base64URL.decode(utf8: segment) else { throw TokenError(.malformed, "the header is not base64url") }
         do {
@@ -29,13 +29,13 @@ struct TokenHeader {
         }
     }
 
-    /// The usual spellings of a header for a key, as base64url: a token that begins with one needs no parsing.
+    /// The usual headers for a key in base64url; a token that begins with one of them needs no JSON parsing.
     static func usualSpellings(algorithm: TokenAlgorithm, kid: String?) -> [[UInt8]] {
         let alg = #""alg":"\#(algorithm.rawValue)""#
         let typ = #""typ":"JWT""#
         var orders = [[alg, typ], [typ, alg], [alg]]
         if let kid {
-            // Characters that JSON writes in more than one way are left to the parser.
+            // JSON can write these characters in several ways, so leave such names to the parser.
             guard kid.utf8.allSatisfy({ $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) else { return [] }
             let name = #""kid":"\#(kid)""#
             orders = [[alg, name, typ], [alg, typ, name], [typ, alg, name], [name, alg, typ], [name, typ, alg]]

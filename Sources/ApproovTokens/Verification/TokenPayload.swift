@@ -2,14 +2,14 @@ import ApproovBase
 import Attestation
 import CJansson
 
-/// A payload's claims, read with jansson from the bytes that were signed: no member twice, every known claim of its type.
+/// The claims of a payload, read with jansson from the signed bytes; refuses repeated members and known claims of the wrong type.
 ///
-/// libjwt's own reading is not used: of two equal members it keeps the last, and it reads a string as the number 0.
+/// libjwt's own accessors are not used: of repeated members they keep the last, and they read a string as the number 0.
 struct TokenPayload: Sendable {
     let claims: TokenClaims
     let nbf: Int64?
 
-    /// Claims that were read elsewhere.
+    /// Makes a payload from claims that were read elsewhere.
     init(claims: TokenClaims, nbf: Int64?) {
         self.claims = claims
         self.nbf = nbf
@@ -17,7 +17,7 @@ struct TokenPayload: Sendable {
 
     private static let safeIntegers: ClosedRange<Int64> = 1...(1 << 53 - 1)
 
-    /// Refuses what a parser should not see: NUL, and nesting beyond `JSONValue.maximumDepth`.
+    /// Refuses input that must not reach a parser: NUL, and nesting beyond `JSONValue.maximumDepth`.
     static func precheck(_ bytes: [UInt8]) throws(TokenError) {
         do {
             try JSONValue.precheck(bytes)
@@ -26,12 +26,12 @@ struct TokenPayload: Sendable {
         }
     }
 
-    /// Refuses what no parser here takes, once `precheck(_:)` has passed: libjwt reports such a payload as it reports a wrong signature.
+    /// Refuses bytes that are not JSON and have passed `precheck(_:)`; libjwt reports those like a wrong signature.
     static func requireJSON(_ bytes: [UInt8]) throws(TokenError) {
         json_decref(try parsed(bytes))
     }
 
-    /// One JSON array or object, which the caller gives back.
+    /// Parses one JSON array or object; the caller must release it with `json_decref`.
     private static func parsed(_ bytes: [UInt8]) throws(TokenError) -> UnsafeMutablePointer<json_t> {
         let root = bytes.withUnsafeBytes { raw in
             json_loadb(raw.baseAddress?.assumingMemoryBound(to: CChar.self), raw.count, Int(JSON_REJECT_DUPLICATES), nil)
@@ -91,7 +91,7 @@ struct TokenPayload: Sendable {
 }
 
 extension StaticString {
-    /// The text for C.
+    /// The text as a C string.
     ///
     /// Every literal ends with a NUL.
     fileprivate var cString: UnsafePointer<CChar> {

@@ -1,12 +1,12 @@
 import Attestation
 
-/// Where the three segments of a compact JWS lie, once every byte has been seen to be allowed.
+/// The positions of a compact JWS's three segments; a value exists only if every byte is allowed.
 struct TokenSegments {
     let header: Range<Int>
     let payload: Range<Int>
     let signature: Range<Int>
 
-    /// Whether a byte is of base64url's alphabet.
+    /// Whether a byte belongs to the base64url alphabet.
     private static let isAllowed: [Bool] = (0..<256).map { value in
         switch UInt8(value) {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
@@ -16,7 +16,7 @@ struct TokenSegments {
         }
     }
 
-    /// Nil unless the token is 1 to 8,192 bytes: three segments of base64url, none empty or of impossible length, between two dots.
+    /// Returns nil unless the token has 1 to 8,192 bytes: three base64url segments between two dots, none empty or of impossible length.
     init?(_ token: UnsafeBufferPointer<UInt8>) {
         guard (1...TokenVerifier.maximumTokenBytes).contains(token.count) else { return nil }
         var dots = 0

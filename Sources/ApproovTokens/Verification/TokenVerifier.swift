@@ -2,30 +2,31 @@ public import ApproovBase
 internal import Attestation
 import Foundation
 
-/// Verifies tokens, in an order in which nothing is believed before it is checked: size and alphabet, header, key, signature, claims,
-/// binding.
+/// Verifies tokens.
 ///
-/// It does no I/O, and one verifier serves any number of threads.
+/// It checks size and alphabet, header, key, signature, claims and binding, in this order, and uses no part before it is checked. A
+/// verifier does no I/O and can be used by any number of threads at once.
 public struct TokenVerifier: Sendable {
-    /// The longest token that is looked at, in bytes.
+    /// The longest token that is accepted, in bytes.
     ///
-    /// libjwt copies tokens to the stack, so this comes before everything else.
+    /// libjwt copies tokens to the stack, so the length is checked first.
     public static let maximumTokenBytes = 8_192
-    /// The most keys.
+    /// The most keys of a verifier.
     public static let maximumKeys = 64
 
     private struct Entry: Sendable {
-        /// Says the name and the algorithm.
+        /// Gives the name and the algorithm.
         let key: VerificationKey
-        /// The keys of that name: one, or the secrets of an account that is changing from one to another.
+        /// All keys with that name: one, or several secrets of an account that is changing its secret.
         let keys: [VerificationKey]
         let usualHeaders: [[UInt8]]
     }
 
-    /// Whether one of the keys is the demo account's secret, which is published: whoever answers others than this machine must not
-    /// accept it.
+    /// Whether one of the keys is the demo account's published secret.
+    ///
+    /// A server that is reachable from other machines must not accept it.
     package let usesDemoKeys: Bool
-    /// What `aud` must be; nil: not checked.
+    /// The required `aud`; nil if it is not checked.
     package let audience: String?
     private let entries: [Entry]
     private let issuer: String?
@@ -34,20 +35,20 @@ public struct TokenVerifier: Sendable {
     private let time: any TimeSource
     private let cache: SignedTokenCache?
 
-    /// A verifier for a set of keys.
+    /// Makes a verifier for a set of keys.
     ///
     /// - Parameters:
-    ///   - keys: The keys; a token's `kid` chooses one, and a token without `kid` the one without a name. Account secrets may share a
-    ///     name, or have none: while an account changes its secret, `[.hs256(new), .hs256(old)]` accepts tokens of both.
-    ///   - audience: What `aud` must be; nil: not checked.
-    ///   - issuer: What `iss` must be; nil: not checked.
-    ///   - maximumLifetime: The longest lifetime in seconds, from `iat`, or from now for a token without.
-    ///   - clockSkew: How far `iat` and `nbf` may be ahead, in seconds. `exp` has no leeway.
-    ///   - cachedTokens: How many tokens are remembered by their signature, so that a token that comes with many requests is verified
-    ///     once; about 2 kB each. Times and binding are judged every time. 0: none.
-    ///   - time: Where the time comes from.
-    /// - Throws: `TokenError.unknownKey` without a key or with more than `maximumKeys`; `.duplicateKey` for two keys of one name
-    ///   that are not different account secrets.
+    ///   - keys: The keys. A token's `kid` selects the key; a token without `kid` selects the key without a name. Several account secrets
+    ///     may share a name or have none: while an account changes its secret, `[.hs256(new), .hs256(old)]` accepts tokens of both.
+    ///   - audience: The required `aud`; nil means that it is not checked.
+    ///   - issuer: The required `iss`; nil means that it is not checked.
+    ///   - maximumLifetime: The longest lifetime in seconds, counted from `iat`, or from now if the token has none; at least 1.
+    ///   - clockSkew: How far `iat` and `nbf` may be in the future, in seconds, 0 to 3,600. `exp` has no tolerance.
+    ///   - cachedTokens: The number of verified tokens to remember, about 2 kB each, so that the signature of a token that comes with many
+    ///     requests is verified once. Times and binding are checked every time. 0 turns the cache off.
+    ///   - time: The clock.
+    /// - Throws: ``TokenError`` with code `unknownKey` when there is no key or more than ``maximumKeys``; with code `duplicateKey` when two
+    ///   keys share a name and are not different account secrets.
     public init(
         keys: [VerificationKey], audience: String? = nil, issuer: String? = nil, maximumLifetime: Int = 86_400, clockSkew: Int = 30,
         cachedTokens: Int = 4_096, time: any TimeSource = SystemTimeSource()
@@ -78,9 +79,9 @@ public struct TokenVerifier: Sendable {
     ///
     /// - Parameters:
     ///   - token: The token as received, without a prefix.
-    ///   - binding: What is asked of its binding.
-    /// - Returns: What the token says.
-    /// - Throws: `TokenError`; tell the caller no more than 401.
+    ///   - binding: The requirement for the token's binding.
+    /// - Returns: The token's claims and the key that signed it.
+    /// - Throws: ``TokenError``. Answer with a plain 401 and do not reveal the code to the client.
     public func verify(_ token: String, binding: PayRule = .ignored) throws(TokenError) -> VerifiedToken {
         let signed = try signedToken(token)
         try checkTimes(signed.payload)
@@ -91,12 +92,12 @@ public struct TokenVerifier: Sendable {
         return VerifiedToken(claims: claims, kid: signed.kid, algorithm: signed.algorithm, isBound: isBound)
     }
 
-    /// The claims of a token whose signature holds; what depends on the request or the time is not looked at.
+    /// Verifies the signature and returns the token's content; checks nothing that depends on the request or the time.
     private func signedToken(_ token: String) throws(TokenError) -> SignedToken {
-        // Before anything is copied: a long token must cost nothing.
+        // Check the length before copying, so that a long token costs nothing.
         guard token.utf8.count <= Self.maximumTokenBytes else { throw Self.malformed }
         var token = token
-        // Strings with equal letters may have different bytes, but not once they are seen to be ASCII.
+        // Equal strings can have different bytes in Unicode. TokenSegments accepts only ASCII, where they cannot.
         guard let segments = token.withUTF8({ TokenSegments($0) }) else { throw Self.malformed }
         if let known = cache?.token(token) { return known }
         let signed = try token.withUTF8 { bytes in
@@ -109,22 +110,22 @@ public struct TokenVerifier: Sendable {
     private func verifySignature(of token: UnsafeBufferPointer<UInt8>, _ segments: TokenSegments) throws(TokenError) -> SignedToken {
         let entry = try entry(forHeader: UnsafeBufferPointer(rebasing: token[segments.header]))
         let key = entry.key
-        // libjwt takes several spellings of one signature; we take the canonical one of the exact length.
+        // libjwt accepts several spellings of one signature; accept only the canonical one of the exact length.
         guard let signature = Base64URL.decode(utf8: UnsafeBufferPointer(rebasing: token[segments.signature])),
             signature.count == key.signatureBytes
         else { throw TokenError(.badSignature, "the signature is not canonical base64url of \(key.signatureBytes) bytes") }
-        // libjwt parses the payload before it verifies, so what could hurt its parser is refused first.
+        // libjwt parses the payload before it verifies the signature, so refuse dangerous input first.
         guard let payload = Base64URL.decode(utf8: UnsafeBufferPointer(rebasing: token[segments.payload])) else { throw Self.malformed }
         try TokenPayload.precheck(payload)
         guard entry.keys.contains(where: { LibJWT.verifies(token, key: $0) }) else {
-            // libjwt refuses a payload that it cannot parse before it looks at the signature. The error should name the payload then.
+            // libjwt also fails if it cannot parse the payload. Then the error should name the payload, not the signature.
             try TokenPayload.requireJSON(payload)
             throw TokenError(.badSignature, "the signature does not verify")
         }
         return SignedToken(payload: try TokenPayload(payload), kid: key.kid, algorithm: key.algorithm)
     }
 
-    /// The keys that the header names, if the header names their algorithm as well.
+    /// Returns the keys with the name in the header, if the header's algorithm is theirs.
     private func entry(forHeader segment: UnsafeBufferPointer<UInt8>) throws(TokenError) -> Entry {
         for entry in entries {
             for usual in entry.usualHeaders where usual.count == segment.count && usual.elementsEqual(segment) { return entry }
@@ -141,7 +142,7 @@ public struct TokenVerifier: Sendable {
 
     private func checkTimes(_ payload: TokenPayload) throws(TokenError) {
         let seconds = time.date.timeIntervalSince1970
-        // Outside these bounds the clock is broken, and no token can be judged by it.
+        // Outside these bounds the clock is wrong, and no token can be checked against it.
         guard seconds >= 0, seconds < 9_007_199_254_740_992 else { throw TokenError(.expired, "the clock is not set") }
         let now = Int64(seconds)
         let exp = payload.claims.exp
@@ -176,7 +177,7 @@ public struct TokenVerifier: Sendable {
         return true
     }
 
-    /// Compares in a time that does not depend on where the first difference is.
+    /// Compares in a time that does not depend on the position of the first difference.
     private static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         var difference: UInt8 = 0

@@ -1,17 +1,17 @@
 internal import ApproovBase
 internal import Attestation
 
-/// Reads the attestation response code (ARC) from a token that was not verified.
+/// Reads the attestation response code (ARC) from a token without verifying the token.
 package enum UnverifiedARC {
-    /// Bytes of a code before base32.
+    /// The size of a decoded code in bytes.
     private static let size = 16
 
-    /// The code that a token says it has, when it is spelt as one.
+    /// Returns the token's code if it has the right format.
     ///
-    /// Nothing of the token is verified: any client can have written it, and only the account's key tells whether it is a code.
+    /// Any client could have written it: the token is not verified, and only the account's key can tell whether the code is genuine.
     ///
-    /// - Parameter token: A text as received.
-    /// - Returns: 26 characters of base32; nil when the text is no token, or has no code.
+    /// - Parameter token: The text as received.
+    /// - Returns: 26 characters of base32; nil if the text is not a token or has no such code.
     package static func read(fromToken token: String) -> String? {
         guard token.utf8.count <= TokenVerifier.maximumTokenBytes else { return nil }
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)

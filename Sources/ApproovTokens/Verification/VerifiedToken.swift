@@ -1,16 +1,16 @@
 public import Attestation
 
-/// A token whose signature, times and binding held when it was verified.
+/// A token that a ``TokenVerifier`` has verified: signature, times, audience, issuer and binding, as far as the verifier checks them.
 ///
-/// Nothing but a `TokenVerifier` makes one.
+/// Only a ``TokenVerifier`` can make one.
 public struct VerifiedToken: Sendable {
-    /// What the token says.
+    /// The token's claims.
     public let claims: TokenClaims
-    /// The name of the key that signed it; nil for the account secret.
+    /// The name of the key that signed it; nil if the key has no name.
     public let kid: String?
-    /// The algorithm it was signed with.
+    /// The algorithm of the signature.
     public let algorithm: TokenAlgorithm
-    /// Whether the binding was checked against the request and held.
+    /// Whether the token is bound and the binding matched the request.
     public let isBound: Bool
 
     init(claims: TokenClaims, kid: String?, algorithm: TokenAlgorithm, isBound: Bool) {

@@ -1,33 +1,34 @@
 internal import ApproovBase
 package import Foundation
 
-/// Which configuration is in force and what may follow it: rules against rollback, freezing, foreign and half-made
-/// configurations.
+/// The configuration in force, and the rules for accepting the next one.
 ///
-/// It is a value; acceptance gives a new one and leaves the old one as it was.
+/// The rules prevent rollback, freezing, configurations of other accounts, and partial updates. This is a value type: accepting a version
+/// returns a new state and leaves the old one unchanged.
 package struct ConfigurationState: Sendable {
-    /// The most versions that a file holds: every change of keys since the initial configuration, and the newest.
+    /// The most versions in a stored file: every key change since the initial configuration, and the newest version.
     package static let maximumChainLength = 64
-    /// The most bytes of a file.
+    /// The most bytes of a stored file.
     package static let maximumSerializedBytes = 8 * 1024 * 1024
 
     /// The configuration in force.
     package private(set) var accepted: DynamicConfiguration
-    /// The configuration in force, as it was signed.
+    /// The configuration in force as it was signed.
     package private(set) var acceptedSigned: SignedConfiguration
-    /// What was accepted since the initial configuration and is needed to verify the newest again: key changes, then the newest.
+    /// The versions needed to verify the newest one again, starting from the initial configuration: key changes, then the newest.
     package private(set) var chain: [SignedConfiguration] = []
-    /// The latest `issuedAt` that was accepted, in seconds since 1970: it cannot be earlier than that now.
+    /// The latest accepted `issuedAt`, in seconds since 1970; the current time cannot be earlier.
     package private(set) var highestIssuedAt: Int64
     /// The keys that may sign the next version.
     package private(set) var configKeys: [PublicJWK]
     /// The keys that could sign the version in force.
     private var configKeysBefore: [PublicJWK]
 
-    /// The state of an app that has fetched nothing yet.
+    /// Makes the state of an app that has not fetched any configuration.
     ///
-    /// - Throws: `AttestationError` when the inner configuration is not signed by one of the initial keys, is of another account or epoch,
-    ///   or breaks a rule. Its age does not matter.
+    /// - Parameter initial: The initial configuration. The age of the configuration inside does not matter.
+    /// - Throws: ``AttestationError`` when the configuration inside is not signed by one of the initial keys, is of another account or
+    ///   epoch, or breaks a rule.
     package init(initial: InitialConfiguration) throws(AttestationError) {
         let verified = try within("configuration") { () throws(AttestationError) in
             try Self.verify(initial.configuration, by: initial.configKeys, account: initial.account, epoch: initial.epoch)
@@ -39,23 +40,23 @@ package struct ConfigurationState: Sendable {
         configKeys = verified.configKeys ?? initial.configKeys
     }
 
-    /// The state that `serializedChain` was taken from.
+    /// Restores the state from the bytes of `serializedChain`.
     ///
-    /// What is expired stays in force: pins never fall away with time.
+    /// An expired configuration stays in force: pins never lapse with time.
     ///
     /// - Parameters:
-    ///   - initial: The initial configuration as it is now; it may be newer than the one the bytes were made under.
-    ///   - bytes: What was stored.
-    ///   - requirement: Called with the newest configuration; an error refuses the whole.
-    /// - Throws: `AttestationError` for anything that does not verify from the initial configuration on, byte for byte, among it a
-    ///   configuration older than the initial one (`.rolledBack`) and one of another epoch (`.wrongEpoch`).
+    ///   - initial: The current initial configuration; it may be newer than the one under which the bytes were stored.
+    ///   - bytes: The stored bytes.
+    ///   - requirement: Called with the newest configuration; an error refuses everything.
+    /// - Throws: ``AttestationError`` when the bytes do not verify exactly, starting from the initial configuration; with code `rolledBack`
+    ///   when they are older than the initial configuration, and `wrongEpoch` when they are of another epoch.
     package init(
         initial: InitialConfiguration, restoring bytes: [UInt8],
         alsoRequiring requirement: (DynamicConfiguration) throws -> Void = { _ in }
     ) throws(AttestationError) {
         let start = try ConfigurationState(initial: initial)
         let stored = try Self.chain(serialized: bytes)
-        // After the last one, not the first: of several changes of keys, the initial keys signed only the latest.
+        // Start after the last match: after several key changes, the initial keys signed only the latest of them.
         let needed = Array(stored.suffix(from: stored.lastIndex(where: start.includes).map { $0 + 1 } ?? 0))
         guard !needed.isEmpty || stored.last?.payloadBytes == start.acceptedSigned.payloadBytes else {
             throw AttestationError(.rolledBack, "the stored configuration is older than the initial one, which now serves")
@@ -67,43 +68,46 @@ package struct ConfigurationState: Sendable {
         }
     }
 
-    /// Whether the configuration in force is past its date; its pins hold nevertheless.
+    /// Whether the configuration in force is past its expiry date; its pins stay in force.
     ///
-    /// The one in the initial configuration has no end: it serves until a newer one has come.
-    /// - Parameter now: The local clock's time; the latest `issuedAt` that was accepted counts when it is later.
-    /// - Returns: Whether it is.
+    /// The initial configuration never expires.
+    ///
+    /// - Parameter now: The local clock's time; the latest accepted `issuedAt` is used instead if it is later.
+    /// - Returns: Whether the configuration is expired.
     public func isExpired(now: Date) -> Bool {
         !chain.isEmpty && Double(accepted.expiresAt) <= max(now.timeIntervalSince1970, Double(highestIssuedAt))
     }
 
-    /// Whether what is stored may be replaced although it does not verify from the initial configuration on.
+    /// Whether stored bytes that do not verify from the initial configuration may be replaced.
     ///
-    /// An app with another initial configuration may have stored it, or it was altered. One authority hands all versions out: once a
-    /// higher one is in force here, nothing is lost with what says of itself that it is lower.
-    /// - Parameter bytes: What is stored.
-    /// - Returns: Whether its newest version is of the same account and epoch, and either lower or the one in force.
+    /// An app with another initial configuration may have stored them, or they were altered. One authority issues all versions, so once
+    /// this app has a higher version, replacing a stored one that claims to be lower loses nothing.
+    ///
+    /// - Parameter bytes: The stored bytes.
+    /// - Returns: Whether their newest version claims the same account and epoch and is either lower or the one in force.
     package func hasOvertaken(stored bytes: [UInt8]) -> Bool {
         guard let newest = (try? Self.chain(serialized: bytes))?.last, let claimed = Self.unverified(newest) else { return false }
         return isNotBehind(newest, claimed)
     }
 
-    /// Where something that does not verify from the initial configuration on may have come from.
+    /// The possible origin of stored bytes that do not verify from the initial configuration.
     package enum StoredOrigin: Sendable {
-        /// From nowhere that could be told: it is damaged, or of an account or an epoch that has no place here any more.
+        /// Unknown: the bytes are damaged, or their account or epoch is no longer used here.
         case unknown
-        /// From another app of the account, as it says of itself: its keys are not known here.
+        /// Allegedly another app of the account: the signature names keys that this app does not know.
         case saidToBeAnotherApp
-        /// From another app of the account: a key of the initial configuration signed it for a higher epoch.
+        /// Another app of the account: a key of the initial configuration signed the bytes for a higher epoch.
         case anotherApp
     }
 
-    /// Where what is stored may have come from.
+    /// Returns the possible origin of stored bytes.
     ///
-    /// A signature that names a key of the initial configuration and does not verify is damage, and not another app's.
+    /// A signature that names a key of the initial configuration but does not verify means damage, not another app.
+    ///
     /// - Parameters:
-    ///   - bytes: What is stored.
-    ///   - initial: The initial configuration from which it does not verify.
-    /// - Returns: Another app of the account where it is of a higher epoch, or signed by other keys.
+    ///   - bytes: The stored bytes.
+    ///   - initial: The initial configuration from which they do not verify.
+    /// - Returns: Another app of the account if the bytes are of a higher epoch or signed by other keys.
     package static func origin(ofStored bytes: [UInt8], initial: InitialConfiguration) -> StoredOrigin {
         guard let newest = (try? chain(serialized: bytes))?.last, let configuration = unverified(newest),
             configuration.account == initial.account
@@ -119,21 +123,22 @@ package struct ConfigurationState: Sendable {
         return origins.contains(.anotherApp) ? .anotherApp : .saidToBeAnotherApp
     }
 
-    /// Takes newer versions up.
+    /// Accepts newer versions.
     ///
     /// - Parameters:
-    ///   - candidates: Versions that change keys, then the newest, in order. All are accepted or none is. The version in force with
-    ///     an identical payload changes nothing.
+    ///   - candidates: The versions that change keys, then the newest, in order. Either all are accepted or none. A version with the same
+    ///     payload as the one in force changes nothing.
     ///   - now: The local clock's time, read once for the whole list.
-    ///   - allowExpired: Whether the newest may be past its date.
-    ///   - requirement: Called with the newest configuration, once everything else holds; an error refuses the whole.
-    /// - Returns: The state after the newest.
-    /// - Throws: `AttestationError` saying which rule was broken.
+    ///   - allowExpired: Whether the newest version may be past its expiry date.
+    ///   - requirement: Called with the newest configuration after all other checks; an error refuses everything.
+    /// - Returns: The state after the newest version.
+    /// - Throws: ``AttestationError`` naming the broken rule.
     package func accepting(
         _ candidates: [SignedConfiguration], now: Date, allowExpired: Bool = false,
         alsoRequiring requirement: (DynamicConfiguration) throws -> Void = { _ in }
     ) throws(AttestationError) -> ConfigurationState {
-        // Whatever the local clock says, it is not earlier than what was signed and accepted before; fixed before the first candidate.
+        // The time is not before the latest accepted `issuedAt`, whatever the local clock says. Fixed before the first candidate can raise
+        // it.
         let time = max(now.timeIntervalSince1970, Double(highestIssuedAt))
         var next = self
         for (index, candidate) in candidates.enumerated() {
@@ -157,8 +162,9 @@ package struct ConfigurationState: Sendable {
         return next
     }
 
-    /// The bytes to store: one JWS, or an array of them when keys changed since the initial configuration; nil before anything was
-    /// accepted.
+    /// The bytes to store: one JWS, or an array of several if keys changed since the initial configuration.
+    ///
+    /// Nil until a version has been accepted.
     package var serializedChain: [UInt8]? {
         guard let newest = chain.last else { return nil }
         return chain.count == 1 ? newest.serialized : JSONValue.array(chain.map(\.json)).serialized()
@@ -191,7 +197,7 @@ package struct ConfigurationState: Sendable {
         configuration.configKeys.map { Set($0) != Set(keys) } ?? false
     }
 
-    /// Signatures first, over the bytes as received; the payload is parsed only when a key that may sign has signed it.
+    /// Verifies the signatures over the bytes as received, and parses the payload only if a key that may sign has signed it.
     private static func verify(
         _ signed: SignedConfiguration, by keys: [PublicJWK], account: String, epoch: Int64
     ) throws(AttestationError) -> DynamicConfiguration {
@@ -231,7 +237,7 @@ package struct ConfigurationState: Sendable {
         return configuration
     }
 
-    /// Whether a stored version was overtaken by a newer initial configuration: one of the initial keys signed it and it is not newer.
+    /// Whether the initial configuration supersedes a stored version: one of the initial keys signed it, and it is not newer.
     private func includes(_ stored: SignedConfiguration) -> Bool {
         guard stored.signatures.indices.contains(where: { stored.signer(ofSignatureAt: $0, among: configKeysBefore) != nil }),
             let configuration = Self.unverified(stored)
@@ -244,7 +250,7 @@ package struct ConfigurationState: Sendable {
             && (configuration.version < accepted.version || stored.payloadBytes == acceptedSigned.payloadBytes)
     }
 
-    /// What the payload says, whoever wrote it.
+    /// Parses the payload without verifying it.
     private static func unverified(_ signed: SignedConfiguration) -> DynamicConfiguration? {
         guard let value = try? JSONValue(reading: signed.payloadBytes, limit: DynamicConfiguration.maximumBytes) else { return nil }
         return try? DynamicConfiguration(json: value)

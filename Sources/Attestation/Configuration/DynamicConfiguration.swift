@@ -1,16 +1,21 @@
 package import ApproovBase
 import Foundation
 
-/// Where requests to oblivious hosts go.
+/// The relay and gateway for requests to oblivious hosts.
 public struct ObliviousSettings: Sendable, Hashable {
     /// The relay's URL.
     public var relay: String
-    /// Base64 of the gateway's key configurations, `application/ohttp-keys` (RFC 9458 section 3.2).
+    /// Base64 of the gateway's key configurations, `application/ohttp-keys` (RFC 9458, section 3.2).
     public var keyConfig: String
-    /// Whether the gateway understands messages in chunks (draft-ietf-ohai-chunked-ohttp); nil: clients find out.
+    /// Whether the gateway accepts chunked messages (draft-ietf-ohai-chunked-ohttp); nil means that clients find out.
     public var chunked: Bool?
 
-    /// Settings for oblivious hosts.
+    /// Makes the settings for oblivious hosts.
+    ///
+    /// - Parameters:
+    ///   - relay: The relay's URL.
+    ///   - keyConfig: Base64 of the gateway's key configurations.
+    ///   - chunked: Whether the gateway accepts chunked messages; nil if unknown.
     public init(relay: String, keyConfig: String, chunked: Bool? = nil) {
         self.relay = relay
         self.keyConfig = keyConfig
@@ -19,7 +24,9 @@ public struct ObliviousSettings: Sendable, Hashable {
 
     /// Reads `relay`, `keyConfig` and `chunked`.
     ///
-    /// - Throws: `AttestationError.malformedMember` for a relay that is not an https URL or keys that are not base64.
+    /// - Parameter json: A JSON object.
+    /// - Throws: ``AttestationError`` with code `malformedMember` when the relay is not an https URL, the keys are not base64, or a member
+    ///   is missing or of the wrong type.
     package init(json: JSONValue) throws(AttestationError) {
         relay = try json.string("relay")
         keyConfig = try json.string("keyConfig")
@@ -34,7 +41,7 @@ public struct ObliviousSettings: Sendable, Hashable {
         }
     }
 
-    /// `relay`, `keyConfig` and, when it is known, `chunked`.
+    /// An object with `relay`, `keyConfig` and, if known, `chunked`.
     package var json: JSONValue {
         var members: [String: JSONValue] = ["relay": .string(relay), "keyConfig": .string(keyConfig)]
         members["chunked"] = chunked.map(JSONValue.bool)
@@ -42,45 +49,58 @@ public struct ObliviousSettings: Sendable, Hashable {
     }
 }
 
-/// What an account says about its hosts, in one version.
+/// One version of an account's settings for its hosts.
 ///
-/// It is believed only inside a `SignedConfiguration`.
+/// Trust it only if it comes from a verified ``SignedConfiguration``.
 public struct DynamicConfiguration: Sendable, Hashable {
     /// The most bytes of a payload.
     public static let maximumBytes = 256 * 1024
-    /// The most keys that may sign.
+    /// The most keys that may sign configurations.
     public static let maximumConfigKeys = 8
 
-    /// The account.
+    /// The account's name.
     public var account: String
-    /// Counts fresh starts of the account's versions; 1 at first.
+    /// The generation of the version numbers, 1 at first; a higher epoch restarts them.
     public var epoch: Int64
-    /// Grows with every change within an epoch; below 2^53.
+    /// The version number, which grows with every change within an epoch; below 2^53.
     public var version: Int64
-    /// When it was signed, in seconds since 1970.
+    /// When the version was signed, in seconds since 1970.
     public var issuedAt: Int64
-    /// When it should be replaced at the latest, in seconds since 1970.
+    /// When the version expires, in seconds since 1970; a newer one should replace it before.
     public var expiresAt: Int64
-    /// What holds for each host.
+    /// The host rules, by host name or pattern.
     public var hosts: [String: HostSettings]
-    /// Pins that are used where a host has none.
+    /// The pins for hosts that have none themselves.
     public var managedTrustRoots: [String]
-    /// Relay and keys; needed when a host is oblivious.
+    /// The relay and the gateway's keys; required if any host is oblivious.
     public var oblivious: ObliviousSettings?
-    /// Replaces the authority's pins of the initial configuration.
+    /// Pins that replace the authority's pins in the initial configuration; nil to keep those.
     public var authorityPins: [String]?
-    /// The keys that may sign from the next version on; nil: as before.
+    /// The keys that may sign from the next version on; nil to keep the present ones.
     public var configKeys: [PublicJWK]?
-    /// Members that a reader must know.
+    /// The names of members that a reader must understand.
     public var critical: [String]?
 
-    /// The members that this release knows.
+    /// The members that this release understands.
     static let knownMembers: Set<String> = [
         "account", "epoch", "version", "issuedAt", "expiresAt", "hosts", "managedTrustRoots", "oblivious", "authorityPins", "configKeys",
         "critical",
     ]
 
-    /// A configuration; its rules are checked when it is signed.
+    /// Makes a configuration; its rules are checked when it is signed.
+    ///
+    /// - Parameters:
+    ///   - account: The account's name.
+    ///   - epoch: The generation of the version numbers.
+    ///   - version: The version number; below 2^53.
+    ///   - issuedAt: When the version is signed, in seconds since 1970.
+    ///   - expiresAt: When the version expires, in seconds since 1970.
+    ///   - hosts: The host rules, by host name or pattern.
+    ///   - managedTrustRoots: The pins for hosts that have none themselves.
+    ///   - oblivious: The relay and the gateway's keys; required if any host is oblivious.
+    ///   - authorityPins: Pins that replace the authority's pins in the initial configuration; nil to keep those.
+    ///   - configKeys: The keys that may sign from the next version on; nil to keep the present ones.
+    ///   - critical: The names of members that a reader must understand.
     public init(
         account: String, epoch: Int64 = 1, version: Int64, issuedAt: Int64, expiresAt: Int64, hosts: [String: HostSettings] = [:],
         managedTrustRoots: [String] = [], oblivious: ObliviousSettings? = nil, authorityPins: [String]? = nil,
@@ -99,13 +119,14 @@ public struct DynamicConfiguration: Sendable, Hashable {
         self.critical = critical
     }
 
-    /// Reads the members and checks every rule that needs no other version; unknown members are ignored.
+    /// Reads the members and checks every rule that concerns only this version; ignores unknown members.
     ///
-    /// - Throws: `AttestationError` naming the member: `.malformedMember`, `.malformedKey`, `.unknownCritical`, or
-    ///   `.malformedConfiguration` for a list that names a key twice, for an enforced host with one pin, or with none where there are no
-    ///   managed trust roots either.
+    /// - Parameter json: A JSON object.
+    /// - Throws: ``AttestationError`` naming the member, with code `malformedMember`, `malformedKey` or `unknownCritical`; with code
+    ///   `malformedConfiguration` when a list names a key twice, an enforced host has only one pin, an enforced host has no pins and there
+    ///   are no managed trust roots, or another rule is broken.
     package init(json: JSONValue) throws(AttestationError) {
-        // First, as a reader that does not know a critical member must not interpret the rest.
+        // Check this first: a reader that does not know a critical member must not interpret the others.
         critical = try json.optionalStrings("critical")
         for name in critical ?? [] where !DynamicConfiguration.knownMembers.contains(name) {
             throw AttestationError(
@@ -131,7 +152,7 @@ public struct DynamicConfiguration: Sendable, Hashable {
         try checkRules()
     }
 
-    /// All members; those without a value are left out.
+    /// All members that have a value, as a JSON object.
     package var json: JSONValue {
         jsonObject([
             "account": .string(account), "epoch": .integer(epoch), "version": .integer(version), "issuedAt": .integer(issuedAt),
@@ -177,7 +198,7 @@ public struct DynamicConfiguration: Sendable, Hashable {
     }
 }
 
-/// Rules that initial and dynamic configuration share.
+/// The rule for signing keys, shared by the initial and the dynamic configuration.
 enum ConfigKeys {
     static func check(_ keys: [PublicJWK]) throws(AttestationError) {
         guard (1...DynamicConfiguration.maximumConfigKeys).contains(keys.count), Set(keys).count == keys.count else {

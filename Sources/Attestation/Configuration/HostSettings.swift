@@ -1,30 +1,40 @@
 package import ApproovBase
 import Crypto
 
-/// What holds for one host of the account.
+/// The rule for one host, or one host pattern, of the account.
 public struct HostSettings: Sendable, Hashable {
-    /// Pins, `sha256/` and the base64 of the SHA-256 of a SubjectPublicKeyInfo.
+    /// The host's pins: `sha256/` and the base64 of the SHA-256 of a SubjectPublicKeyInfo.
     ///
-    /// Empty: the managed trust roots are used.
+    /// If empty, the managed trust roots are used.
     public var pins: [String]
-    /// Whether the pins are enforced; when false, path validation alone decides.
+    /// Whether the pins are enforced; if not, path validation alone decides.
     public var enforce: Bool
     /// Whether requests to the host carry a token.
     public var attested: Bool
-    /// Whether requests to the host travel inside Oblivious HTTP.
+    /// Whether requests to the host travel through Oblivious HTTP.
     public var oblivious: Bool
-    /// Whether the host's subdomains are meant as well.
+    /// Whether the rule includes the host's subdomains.
     public var includeSubdomains: Bool
-    /// When the pins are due for a change, in seconds since 1970.
+    /// The date by which the pins should be replaced, in seconds since 1970.
     ///
-    /// It is reported; it never unpins.
+    /// Passing it is reported, but the pins stay in force.
     public var pinsExpireAt: Int64?
     /// PEM certificates that replace the system's roots for this host.
     public var trustRoots: String?
-    /// The key that signs this host's tokens; nil: the account secret.
+    /// The name of the key that signs this host's tokens; nil for the account secret.
     public var kid: String?
 
-    /// Settings; by default enforced and attested.
+    /// Makes a host rule; by default pins are enforced and requests carry tokens.
+    ///
+    /// - Parameters:
+    ///   - pins: The host's pins; if empty, the managed trust roots are used.
+    ///   - enforce: Whether the pins are enforced; if not, path validation alone decides.
+    ///   - attested: Whether requests to the host carry a token.
+    ///   - oblivious: Whether requests to the host travel through Oblivious HTTP.
+    ///   - includeSubdomains: Whether the rule includes the host's subdomains.
+    ///   - pinsExpireAt: The date by which the pins should be replaced, in seconds since 1970.
+    ///   - trustRoots: PEM certificates that replace the system's roots for this host.
+    ///   - kid: The name of the key that signs this host's tokens; nil for the account secret.
     public init(
         pins: [String] = [], enforce: Bool = true, attested: Bool = true, oblivious: Bool = false, includeSubdomains: Bool = false,
         pinsExpireAt: Int64? = nil, trustRoots: String? = nil, kid: String? = nil
@@ -39,9 +49,10 @@ public struct HostSettings: Sendable, Hashable {
         self.kid = kid
     }
 
-    /// Reads the members; unknown ones are ignored.
+    /// Reads the members; ignores unknown ones.
     ///
-    /// - Throws: `AttestationError` naming the member that is missing or malformed.
+    /// - Parameter json: A JSON object.
+    /// - Throws: ``AttestationError`` naming the member that is missing or malformed.
     package init(json: JSONValue) throws(AttestationError) {
         pins = try json.elements("pins") { (element) throws(AttestationError) in try PinText.validated(element) }
         enforce = try json.bool("enforce", default: true)
@@ -54,7 +65,7 @@ public struct HostSettings: Sendable, Hashable {
         try checkTexts()
     }
 
-    /// All members; those without a value are left out.
+    /// All members that have a value, as a JSON object.
     package var json: JSONValue {
         jsonObject([
             "pins": .strings(pins), "enforce": .bool(enforce), "attested": .bool(attested), "oblivious": .bool(oblivious),
@@ -71,14 +82,14 @@ public struct HostSettings: Sendable, Hashable {
     }
 }
 
-/// The spelling of pins.
+/// Checks the spelling of pins.
 ///
-/// What they pin is CertificatePinning's business.
+/// The module CertificatePinning gives them their meaning.
 enum PinText {
     static let prefix = "sha256/"
     private static let hashOfNothing = [UInt8](SHA256.hash(data: [UInt8]()))
 
-    /// The element's text, when it is a pin.
+    /// Returns the element's text if it is a pin.
     static func validated(_ element: JSONValue) throws(AttestationError) -> String {
         let text = try element.string()
         guard bytes(of: text) != nil else {
@@ -88,15 +99,17 @@ enum PinText {
         return text
     }
 
-    /// The hash that the pin holds.
+    /// Returns the hash in a pin; nil if the text is not a pin.
     static func bytes(of text: String) -> [UInt8]? {
         let encoded = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
         guard let bytes = Base64.decode(encoded), bytes.count == 32 else { return nil }
         return bytes
     }
 
-    /// Refuses what would pass for a backup and is none: a key that is named twice, in either spelling, and the hash of no bytes, which
-    /// a pipe into `openssl dgst` prints when the command before failed.
+    /// Refuses pins that look like a backup but are not.
+    ///
+    /// These are a key named twice, in either spelling, and the SHA-256 of zero bytes, which a pipe into `openssl dgst` prints if the
+    /// command before it failed.
     static func requireDifferentKeys(_ pins: [String], member: String) throws(AttestationError) {
         guard distinct(pins) == pins.count else {
             throw AttestationError(
@@ -110,15 +123,15 @@ enum PinText {
             member: member)
     }
 
-    /// How many different keys the pins name.
+    /// Returns the number of different keys among the pins.
     static func distinct(_ pins: [String]) -> Int {
         Set(pins.compactMap(bytes(of:))).count
     }
 }
 
-/// The outer look of PEM certificates.
+/// Checks that a text looks like PEM certificates.
 ///
-/// Whether they parse is CertificatePinning's business.
+/// The module CertificatePinning parses them.
 enum PEMText {
     static func check(_ text: String, member: String) throws(AttestationError) {
         guard text.contains("-----BEGIN CERTIFICATE-----"), text.contains("-----END CERTIFICATE-----"), !text.contains("PRIVATE KEY") else {

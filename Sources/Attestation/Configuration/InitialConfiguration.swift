@@ -1,34 +1,43 @@
 import ApproovBase
 public import Foundation
 
-/// What ships inside an app: where its authority is, which keys it believes, and pins for the time before the first fetch.
+/// The configuration that ships with an app: its authority, the keys it trusts, and the pins that hold until the first fetch.
 ///
-/// It holds nothing secret. An app that is given another one believes another authority, so it belongs into the signed part of an
-/// app.
+/// It contains no secrets. Replacing it makes the app trust another authority, so put it into the part of the app that is signed.
 public struct InitialConfiguration: Sendable {
     /// The most bytes of the file, 1 MiB.
     ///
-    /// The payload of the configuration inside keeps to `DynamicConfiguration.maximumBytes`; base64 makes it longer by a third.
+    /// The payload of the configuration inside is limited by ``DynamicConfiguration/maximumBytes``; base64 makes it one third longer.
     public static let maximumBytes = 1024 * 1024
 
-    /// The account.
+    /// The account's name.
     public let account: String
-    /// Counts fresh starts of the account's versions; a higher one than that of a stored configuration sets the stored one aside.
+    /// The generation of the account's version numbers.
+    ///
+    /// If it is higher than a stored configuration's epoch, the stored one is set aside.
     public let epoch: Int64
-    /// The authority, an https URL.
+    /// The authority's https URL.
     public let authority: URL
-    /// Pins of the authority, two or more.
+    /// The authority's pins, at least two.
     public let authorityPins: [String]
     /// PEM certificates that replace the system's roots for the authority.
     public let trustRoots: String?
     /// The keys that may sign configurations.
     public let configKeys: [PublicJWK]
-    /// The configuration that holds before the first fetch; it does not expire.
+    /// The configuration in force until the first fetch; it does not expire.
     public let configuration: SignedConfiguration
 
-    /// An initial configuration of its parts, checked like one that is read.
+    /// Makes an initial configuration and checks it like one that is read from text.
     ///
-    /// - Throws: `AttestationError` as for `init(_:)`.
+    /// - Parameters:
+    ///   - account: The account's name.
+    ///   - epoch: The generation of the account's version numbers.
+    ///   - authority: The authority's https URL.
+    ///   - authorityPins: The authority's pins, at least two.
+    ///   - trustRoots: PEM certificates that replace the system's roots for the authority; nil to use the system's.
+    ///   - configKeys: The keys that may sign configurations.
+    ///   - configuration: The configuration in force until the first fetch.
+    /// - Throws: ``AttestationError`` as when parsing text; with code `tooLarge` when the file would exceed ``maximumBytes``.
     public init(
         account: String, epoch: Int64, authority: URL, authorityPins: [String], trustRoots: String? = nil, configKeys: [PublicJWK],
         configuration: SignedConfiguration
@@ -46,18 +55,21 @@ public struct InitialConfiguration: Sendable {
         }
     }
 
-    /// Reads the text of `approov-initial.config`, a JSON object; unknown members are ignored.
+    /// Parses the text of `approov-initial.config`, a JSON object; ignores unknown members.
     ///
-    /// - Throws: `AttestationError` naming the member that is missing or malformed; `.malformedInitialConfiguration` when the text is
-    ///   empty, the authority is not an https URL or has fewer than two pins; `.malformedConfiguration` when a key of the authority is
-    ///   pinned twice; `.tooLarge` beyond `maximumBytes`; and what `ConfigurationState` throws when the inner configuration is of another account or epoch or no key of `configKeys` signed it.
+    /// - Parameter text: The content of the file.
+    /// - Throws: ``AttestationError`` naming the member that is missing or malformed; with code `malformedInitialConfiguration` when the
+    ///   text is empty, the authority is not an https URL or has fewer than two pins; `malformedConfiguration` when two pins of the
+    ///   authority are the same key; `tooLarge` when the text exceeds ``maximumBytes``; `unknownSigner`, `wrongAccount` or `wrongEpoch`
+    ///   when no key of `configKeys` signed the configuration inside, or it is of another account or epoch.
     public init(_ text: String) throws(AttestationError) {
         try self.init(Array(text.utf8))
     }
 
-    /// Reads the bytes of `approov-initial.config`.
+    /// Parses the bytes of `approov-initial.config`.
     ///
-    /// - Throws: `AttestationError` as for a text.
+    /// - Parameter bytes: The content of the file.
+    /// - Throws: ``AttestationError`` as when parsing text.
     public init(_ bytes: [UInt8]) throws(AttestationError) {
         guard bytes.contains(where: { !Self.isBlank($0) }) else {
             throw AttestationError(
@@ -86,7 +98,7 @@ public struct InitialConfiguration: Sendable {
         _ = try ConfigurationState(initial: self)
     }
 
-    /// The JSON text, compact with sorted members and a newline at the end.
+    /// The JSON text: compact, with sorted members and a final newline.
     public var serialized: [UInt8] {
         jsonObject([
             "account": .string(account), "epoch": .integer(epoch), "authority": .string(authority.absoluteString),
@@ -95,7 +107,7 @@ public struct InitialConfiguration: Sendable {
         ]).serialized() + [UInt8(ascii: "\n")]
     }
 
-    /// Whether a key whose private half lies in the open may sign for this configuration: good for loopback only.
+    /// Whether a key with a published private half may sign configurations; such a configuration is good for loopback only.
     public var usesDemoKeys: Bool {
         configKeys.contains { DemoKeys.isDemo(jwkThumbprint: $0.thumbprint) }
     }

@@ -1,39 +1,39 @@
 package import ApproovBase
 public import Crypto
 
-/// A dynamic configuration as it travels: a JWS in general JSON serialization (RFC 7515 section 7.2.1) with one signature, or two
-/// when the signing keys change.
+/// A signed dynamic configuration: a JWS in general JSON serialization (RFC 7515, section 7.2.1).
 ///
-/// A value of this type has the right shape and nothing more: its payload is neither verified nor parsed. `ConfigurationState` does
-/// that.
+/// It has one signature, or two if the signing keys change. A value of this type has the right shape, but its payload is neither verified
+/// nor parsed; `ConfigurationState` does that.
 public struct SignedConfiguration: Sendable, Hashable {
-    /// One signature, with the exact text of its protected header.
+    /// One signature with the exact text of its protected header.
     struct Signature: Sendable, Hashable {
-        /// The header as received, base64url.
+        /// The protected header as received, in base64url.
         let protected: String
         /// r and s, 32 bytes each.
         let bytes: [UInt8]
-        /// Thumbprint of the key that is said to have made it; only a hint.
+        /// The thumbprint of the key that allegedly made the signature; only a hint.
         let kid: String?
     }
 
-    /// The `typ` of the protected header, which keeps a signature over anything else from passing as one over a configuration.
+    /// The `typ` of the protected header; it prevents a signature over other data from passing as one over a configuration.
     public static let type = "approov-config+jws"
-    /// The most bytes of one signed configuration in its JSON form.
+    /// The most bytes of a signed configuration as JSON.
     public static let maximumBytes = DynamicConfiguration.maximumBytes / 3 * 4 + 4 * 1024
 
-    /// The payload as received, base64url.
+    /// The payload as received, in base64url.
     let payload: String
-    /// The decoded payload, not verified.
+    /// The decoded payload, which is not verified.
     public let payloadBytes: [UInt8]
-    /// One or two.
+    /// One or two signatures.
     let signatures: [Signature]
 
-    /// Reads the envelope: `payload` and `signatures` and nothing else.
+    /// Reads the members `payload` and `signatures`; refuses any other.
     ///
-    /// - Throws: `AttestationError.malformedSignature` or `.malformedMember` for any other shape: another member, an unprotected
-    ///   header, another `alg` or `typ`, no signature or more than two, text that is not canonical base64url; `.tooLarge` for a payload
-    ///   beyond `DynamicConfiguration.maximumBytes`.
+    /// - Parameter json: A JSON object.
+    /// - Throws: ``AttestationError`` with code `malformedSignature` or `malformedMember` for any other shape: an unknown member, an
+    ///   unprotected header, another `alg` or `typ`, no signature or more than two, or text that is not canonical base64url; with code
+    ///   `tooLarge` when the payload exceeds ``DynamicConfiguration/maximumBytes``.
     package init(json: JSONValue) throws(AttestationError) {
         try json.requireOnly(["payload", "signatures"])
         payload = try json.string("payload")
@@ -53,9 +53,10 @@ public struct SignedConfiguration: Sendable, Hashable {
         signatures = try json.elements("signatures") { (element) throws(AttestationError) in try Signature(json: element) }
     }
 
-    /// Reads the text that `serialized` gives; another spelling of the same value is refused, as it is not what was stored.
+    /// Reads exactly the bytes that `serialized` returns; another spelling of the same value is refused.
     ///
-    /// - Throws: `AttestationError` like `init(json:)`, and `.malformedJSON` for text that is not strict JSON.
+    /// - Parameter bytes: The JSON text.
+    /// - Throws: ``AttestationError`` like `init(json:)`, and with code `malformedJSON` when the text is not strict JSON.
     public init(serialized bytes: [UInt8]) throws(AttestationError) {
         let value = try JSONValue(reading: bytes, limit: SignedConfiguration.maximumBytes)
         try self.init(json: value)
@@ -67,9 +68,10 @@ public struct SignedConfiguration: Sendable, Hashable {
     /// Signs a configuration.
     ///
     /// - Parameters:
-    ///   - configuration: What is signed; its rules are checked first.
-    ///   - keys: One key, or an old and a new one where `configuration` changes `configKeys`.
-    /// - Throws: `AttestationError` when the configuration breaks a rule, there is no key or more than two, or a key cannot sign.
+    ///   - configuration: The configuration to sign; its rules are checked first.
+    ///   - keys: One key, or an old and a new one if `configuration` changes `configKeys`.
+    /// - Throws: ``AttestationError`` when the configuration breaks a rule, `keys` is not one key or two different keys, or a key cannot
+    ///   sign.
     public init(signing configuration: DynamicConfiguration, by keys: [P256.Signing.PrivateKey]) throws(AttestationError) {
         let bytes = configuration.json.serialized()
         _ = try DynamicConfiguration(json: try JSONValue(reading: bytes, limit: DynamicConfiguration.maximumBytes))
@@ -89,7 +91,7 @@ public struct SignedConfiguration: Sendable, Hashable {
         signatures = made
     }
 
-    /// The JSON text, compact with sorted members.
+    /// The JSON text: compact, with sorted members.
     public var serialized: [UInt8] { json.serialized() }
 
     /// The JWS as a JSON value.
@@ -97,7 +99,7 @@ public struct SignedConfiguration: Sendable, Hashable {
         .object(["payload": .string(payload), "signatures": .array(signatures.map(\.json))])
     }
 
-    /// Which of `keys` made the signature at `index`.
+    /// Returns the one of `keys` that made the signature at `index`; nil if none did.
     func signer(ofSignatureAt index: Int, among keys: [PublicJWK]) -> PublicJWK? {
         let signature = signatures[index]
         let signed = Array("\(signature.protected).\(payload)".utf8)
@@ -128,7 +130,7 @@ extension SignedConfiguration.Signature {
         .object(["protected": .string(protected), "signature": .string(Base64URL.encode(bytes))])
     }
 
-    /// Checks that the header says ES256 and our type and at most a kid besides, and returns the kid.
+    /// Checks that the header contains ES256, our type and at most a `kid` besides; returns the `kid`.
     private static func kid(ofHeader bytes: [UInt8]) throws(AttestationError) -> String? {
         let header = try JSONValue(reading: bytes, limit: maximumHeaderCharacters)
         try header.requireOnly(["alg", "kid", "typ"])

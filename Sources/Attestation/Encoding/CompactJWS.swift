@@ -1,18 +1,18 @@
 import ApproovBase
 import Crypto
 
-/// The parts that a compact JWS (RFC 7515 section 7.1) is made of, with the exact bytes that were signed.
+/// The parts of a compact JWS (RFC 7515, section 7.1) and the exact bytes that were signed.
 struct CompactJWS {
-    /// Decoded protected header.
+    /// The decoded protected header.
     let header: [UInt8]
-    /// Decoded payload.
+    /// The decoded payload.
     let payload: [UInt8]
     /// r and s, 32 bytes each.
     let signature: [UInt8]
-    /// The first two segments and the dot between them as received: what the signature is over.
+    /// The signed bytes: the first two segments as received, and the dot between them.
     let signedBytes: [UInt8]
 
-    /// Splits at two dots into three canonical, non-empty segments; nil for anything else.
+    /// Splits a text into three canonical, non-empty segments; nil for any other text.
     init?(_ text: [UInt8]) {
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
@@ -24,7 +24,7 @@ struct CompactJWS {
         signedBytes = Array(text[..<parts[1].endIndex])
     }
 
-    /// Signs with ES256 and puts the three segments together.
+    /// Signs with ES256 and returns the compact JWS.
     static func signed(header: JSONValue, payload: JSONValue, by key: P256.Signing.PrivateKey) throws(AttestationError) -> String {
         let signedText = Base64URL.encode(header.serialized()) + "." + Base64URL.encode(payload.serialized())
         return signedText + "." + Base64URL.encode(try ES256.sign(Array(signedText.utf8), by: key))

@@ -1,6 +1,6 @@
 import Crypto
 
-/// ES256 (RFC 7518 section 3.4): ECDSA over P-256 with SHA-256, the signature being r and s of 32 bytes each.
+/// ES256 (RFC 7518, section 3.4): ECDSA over P-256 with SHA-256; the signature is r and s, 32 bytes each.
 enum ES256 {
     static let signatureLength = 64
 

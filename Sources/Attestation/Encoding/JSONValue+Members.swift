@@ -1,12 +1,15 @@
 package import ApproovBase
 
-/// Typed access to members.
+/// Typed access to JSON values and members.
 ///
-/// Every accessor throws `AttestationError.malformedMember` that names the member and never its value.
+/// On any mismatch an accessor throws ``AttestationError`` with code `malformedMember`, which names the member and never its value.
 extension JSONValue {
-    /// Reads one JSON array or object, strictly, like `init(parsing:limit:)`.
+    /// Parses one JSON array or object as strictly as `init(parsing:limit:)`.
     ///
-    /// - Throws: `AttestationError.malformedJSON` or `.tooLarge`.
+    /// - Parameters:
+    ///   - bytes: The JSON text.
+    ///   - limit: The most bytes.
+    /// - Throws: ``AttestationError`` with code `malformedJSON` or `tooLarge`.
     init(reading bytes: [UInt8], limit: Int) throws(AttestationError) {
         do {
             self = try JSONValue(parsing: bytes, limit: limit)
@@ -33,7 +36,7 @@ extension JSONValue {
         return text
     }
 
-    /// The value of an integer within `range`; `7.0` is not one.
+    /// The value of an integer within `range`; `7.0` does not count as an integer.
     package func integer(in range: ClosedRange<Int64> = .min ... .max) throws(AttestationError) -> Int64 {
         guard case .integer(let value) = self else { throw AttestationError(.malformedMember, "must be an integer") }
         guard range.contains(value) else {
@@ -48,13 +51,13 @@ extension JSONValue {
         return value
     }
 
-    /// The member of that name, or nil when there is none or it is `null`.
+    /// Returns the member with this name; nil if it is missing or `null`.
     package func optionalMember(_ name: String) throws(AttestationError) -> JSONValue? {
         let value = try object()[name]
         return value == .null ? nil : value
     }
 
-    /// The member of that name.
+    /// Returns the member with this name.
     package func member(_ name: String) throws(AttestationError) -> JSONValue {
         guard let value = try object()[name] else {
             throw AttestationError(.malformedMember, "is missing", member: LoggableText.name(name))
@@ -62,37 +65,37 @@ extension JSONValue {
         return value
     }
 
-    /// The string member of that name.
+    /// Returns the text of the string member with this name.
     package func string(_ name: String) throws(AttestationError) -> String {
         let value = try member(name)
         return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.string() }
     }
 
-    /// The string member of that name, or nil when there is none.
+    /// Returns the text of the string member with this name; nil if it is missing or `null`.
     package func optionalString(_ name: String) throws(AttestationError) -> String? {
         guard let value = try optionalMember(name) else { return nil }
         return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.string() }
     }
 
-    /// The integer member of that name, within `range`.
+    /// Returns the integer member with this name, which must be within `range`.
     package func integer(_ name: String, in range: ClosedRange<Int64> = .min ... .max) throws(AttestationError) -> Int64 {
         let value = try member(name)
         return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.integer(in: range) }
     }
 
-    /// The integer member of that name, within `range`, or nil when there is none.
+    /// Returns the integer member with this name, which must be within `range`; nil if it is missing or `null`.
     package func optionalInteger(_ name: String, in range: ClosedRange<Int64> = .min ... .max) throws(AttestationError) -> Int64? {
         guard let value = try optionalMember(name) else { return nil }
         return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.integer(in: range) }
     }
 
-    /// The boolean member of that name, or `standard` when there is none.
+    /// Returns the boolean member with this name; `standard` if it is missing or `null`.
     package func bool(_ name: String, default standard: Bool) throws(AttestationError) -> Bool {
         guard let value = try optionalMember(name) else { return standard }
         return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.bool() }
     }
 
-    /// What `read` makes of every element of the array of that name, or nil when there is none.
+    /// Applies `read` to each element of the array with this name; returns nil if it is missing or `null`.
     package func optionalElements<Element>(
         _ name: String, _ read: (JSONValue) throws(AttestationError) -> Element
     ) throws(AttestationError) -> [Element]? {
@@ -106,7 +109,7 @@ extension JSONValue {
         }
     }
 
-    /// What `read` makes of every element of the array of that name.
+    /// Applies `read` to each element of the array with this name.
     package func elements<Element>(
         _ name: String, _ read: (JSONValue) throws(AttestationError) -> Element
     ) throws(AttestationError) -> [Element] {
@@ -116,17 +119,17 @@ extension JSONValue {
         return elements
     }
 
-    /// The array of strings of that name, or nil when there is none.
+    /// Returns the array of strings with this name; nil if it is missing or `null`.
     package func optionalStrings(_ name: String) throws(AttestationError) -> [String]? {
         try optionalElements(name) { (element) throws(AttestationError) in try element.string() }
     }
 
-    /// The array of strings of that name.
+    /// Returns the array of strings with this name.
     package func strings(_ name: String) throws(AttestationError) -> [String] {
         try elements(name) { (element) throws(AttestationError) in try element.string() }
     }
 
-    /// Refuses members that are not in `names`.
+    /// Throws if the object has a member that is not in `names`.
     func requireOnly(_ names: Set<String>) throws(AttestationError) {
         for name in try object().keys where !names.contains(name) {
             throw AttestationError(.malformedMember, "is not allowed here", member: LoggableText.name(name))
@@ -134,17 +137,17 @@ extension JSONValue {
     }
 }
 
-/// Builds an object and leaves out what is nil.
+/// Makes an object from the members that are not nil.
 func jsonObject(_ members: [String: JSONValue?]) -> JSONValue {
     .object(members.compactMapValues { $0 })
 }
 
 extension JSONValue {
-    /// An array of strings.
+    /// Makes an array of strings.
     static func strings(_ values: [String]) -> JSONValue {
         .array(values.map { .string($0) })
     }
 }
 
-/// The range of counters and moments: above zero, and exact in every JSON implementation (RFC 8259 section 6).
+/// The range of counters and times: positive, and exact in every JSON implementation (RFC 8259, section 6).
 let positiveSafeIntegers: ClosedRange<Int64> = 1...(1 << 53 - 1)

@@ -1,24 +1,25 @@
 package import ApproovBase
 public import Crypto
 
-/// A P-256 public key as a JSON Web Key (RFC 7517; RFC 7518 section 6.2).
+/// A P-256 public key as a JSON Web Key (RFC 7517; RFC 7518, section 6.2).
 public struct PublicJWK: Hashable, Sendable {
-    /// The key.
+    /// The public key.
     public let key: P256.Signing.PublicKey
-    /// The key's thumbprint (RFC 7638), SHA-256 in base64url.
+    /// The key's thumbprint (RFC 7638): its SHA-256 in base64url.
     public let thumbprint: String
 
-    /// The JWK of `key`.
+    /// Makes the JWK of a key.
     public init(_ key: P256.Signing.PublicKey) {
         self.key = key
         let required = JSONValue.object(PublicJWK.members(of: key))
         thumbprint = Base64URL.encode(Array(SHA256.hash(data: required.serialized())))
     }
 
-    /// Reads `kty`, `crv`, `x` and `y`; other members are ignored.
+    /// Reads `kty`, `crv`, `x` and `y`; ignores other members.
     ///
-    /// - Throws: `AttestationError.malformedKey` for another type of key, a private key, a coordinate that is not 32 bytes of canonical
-    ///   base64url, a point that is not on the curve, or an `alg` or `use` that forbids ES256 signatures.
+    /// - Parameter json: A JSON object.
+    /// - Throws: ``AttestationError`` with code `malformedKey` for another type of key, a private key, a coordinate that is not 32 bytes of
+    ///   canonical base64url, a point that is not on the curve, or an `alg` or `use` that forbids ES256 signatures.
     package init(json: JSONValue) throws(AttestationError) {
         func refusal(_ message: String, cause: (any Error)? = nil) -> AttestationError {
             AttestationError(.malformedKey, message, cause: cause)
@@ -42,7 +43,7 @@ public struct PublicJWK: Hashable, Sendable {
         }
     }
 
-    /// `crv`, `kty`, `x` and `y`.
+    /// An object with `crv`, `kty`, `x` and `y`.
     package var json: JSONValue { .object(PublicJWK.members(of: key)) }
 
     private static func members(of key: P256.Signing.PublicKey) -> [String: JSONValue] {
@@ -53,7 +54,7 @@ public struct PublicJWK: Hashable, Sendable {
         ]
     }
 
-    /// Equal when the thumbprints are.
+    /// Two keys are equal if their thumbprints are.
     public static func == (left: PublicJWK, right: PublicJWK) -> Bool {
         left.thumbprint == right.thumbprint
     }

@@ -1,12 +1,15 @@
-/// What can vouch for the app: the installation's key by default, a platform's attestation where there is one.
+/// Makes evidence about the app, by default with the installation key.
 ///
-/// Write one for a TPM or another platform; the service calls it once for each attestation, off the request's path where it can.
+/// Implement it to use a TPM or another platform's attestation. The service calls it once per attestation, and again if the
+/// authority no longer accepts the challenge. If possible, it does so in the background, so that no request waits.
 public protocol Attester: Sendable {
-    /// The installation.
+    /// The installation's device ID.
     var deviceID: DeviceID { get }
 
-    /// Evidence for a request, a compact JWS as `Evidence.signed(by:)` makes it.
+    /// Makes evidence for a request: a compact JWS like that of ``Evidence/signed(by:)``.
     ///
-    /// - Throws: When no evidence can be had; the attestation then fails.
+    /// - Parameter request: What the evidence must contain.
+    /// - Returns: The compact JWS.
+    /// - Throws: Any error, when evidence cannot be made; the attestation then fails.
     func evidence(for request: EvidenceRequest) async throws -> String
 }

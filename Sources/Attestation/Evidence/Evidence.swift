@@ -1,24 +1,33 @@
 package import ApproovBase
 public import Crypto
 
-/// What an app asks its attester to vouch for.
+/// The facts that evidence must contain besides the attester's own.
 public struct EvidenceRequest: Sendable, Hashable {
     /// The authority's challenge.
     public var challenge: String
-    /// The authority's URL, so that evidence cannot be passed on to another authority.
+    /// The authority's URL, which prevents evidence from being forwarded to another authority.
     public var audience: String
-    /// The account.
+    /// The account's name.
     public var account: String
-    /// The host that a token is wanted for.
+    /// The host that the token is for.
     public var host: String
-    /// The wanted token's `pay`, when it is to be bound.
+    /// The `pay` claim of the requested token; nil if the token is not bound.
     public var payHash: String?
     /// The version of this package.
     public var sdkVersion: String
     /// The version of the configuration in force.
     public var configVersion: Int64
 
-    /// A request for evidence.
+    /// Makes a request for evidence.
+    ///
+    /// - Parameters:
+    ///   - challenge: The authority's challenge.
+    ///   - audience: The authority's URL.
+    ///   - account: The account's name.
+    ///   - host: The host that the token is for.
+    ///   - payHash: The `pay` claim of the requested token; nil if the token is not bound.
+    ///   - sdkVersion: The version of this package.
+    ///   - configVersion: The version of the configuration in force.
     public init(
         challenge: String, audience: String, account: String, host: String, payHash: String? = nil, sdkVersion: String, configVersion: Int64
     ) {
@@ -32,41 +41,42 @@ public struct EvidenceRequest: Sendable, Hashable {
     }
 }
 
-/// Claims of an attester about itself (RFC 9334 section 8.1).
+/// Claims of an attester about itself (RFC 9334, section 8.1).
 ///
-/// The authority believes the key that signed them, and judges the rest.
+/// The authority believes only that the key in them signed them, and judges the rest.
 public struct Evidence: Sendable, Hashable {
     /// The `typ` of the JWS.
     public static let type = "approov-evidence+jws"
-    /// The media type of the request's body.
+    /// The media type of the request body that carries evidence.
     public static let mediaType = "application/jose"
-    /// The most bytes of evidence in its signed form.
+    /// The most bytes of signed evidence.
     public static let maximumBytes = 16 * 1024
 
     /// The authority's challenge.
     public var challenge: String
     /// The authority's URL.
     public var aud: String
-    /// When it was made by the app's clock, in seconds since 1970; informative.
+    /// When the evidence was made by the app's clock, in seconds since 1970; for information only.
     public var iat: Int64
-    /// The account.
+    /// The account's name.
     public var account: String
-    /// The installation.
+    /// The installation's device ID.
     public var deviceID: DeviceID
-    /// The host that a token is wanted for.
+    /// The host that the token is for.
     public var host: String
-    /// The wanted token's `pay`, when it is to be bound.
+    /// The `pay` claim of the requested token; nil if the token is not bound.
     public var payHash: String?
     /// The version of this package.
     public var sdkVersion: String
-    /// What the app calls itself.
+    /// The app's name for itself.
     public var appID: String
     /// The app's version.
     public var appVersion: String
-    /// SHA-256 of what was measured, padded base64, by name; `executable` is the running executable.
+    /// The measurements by name, each the padded base64 of a SHA-256; `executable` is the running executable.
     public var measurements: [String: String]
-    /// What the process sees around it: `debugger`, `ld-preload`, `root`; `debugger-unknown` and `ld-preload-unknown` where it could not
-    /// look.
+    /// The flags that the process observed: `debugger`, `ld-preload` (also for LD_AUDIT), `root`.
+    ///
+    /// `debugger-unknown` and `ld-preload-unknown` mean that the process could not check.
     public var environment: [String]
     /// The version of the configuration in force.
     public var configVersion: Int64
@@ -74,7 +84,16 @@ public struct Evidence: Sendable, Hashable {
     /// The name of the running executable's measurement.
     public static let executableMeasurement = "executable"
 
-    /// Evidence for a request.
+    /// Makes evidence for a request.
+    ///
+    /// - Parameters:
+    ///   - request: The request to answer.
+    ///   - iat: The time by the app's clock, in seconds since 1970.
+    ///   - deviceID: The installation's device ID.
+    ///   - appID: The app's name for itself.
+    ///   - appVersion: The app's version.
+    ///   - measurements: The measurements by name, each the padded base64 of a SHA-256.
+    ///   - environment: The flags that the process observed.
     public init(
         answering request: EvidenceRequest, iat: Int64, deviceID: DeviceID, appID: String, appVersion: String,
         measurements: [String: String], environment: [String]
@@ -94,9 +113,10 @@ public struct Evidence: Sendable, Hashable {
         self.environment = environment
     }
 
-    /// Reads the payload; unknown members are ignored.
+    /// Reads the payload; ignores unknown members.
     ///
-    /// - Throws: `AttestationError` naming the member that is missing or malformed.
+    /// - Parameter json: A JSON object.
+    /// - Throws: ``AttestationError`` naming the member that is missing or malformed.
     package init(json: JSONValue) throws(AttestationError) {
         challenge = try json.string("challenge")
         aud = try json.string("aud")
@@ -137,7 +157,7 @@ public struct Evidence: Sendable, Hashable {
         }
     }
 
-    /// All members that have a value.
+    /// All members that have a value, as a JSON object.
     package var json: JSONValue {
         jsonObject([
             "challenge": .string(challenge), "aud": .string(aud), "iat": .integer(iat), "account": .string(account),
@@ -148,9 +168,12 @@ public struct Evidence: Sendable, Hashable {
         ])
     }
 
-    /// The evidence as a compact JWS (RFC 7515 section 7.1), ES256, whose header carries the installation's public key.
+    /// Signs the evidence with ES256.
     ///
-    /// - Throws: `AttestationError` when the key cannot sign, or the result is longer than `maximumBytes`.
+    /// - Parameter key: The installation key.
+    /// - Returns: A compact JWS (RFC 7515, section 7.1) whose header contains the installation's public key.
+    /// - Throws: ``AttestationError`` with code `malformedKey` when the key cannot sign; with code `tooLarge` when the result exceeds
+    ///   ``maximumBytes``.
     public func signed(by key: P256.Signing.PrivateKey) throws(AttestationError) -> String {
         let header = JSONValue.object(["alg": "ES256", "jwk": PublicJWK(key.publicKey).json, "typ": .string(Evidence.type)])
         let text = try CompactJWS.signed(header: header, payload: json, by: key)
@@ -161,31 +184,34 @@ public struct Evidence: Sendable, Hashable {
     }
 }
 
-/// Evidence that the key in it has signed and whose device ID is that key's.
+/// Evidence that was signed by the key it contains and has that key's device ID.
 ///
-/// Only verification makes one.
+/// Only verification makes values of this type.
 public struct VerifiedEvidence: Sendable {
-    /// What was signed.
+    /// The evidence that was signed.
     public let evidence: Evidence
     /// The key that signed it.
     public let installationKey: P256.Signing.PublicKey
 
-    /// The installation.
+    /// The installation's device ID.
     public var deviceID: DeviceID { evidence.deviceID }
 
     /// Verifies a compact JWS.
     ///
-    /// Challenge, audience, account and measurements are the caller's to judge.
+    /// The caller must still check challenge, audience, account and measurements.
     ///
-    /// - Throws: `AttestationError.tooLarge`; `.malformedEvidence` for another shape, `typ` or `alg`, any header beside `alg`, `jwk` and
-    ///   `typ`, or a device ID that is not the key's; `.malformedSignature` when the signature does not verify.
+    /// - Parameter compactJWS: The signed evidence.
+    /// - Throws: ``AttestationError`` with code `tooLarge` when the text exceeds ``Evidence/maximumBytes``; `malformedEvidence` when it has
+    ///   another shape, `typ` or `alg`, a header member besides `alg`, `jwk` and `typ`, or a device ID that is not the key's;
+    ///   `malformedSignature` when the signature does not verify.
     public init(verifying compactJWS: String) throws(AttestationError) {
         try self.init(verifying: Array(compactJWS.utf8))
     }
 
     /// Verifies a compact JWS given as bytes.
     ///
-    /// - Throws: `AttestationError` as for a text.
+    /// - Parameter compactJWS: The signed evidence.
+    /// - Throws: ``AttestationError`` as when verifying text.
     public init(verifying compactJWS: [UInt8]) throws(AttestationError) {
         guard compactJWS.count <= Evidence.maximumBytes else {
             throw AttestationError(.tooLarge, "evidence may have \(Evidence.maximumBytes) bytes")

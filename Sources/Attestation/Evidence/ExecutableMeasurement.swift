@@ -5,12 +5,14 @@ import Glibc
 
 /// Measures executables.
 public enum ExecutableMeasurement {
-    /// The running executable, also when its file was moved or replaced since it was started.
+    /// The running executable, even if its file was moved or replaced after the start.
     static let runningExecutable = URL(fileURLWithPath: "/proc/self/exe")
 
-    /// Padded base64 of the SHA-256 of a regular file, which is read piece by piece.
+    /// Returns the SHA-256 of a regular file in padded base64; reads the file in pieces of 256 KiB.
     ///
-    /// - Throws: `AttestationError.measurementFailed` when it is not a regular file or cannot be read.
+    /// - Parameter url: The file.
+    /// - Returns: The hash in padded base64.
+    /// - Throws: ``AttestationError`` with code `measurementFailed` when it is not a regular file or cannot be read.
     public static func sha256(ofFileAt url: URL) throws(AttestationError) -> String {
         let path = url.path(percentEncoded: false)
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)

@@ -3,11 +3,11 @@ import Crypto
 public import Foundation
 import Synchronization
 
-/// The default attester: a P-256 key of the installation, kept in a file, and a measurement that the process takes of itself.
+/// The default attester: signs with a P-256 installation key kept in a file, and measures its own executable.
 ///
-/// Someone who controls the host can forge both. It raises the price, and it gives each installation a name.
+/// An attacker who controls the machine can forge both. This attester makes attacks more expensive and identifies each installation.
 public final class InstallationAttester: Attester {
-    /// The installation.
+    /// The installation's device ID.
     public let deviceID: DeviceID
 
     private let key: P256.Signing.PrivateKey
@@ -15,19 +15,19 @@ public final class InstallationAttester: Attester {
     private let appID: String
     private let appVersion: String
     private let time: any TimeSource
-    /// The measurement under way or done; one for all who wait.
+    /// The running or finished measurement, shared by all callers.
     private let measurement = Mutex<Task<String, any Error>?>(nil)
 
-    /// Reads the installation's key, or makes one.
+    /// Reads the installation key, or makes one.
     ///
     /// - Parameters:
-    ///   - stateDirectory: Where `installation-key` and `device-id` are kept, mode 0600; made when missing.
-    ///   - executable: What is measured; nil: the running executable.
-    ///   - appID: What the app calls itself; nil: the name of its executable.
-    ///   - appVersion: The app's version; nil: `unknown`.
-    ///   - time: Where the time comes from.
-    /// - Throws: `FileError` or `AttestationError`, naming the file and the remedy, when one of the two is a link, a FIFO or a folder, can be read by others,
-    ///   belongs to someone else, or has another content than it must have.
+    ///   - stateDirectory: The folder of the files `installation-key` and `device-id`, both with mode 0600; created when missing.
+    ///   - executable: The file to measure; nil means the running executable.
+    ///   - appID: The app's name for itself; nil means the name of its executable.
+    ///   - appVersion: The app's version; nil means `unknown`.
+    ///   - time: The clock.
+    /// - Throws: `FileError` or ``AttestationError``, naming the file and the remedy when one of the two files is a link, a FIFO or a folder, can be used
+    ///   by other users, belongs to another user, has wrong content, or cannot be read or written.
     public init(
         stateDirectory: URL, executable: URL? = nil, appID: String? = nil, appVersion: String? = nil,
         time: any TimeSource = SystemTimeSource()
@@ -40,9 +40,11 @@ public final class InstallationAttester: Attester {
         self.time = time
     }
 
-    /// Evidence with the executable's measurement, taken once, and the environment as it is now.
+    /// Makes evidence with the executable's measurement, which is taken once, and the current environment.
     ///
-    /// - Throws: `AttestationError` when the executable cannot be measured or the evidence would be too long.
+    /// - Parameter request: What the evidence must contain.
+    /// - Returns: The compact JWS.
+    /// - Throws: ``AttestationError`` when the executable cannot be measured or the evidence would be too long.
     public func evidence(for request: EvidenceRequest) async throws -> String {
         let evidence = Evidence(
             answering: request, iat: Int64(time.date.timeIntervalSince1970), deviceID: deviceID, appID: appID, appVersion: appVersion,
@@ -61,7 +63,7 @@ public final class InstallationAttester: Attester {
         do {
             return try await task.value
         } catch {
-            // A failure is not kept: the next attestation tries again.
+            // Do not keep a failure: the next attestation measures again.
             measurement.withLock { current in
                 if current == task { current = nil }
             }
@@ -70,17 +72,17 @@ public final class InstallationAttester: Attester {
     }
 }
 
-/// The installation's key in its file, and the device ID beside it.
+/// Keeps the installation key in a file, and the device ID in another one beside it.
 enum InstallationKey {
     static let keyFile = "installation-key"
     static let deviceIDFile = "device-id"
     private static let maximumBytes = 4 * 1024
 
-    /// Reads the key, or makes one; of processes that start at once all end with the same one.
+    /// Reads the key, or makes one; processes that start at the same time all get the same key.
     static func load(in folder: URL) throws -> P256.Signing.PrivateKey {
         try PrivateFile.makeFolder(path: folder.path(percentEncoded: false))
         let file = PrivateFile(folder.appending(path: keyFile))
-        // A killed start must not leave a private key lying about; a minute is more than a start that goes on needs.
+        // Remove private keys that killed starts left in temporary files. A start that is still running takes less than a minute.
         file.removeLeftovers(unchangedFor: 60)
         var stored = try read(file)
         if stored == nil { stored = try make(file) }
@@ -99,7 +101,7 @@ enum InstallationKey {
         }
     }
 
-    /// The new key, or that of a process that was first.
+    /// Makes a key; returns the other process's key if one was faster.
     private static func make(_ file: PrivateFile) throws -> P256.Signing.PrivateKey? {
         let key = P256.Signing.PrivateKey()
         return try file.create(Array(key.pemRepresentation.utf8)) ? key : try read(file)

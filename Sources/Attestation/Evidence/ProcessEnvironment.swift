@@ -1,15 +1,15 @@
 import Glibc
 
-/// What a process can see around itself.
+/// Observes the environment of the process.
 ///
-/// All of it can be hidden by who controls the host: it raises the price, no more.
+/// An attacker who controls the machine can hide all of it. These checks only make attacks more expensive.
 enum ProcessEnvironment {
     /// The flags of this process, sorted.
     static func flags() -> [String] {
         flags(status: contents("/proc/self/status"), environ: contents("/proc/self/environ"), userID: geteuid())
     }
 
-    /// The flags for the content of `/proc/PID/status` and `/proc/PID/environ`; what cannot be read is flagged as well.
+    /// The flags for the content of `/proc/PID/status` and `/proc/PID/environ`; nil content sets the `-unknown` flags.
     static func flags(status: [UInt8]?, environ: [UInt8]?, userID: UInt32) -> [String] {
         var flags: [String] = []
         switch status.flatMap(tracer) {
@@ -26,7 +26,7 @@ enum ProcessEnvironment {
         return flags
     }
 
-    /// The process that traces this one, 0 when there is none.
+    /// Returns the process ID of the tracer, 0 if the process is not traced; nil if the status does not say.
     private static func tracer(in status: [UInt8]) -> Int? {
         let name = Array("TracerPid:".utf8)
         for line in status.split(separator: UInt8(ascii: "\n")) where line.starts(with: name) {
@@ -36,7 +36,7 @@ enum ProcessEnvironment {
         return nil
     }
 
-    /// Whether the process was started with libraries pushed in front of its own.
+    /// Whether the process was started with LD_PRELOAD or LD_AUDIT, which load other libraries into it.
     private static func setsPreload(_ environ: [UInt8]) -> Bool {
         let names = ["LD_PRELOAD=", "LD_AUDIT="].map { Array($0.utf8) }
         return environ.split(separator: 0).contains { entry in
@@ -44,7 +44,7 @@ enum ProcessEnvironment {
         }
     }
 
-    /// The content of a file under /proc, 4 MiB at most; nil when it cannot be read.
+    /// Returns the content of a file under /proc; nil if it cannot be read or has 4 MiB or more.
     private static func contents(_ path: String) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

@@ -1,25 +1,25 @@
 package import ApproovBase
 
-/// What the authority answers to evidence that it could judge.
+/// The authority's answer to evidence that it could judge.
 ///
-/// It does not say whether the token will verify.
+/// It does not reveal whether the token will verify.
 package struct AttestationResult: Sendable, Hashable {
     /// The token, a JWT.
     package let token: String
-    /// How long the token is good for, in seconds from its arrival.
+    /// How long the token is valid, in seconds from its arrival.
     package let expiresIn: Int
-    /// The attestation response code, base32: it tells the account's support why, and nobody else.
+    /// The attestation response code in base32, from which only the account's operator can tell why an attestation failed.
     package let arc: String
-    /// Why the attestation failed, when the account's policy lets the app know.
+    /// Why the attestation failed; nil unless the account's policy tells the app.
     package let rejectionReasons: [String]?
-    /// Names this attestation in the authority's log.
+    /// Identifies this attestation in the authority's log.
     package let traceID: String
-    /// Configurations newer than the one the evidence named: key-changing versions, then the newest, in order.
+    /// The configurations newer than the one named in the evidence: versions that change keys, then the newest, in order.
     package let configurations: [SignedConfiguration]
-    /// The challenge for the next attestation, which spares a round trip.
+    /// The challenge for the next attestation, which saves a round trip.
     package let challenge: Challenge?
 
-    /// A result.
+    /// Makes a result.
     package init(
         token: String, expiresIn: Int, arc: String, rejectionReasons: [String]? = nil, traceID: String,
         configurations: [SignedConfiguration] = [], challenge: Challenge? = nil
@@ -33,10 +33,11 @@ package struct AttestationResult: Sendable, Hashable {
         self.challenge = challenge
     }
 
-    /// Reads the members; unknown ones are ignored.
+    /// Reads the members; ignores unknown ones.
     ///
-    /// - Throws: `AttestationError` naming the member that is missing or malformed. A token is 1 to 8,192 characters of base64url and
-    ///   dots, so that it can be put into a header as it is.
+    /// - Parameter json: A JSON object. Its token must be 1 to 8,192 characters of base64url and dots, so that it fits into a header as it
+    ///   is.
+    /// - Throws: ``AttestationError`` naming the member that is missing or malformed.
     package init(json: JSONValue) throws(AttestationError) {
         token = try json.string("token")
         guard (1...8_192).contains(token.utf8.count), token.utf8.allSatisfy(AttestationResult.isTokenByte) else {
@@ -55,7 +56,7 @@ package struct AttestationResult: Sendable, Hashable {
         }
     }
 
-    /// All members that have a value.
+    /// All members that have a value, as a JSON object.
     package var json: JSONValue {
         jsonObject([
             "token": .string(token), "expiresIn": .integer(Int64(expiresIn)), "arc": .string(arc),
@@ -73,7 +74,7 @@ package struct AttestationResult: Sendable, Hashable {
         }
     }
 
-    /// A short text of visible ASCII: it goes into headers and logs.
+    /// Reads a short text of visible ASCII characters, because it goes into headers and logs.
     private static func label(_ json: JSONValue, _ name: String) throws(AttestationError) -> String {
         let text = try json.string(name)
         guard text.utf8.count <= 256, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {

@@ -1,16 +1,17 @@
 import ApproovBase
 import Crypto
 
-/// How a token is bound to a value that travels beside it, such as an Authorization header.
+/// Computes how a token is bound to a value that travels with it, such as an Authorization header.
 public enum Binding {
-    /// The `pay` claim of a bound token: padded base64 of the SHA-256 of the value's UTF-8 bytes, outer spaces and tabs taken off.
+    /// Returns the `pay` claim of a token bound to `value`.
     ///
-    /// Case and inner spaces count. The value is that of one field line: two lines of the name are the caller's error.
+    /// It is the padded base64 of the SHA-256 of the value's UTF-8 bytes, without leading and trailing spaces and tabs. Case and inner
+    /// spaces count. The value must come from a single field line; the caller must refuse several.
     public static func payHash(of value: String) -> String {
         Base64.encode(digest(of: value))
     }
 
-    /// The 32 bytes that `payHash(of:)` encodes.
+    /// Returns the 32 bytes that ``payHash(of:)`` encodes.
     public static func digest(of value: String) -> [UInt8] {
         var value = value
         return value.withUTF8 { bytes in
@@ -24,7 +25,7 @@ public enum Binding {
         }
     }
 
-    /// Whether nothing of the value is left once outer spaces and tabs are taken off: then there is nothing to bind a token to.
+    /// Whether the value consists only of spaces and tabs or is empty; no token can be bound to it.
     public static func isEmpty(_ value: String) -> Bool { value.utf8.allSatisfy(isBlank) }
 
     private static func isBlank(_ byte: UInt8) -> Bool {

@@ -1,13 +1,13 @@
 package import ApproovBase
 
-/// A challenge of the authority (RFC 9334 section 10.2): evidence that answers it was made after it was.
+/// A challenge of the authority (RFC 9334, section 10.2), which proves that evidence containing it is not older than the challenge.
 package struct Challenge: Sendable, Hashable {
-    /// Opaque text, base64url, to be sent back inside the evidence.
+    /// Opaque base64url text that the evidence must contain.
     package let value: String
-    /// How long it is good for, in seconds from its arrival.
+    /// How long the challenge is valid, in seconds from its arrival.
     package let expiresIn: Int
 
-    /// A challenge that is good for `expiresIn` seconds.
+    /// Makes a challenge that is valid for `expiresIn` seconds.
     package init(value: String, expiresIn: Int) {
         self.value = value
         self.expiresIn = expiresIn
@@ -15,8 +15,9 @@ package struct Challenge: Sendable, Hashable {
 
     /// Reads `challenge` and `expiresIn`.
     ///
-    /// - Throws: `AttestationError.malformedMember` when the challenge is not 1 to 1,024 characters of base64url or the time is not
-    ///   between a second and a year.
+    /// - Parameter json: A JSON object.
+    /// - Throws: ``AttestationError`` with code `malformedMember` when the challenge is not 1 to 1,024 characters of base64url, or the time
+    ///   is not between one second and one year.
     package init(json: JSONValue) throws(AttestationError) {
         value = try json.string("challenge")
         guard (1...1_024).contains(value.utf8.count), Base64URL.decode(value) != nil else {
@@ -25,6 +26,6 @@ package struct Challenge: Sendable, Hashable {
         expiresIn = Int(try json.integer("expiresIn", in: 1...31_536_000))
     }
 
-    /// `challenge` and `expiresIn`.
+    /// An object with `challenge` and `expiresIn`.
     package var json: JSONValue { .object(["challenge": .string(value), "expiresIn": .integer(Int64(expiresIn))]) }
 }

@@ -1,27 +1,27 @@
 package import ApproovBase
 
-/// An error that the authority tells about (RFC 9457).
+/// An error reported by the authority (RFC 9457).
 package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of problem it is: the part after `urn:approov:problem:`.
+    /// The kind of problem: the part of its type URI after `urn:approov:problem:`.
     package struct Name: Hashable, Sendable, CustomStringConvertible {
-        /// The name as it is written in the type's URI.
+        /// The name as written in the type URI.
         package let rawValue: String
 
-        /// A name; those this release knows are static members.
+        /// Makes a name; the ones that this release knows are static members.
         package init(_ rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// The name as it is written in the type's URI.
+        /// The name as written in the type URI.
         package var description: String { rawValue }
 
-        /// The challenge was answered before.
+        /// The challenge was already used.
         package static let challengeUsed = Name("challenge-used")
-        /// The challenge is too old.
+        /// The challenge has expired.
         package static let challengeExpired = Name("challenge-expired")
-        /// The challenge is not one of this authority's.
+        /// This authority did not issue the challenge.
         package static let challengeUnknown = Name("challenge-unknown")
-        /// The evidence has not the shape it must have.
+        /// The evidence has an unsupported shape.
         package static let evidenceMalformed = Name("evidence-malformed")
         /// The evidence's signature does not verify.
         package static let evidenceSignature = Name("evidence-signature")
@@ -29,40 +29,46 @@ package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         package static let wrongAccount = Name("wrong-account")
         /// The evidence is for another authority.
         package static let wrongAudience = Name("wrong-audience")
-        /// The account does not know the host.
+        /// The account has no such host.
         package static let unknownHost = Name("unknown-host")
-        /// Too many requests from one address.
+        /// The address sent too many requests.
         package static let rateLimited = Name("rate-limited")
-        /// The body is longer than the limit.
+        /// The request body exceeds the limit.
         package static let bodyTooLarge = Name("body-too-large")
-        /// The body is of another media type.
+        /// The request body has the wrong media type.
         package static let wrongMediaType = Name("wrong-media-type")
-        /// There is nothing at this path.
+        /// The path does not exist.
         package static let notFound = Name("not-found")
-        /// The authority failed.
+        /// The authority failed internally.
         package static let internalError = Name("internal")
     }
 
     /// The media type of a problem.
     package static let mediaType = "application/problem+json"
-    /// What every type's URI begins with.
+    /// The beginning of every type URI.
     package static let typePrefix = "urn:approov:problem:"
-    /// The longest problem that is read, in bytes.
+    /// The most bytes of a problem that is read.
     package static let maximumBytes = 16 * 1024
 
-    /// What kind of problem it is.
+    /// The kind of problem.
     package let name: Name
-    /// The same for every problem of this kind.
+    /// A title, the same for every problem of this kind.
     package let title: String
-    /// The HTTP status it came with.
+    /// The HTTP status of the response.
     package let status: Int
-    /// What was wrong this time and what to do.
+    /// What was wrong in this case and how to fix it.
     package let detail: String?
 
-    /// The URI of the kind.
+    /// The type URI.
     package var type: String { Problem.typePrefix + name.rawValue }
 
-    /// A problem.
+    /// Makes a problem.
+    ///
+    /// - Parameters:
+    ///   - name: The kind of problem.
+    ///   - title: A title, the same for every problem of this kind.
+    ///   - status: The HTTP status of the response.
+    ///   - detail: What was wrong in this case and how to fix it.
     package init(_ name: Name, title: String, status: Int, detail: String? = nil) {
         self.name = name
         self.title = title
@@ -70,9 +76,10 @@ package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         self.detail = detail
     }
 
-    /// Reads a problem of ours.
+    /// Reads a problem of an Approov authority.
     ///
-    /// - Throws: `AttestationError.malformedMember`, also when the type is not under `urn:approov:problem:`.
+    /// - Parameter json: A JSON object.
+    /// - Throws: ``AttestationError`` with code `malformedMember`, also when the type is not under `urn:approov:problem:`.
     package init(json: JSONValue) throws(AttestationError) {
         let type = try json.string("type")
         guard type.hasPrefix(Problem.typePrefix), type.utf8.count <= 128 else {
@@ -84,14 +91,14 @@ package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         detail = try json.optionalString("detail")
     }
 
-    /// All members that have a value.
+    /// All members that have a value, as a JSON object.
     package var json: JSONValue {
         jsonObject([
             "type": .string(type), "title": .string(title), "status": .integer(Int64(status)), "detail": detail.map(JSONValue.string),
         ])
     }
 
-    /// Kind, status and title in one line; what came from outside is cut short and made printable.
+    /// The kind and status on one line; the received name is shortened and made printable.
     package var description: String {
         "\(LoggableText.name(name.rawValue)) (status \(status))"
     }

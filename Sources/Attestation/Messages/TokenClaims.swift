@@ -1,32 +1,44 @@
 package import ApproovBase
 
-/// What a token says (RFC 7519 section 4, and Approov's own claims).
+/// The claims of a token (RFC 7519, section 4, and Approov's own claims).
 public struct TokenClaims: Sendable, Hashable {
-    /// When the token ends, in seconds since 1970.
+    /// When the token expires, in seconds since 1970.
     public var exp: Int64
-    /// When the token was made, in seconds since 1970.
+    /// When the token was issued, in seconds since 1970.
     public var iat: Int64?
-    /// The app's address as the authority saw it.
+    /// The app's IP address as seen by the authority.
     public var ip: String?
-    /// The device ID, base64 of 16 bytes.
+    /// The device ID, padded base64 of 16 bytes.
     public var did: String?
-    /// The attestation response code, base32.
+    /// The attestation response code in base32.
     public var arc: String?
-    /// Padded base64 of the SHA-256 of what the token is bound to; nil when it is bound to nothing.
+    /// The padded base64 of the SHA-256 of the binding; nil if the token is not bound.
     public var pay: String?
-    /// Who made the token.
+    /// The issuer of the token.
     public var iss: String?
     /// The host that the token is for.
     public var aud: String?
     /// The installation's public key, base64 of its DER SubjectPublicKeyInfo.
     public var ipk: String?
-    /// Annotations of the authority for the API.
+    /// The authority's annotations for the API.
     public var anno: [String]?
 
-    /// The longest list of annotations that is read.
+    /// The most annotations that are read.
     public static let maximumAnnotations = 64
 
-    /// Claims; `exp` is required.
+    /// Makes claims; only `exp` is required.
+    ///
+    /// - Parameters:
+    ///   - exp: When the token expires, in seconds since 1970.
+    ///   - iat: When the token was issued, in seconds since 1970.
+    ///   - ip: The app's IP address as seen by the authority.
+    ///   - did: The device ID, padded base64 of 16 bytes.
+    ///   - arc: The attestation response code in base32.
+    ///   - pay: The padded base64 of the SHA-256 of the binding; nil if the token is not bound.
+    ///   - iss: The issuer of the token.
+    ///   - aud: The host that the token is for.
+    ///   - ipk: The installation's public key, base64 of its DER SubjectPublicKeyInfo.
+    ///   - anno: The authority's annotations for the API.
     public init(
         exp: Int64, iat: Int64? = nil, ip: String? = nil, did: String? = nil, arc: String? = nil, pay: String? = nil,
         iss: String? = nil, aud: String? = nil, ipk: String? = nil, anno: [String]? = nil
@@ -43,9 +55,10 @@ public struct TokenClaims: Sendable, Hashable {
         self.anno = anno
     }
 
-    /// Reads the claims; unknown ones are ignored, known ones of another type are refused.
+    /// Reads the claims; ignores unknown claims and refuses known ones of the wrong type.
     ///
-    /// - Throws: `AttestationError.malformedMember` naming the claim.
+    /// - Parameter json: A JSON object.
+    /// - Throws: ``AttestationError`` with code `malformedMember`, naming the claim.
     package init(json: JSONValue) throws(AttestationError) {
         exp = try json.integer("exp", in: positiveSafeIntegers)
         iat = try json.optionalInteger("iat", in: positiveSafeIntegers)
@@ -62,7 +75,7 @@ public struct TokenClaims: Sendable, Hashable {
         }
     }
 
-    /// All claims that have a value.
+    /// All claims that have a value, as a JSON object.
     package var json: JSONValue {
         jsonObject([
             "exp": .integer(exp), "iat": iat.map(JSONValue.integer), "ip": ip.map(JSONValue.string), "did": did.map(JSONValue.string),

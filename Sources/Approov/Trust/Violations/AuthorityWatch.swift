@@ -1,9 +1,9 @@
 import CertificatePinning
 import Synchronization
 
-/// Takes refusals of the authority's server to the trust managers whose sessions use the service.
+/// Passes trust refusals of the authority's server to the trust managers of the service's sessions.
 ///
-/// The service makes its policy before there is a session, and may serve several.
+/// The service compiles the authority's policy before any session exists, and may serve several sessions.
 final class AuthorityWatch: Sendable {
     private struct Listener {
         weak var recorder: ViolationRecorder?
@@ -11,7 +11,7 @@ final class AuthorityWatch: Sendable {
 
     private let listeners = Mutex<[Listener]>([])
 
-    /// Tells a recorder from now on, for as long as something else holds it.
+    /// Adds a recorder; holds it weakly.
     func add(_ recorder: ViolationRecorder) {
         listeners.withLock { listeners in
             listeners.removeAll { $0.recorder == nil || $0.recorder === recorder }
@@ -19,7 +19,7 @@ final class AuthorityWatch: Sendable {
         }
     }
 
-    /// What the authority's rule tells of its violations; called inside handshakes.
+    /// Returns the observer for the authority's trust rule; called during handshakes.
     func observer(for noted: NotedHost) -> @Sendable (TrustViolation) -> Void {
         { [self] violation in
             let recorders = listeners.withLock { $0.compactMap(\.recorder) }

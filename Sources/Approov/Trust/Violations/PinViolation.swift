@@ -4,44 +4,44 @@ public import Foundation
 
 /// A server that was refused, or would have been if its host's pins were enforced.
 ///
-/// It holds what the server presented and what was expected; nothing of the request, its headers or its body.
+/// It contains what the server presented and what was expected, and nothing of the request.
 public struct PinViolation: Sendable {
-    /// The host that was asked for.
+    /// The requested host.
     public let host: String
-    /// The port that was asked for.
+    /// The requested port.
     public let port: Int?
-    /// The name or pattern whose rule decided, as the configuration or the trust manager spells it.
+    /// The host or pattern of the rule that decided, as spelled in the configuration or in the trust manager.
     public let notedHost: String
-    /// Whether that entry is for the hosts below it, too.
+    /// Whether that rule includes subdomains.
     public let includesSubdomains: Bool
-    /// Whether pins are enforced for the host; false: they are reported only.
+    /// Whether the host's pins are enforced; if not, they are only reported.
     public let enforcesPins: Bool
     /// Whether the request was stopped.
     public let isRefused: Bool
-    /// What is wrong: reason, certificates presented, pins expected, and what to do.
+    /// The reason, the presented certificates, the expected pins and the remedy.
     public let refusal: TrustRefusal
-    /// The validated path; where there is none, the certificates that the server sent.
+    /// The validated path; without one, the certificates that the server sent.
     public let certificates: [Certificate]
     /// The pins of the host.
     public let knownPins: [Pin]
-    /// When the pins are due for a change.
+    /// The date by which the pins should be replaced.
     public let pinsExpireAt: Date?
-    /// When it happened.
+    /// When the violation happened.
     public let date: Date
-    /// Whether path, host name and purpose held.
+    /// Whether the certificate path, host name and purpose were valid.
     public let isPathValidated: Bool
 }
 
-/// What is known of a rule beside what it judges by: what a violation of it is reported under.
+/// The facts about a rule that its violations are reported with.
 struct NotedHost: Sendable {
     let name: String
     let includesSubdomains: Bool
-    /// What the account says; nil for an evaluator of the caller's own, which says it by what it answers.
+    /// Whether the configuration enforces the pins; nil for the caller's own evaluator, whose answer decides.
     let enforcesPins: Bool?
     let pins: [Pin]
     let pinsExpireAt: Date?
 
-    /// An entry of the configuration.
+    /// The facts about an entry of the configuration.
     init(_ host: ProtectedHost) {
         name = host.name
         includesSubdomains = host.settings.includeSubdomains
@@ -50,7 +50,7 @@ struct NotedHost: Sendable {
         pinsExpireAt = host.settings.pinsExpireAt.map { Date(timeIntervalSince1970: TimeInterval($0)) }
     }
 
-    /// The authority's server, whose pins are always enforced.
+    /// The facts about the authority's server, whose pins are always enforced.
     init(authority: CanonicalHost, pins: [Pin]) {
         name = authority.name
         includesSubdomains = false
@@ -59,7 +59,7 @@ struct NotedHost: Sendable {
         pinsExpireAt = nil
     }
 
-    /// A host or pattern that the caller set an evaluator for.
+    /// The facts about a pattern with the caller's own evaluator.
     init(pattern: HostPattern) {
         name = pattern.forms[0]
         includesSubdomains = pattern.includesSubdomains

@@ -4,14 +4,14 @@ import CertificatePinning
 import Logging
 import Synchronization
 
-/// Takes violations from the handshakes to whoever wants to know: the streams, the reports and the log.
+/// Passes violations from handshakes to the streams, the report server and the log.
 final class ViolationRecorder: Sendable {
-    /// How many violations wait for a listener that does not read.
+    /// The most violations buffered for a listener that does not read.
     static let backlogLimit = 64
 
     let streams = EventStreams<PinViolation>(backlogLimit: ViolationRecorder.backlogLimit)
     private let reporter: ViolationReporter?
-    /// What the log was told.
+    /// Limits the log entries.
     private let told = Mutex(ReportLimiter<ViolationReport.Identity>())
     private let time: any TimeSource
     private let logger: Logger
@@ -22,14 +22,14 @@ final class ViolationRecorder: Sendable {
         self.logger = logger
     }
 
-    /// What a rule tells of its violations; called inside handshakes.
+    /// Returns the observer for a trust rule; called during handshakes.
     func observer(for noted: NotedHost) -> @Sendable (TrustViolation) -> Void {
         { [self] in record(PinViolation($0, noted: noted)) }
     }
 
     private func record(_ violation: PinViolation) {
         if !violation.isRefused, told.withLock({ $0.admits(ViolationReport.Identity(violation), at: time.uptime) }) {
-            // What is refused, the caller hears as an error; this nobody would hear of.
+            // A refusal reaches the caller as the request's error. Without the log, a violation that is not enforced would go unnoticed.
             logger.warning("a rule that is not enforced would refuse the server", metadata: ["refusal": "\(violation.refusal)"])
         }
         streams.send(violation)

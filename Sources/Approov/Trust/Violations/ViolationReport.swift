@@ -3,9 +3,9 @@ import Attestation
 import CertificatePinning
 import Foundation
 
-/// One report in the schema of TrustKit.
+/// One report in TrustKit's schema.
 struct ViolationReport {
-    /// What two reports have in common that say the same: all but the dates.
+    /// The parts that identical reports have in common: everything except the dates.
     struct Identity: Hashable {
         let host: String
         let port: Int?
@@ -31,7 +31,7 @@ struct ViolationReport {
     let violation: PinViolation
     let reports: ViolationReports
 
-    /// The JSON text.
+    /// The report as JSON text.
     var serialized: [UInt8] {
         var members: [String: JSONValue] = [
             "app-bundle-id": .string(reports.appID), "app-version": .string(reports.appVersion), "app-vendor-id": .string(reports.vendorID),
@@ -50,10 +50,10 @@ struct ViolationReport {
         return JSONValue.object(members).serialized()
     }
 
-    /// TrustKit's numbers: 1 is a chain without a known pin, 2 one that is not valid for another reason.
+    /// TrustKit's result code: 1 if the chain is valid but has no known pin, 2 if the chain is invalid.
     private var validationResult: Int64 { violation.isPathValidated && violation.refusal.reason == .pinMismatch ? 1 : 2 }
 
-    /// The pin as RFC 7469 writes it.
+    /// The pin in the notation of RFC 7469.
     private static func text(_ pin: Pin) -> String { #"pin-sha256="\#(Data(pin.bytes).base64EncodedString())""# }
 
     private static func pem(_ certificate: Certificate) -> String {

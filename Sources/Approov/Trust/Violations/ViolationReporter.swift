@@ -7,14 +7,14 @@ import HTTPTypes
 import Logging
 import Synchronization
 
-/// Sends reports, one after another, beside everything else: whoever submits one never waits and never fails.
+/// Sends reports in the background, one at a time; submitting one never waits and never fails.
 final class ViolationReporter: Sendable {
-    /// How many reports wait for a slow server; further ones are dropped, and may be submitted again.
+    /// The most reports that wait for a slow server; further ones are dropped and may be submitted again.
     static let queueLimit = 16
-    /// How long one report may take.
+    /// The longest time for one report.
     private static let timeout: Duration = .seconds(10)
 
-    /// What may be sent, shared with the task that sends.
+    /// Decides which reports may be sent; shared with the sending task.
     private final class Ledger: Sendable {
         private let limiter = Mutex(ReportLimiter<ViolationReport.Identity>())
         private let time: any TimeSource
@@ -36,10 +36,14 @@ final class ViolationReporter: Sendable {
     private let queue: AsyncStream<PinViolation>.Continuation
     private let sending: Task<Void, Never>
 
-    /// Begins to wait for violations; nothing is connected to before the first one.
+    /// Starts to wait for violations; connects to the report server only when the first one arrives.
     ///
-    /// - Throws: ``ApproovError`` `configurationError` for a URL that reports cannot go to; `PinningError` `expiredAnchors` for roots none of
-    ///   which holds now.
+    /// - Parameters:
+    ///   - reports: Where and as whom to report.
+    ///   - time: The clock.
+    ///   - logger: Receives failures to report.
+    /// - Throws: ``ApproovError`` with code `configurationError` when the URL cannot be used; `PinningError` with code `expiredAnchors`
+    ///   when none of the given roots is valid now.
     init(_ reports: ViolationReports, time: any TimeSource, logger: Logger) throws {
         let target = try reports.target()
         try reports.anchors?.requireValid(at: time.date)
@@ -69,7 +73,7 @@ final class ViolationReporter: Sendable {
         sending.cancel()
     }
 
-    /// Sends a report, unless the same one was sent lately or too many wait.
+    /// Queues a report, unless an identical one was sent within 24 hours, a report failed within the last minute, or the queue is full.
     func submit(_ violation: PinViolation) {
         let identity = ViolationReport.Identity(violation)
         guard ledger.admits(identity) else { return }
@@ -89,7 +93,7 @@ final class ViolationReporter: Sendable {
         if let transport = report.reports.transport {
             status = try await transport.send(request).status
         } else {
-            // Of its own, so that its connections and limits are nobody else's; and gone afterwards, for reports are rare.
+            // A separate transport keeps its connections and limits apart from the app's. Close it afterwards, because reports are rare.
             let transport = try CurlTransport()
             defer { transport.shutdown() }
             status = try await transport.send(request).status

@@ -2,39 +2,39 @@ public import CertificatePinning
 public import Foundation
 public import HTTPClient
 
-/// Where violations are reported, and as whom.
+/// Where violations are reported, and the app's identity in the reports.
 ///
-/// Each is one POST of JSON in the schema of TrustKit, which report servers for apps understand. An identical report, dates aside, is
-/// sent once in 24 hours, and of different ones at most 256 in that time. Reports go over a connection of their own, validated by path
-/// alone; a server that cannot be reached is left alone for a minute, and no request waits for any of it.
+/// Each report is one POST of JSON in TrustKit's schema, which report servers for apps understand. An identical report, dates aside, is
+/// sent once in 24 hours; at most 256 different ones are sent in that time. Reports use a separate connection with path validation and
+/// no pins. After a failure, nothing is reported for one minute. No request waits for a report.
 ///
-/// What a Linux process cannot know stands for itself: `app-platform` is `LINUX`, `app-platform-version` the system's name,
-/// `app-vendor-id` is `unknown` unless it is given here, `trustkit-version` names this package, and `validation-result` never says 3, 4
-/// or 5: parameters are checked before, there are no anchors of a device's user, and every key can be hashed. Where the path does not
-/// validate (2), `validated-certificate-chain` is what the server sent.
+/// Members that have no equivalent on Linux are filled as follows: `app-platform` is `LINUX`, `app-platform-version` is the system's
+/// name, `app-vendor-id` is `unknown` unless given here, and `trustkit-version` names this package. `validation-result` is never 3, 4 or
+/// 5: parameters are checked beforehand, Linux has no trust anchors set by a device's user, and every key can be hashed. If the path is
+/// invalid (2), `validated-certificate-chain` contains what the server sent.
 public struct ViolationReports: Sendable {
-    /// Where reports go.
+    /// The URL that reports are posted to.
     public var url: URL
-    /// The roots for the report server; nil: those of the system.
+    /// The roots for the report server; nil means the system's.
     public var anchors: TrustAnchors?
-    /// `app-bundle-id`.
+    /// The app's name, sent as `app-bundle-id`.
     public var appID: String
-    /// `app-version`.
+    /// The app's version, sent as `app-version`.
     public var appVersion: String
-    /// `app-vendor-id`: what tells installations apart, if anything shall.
+    /// An identifier of the installation, if you want one; sent as `app-vendor-id`.
     public var vendorID: String
-    /// What sends reports; nil: a transport of its own for each.
+    /// Sends the reports; nil means a new transport for each report.
     public var transport: (any HTTPTransport)?
 
-    /// Says where to.
+    /// Sets where and as whom to report.
     ///
     /// - Parameters:
-    ///   - url: An https URL; plain http for loopback addresses only. Anything else is an error where the trust manager is first used.
-    ///   - anchors: The roots for the report server; nil: those of the system.
-    ///   - appID: The app's name; nil: that of its executable.
+    ///   - url: An https URL; http is allowed for loopback addresses only. An unusable URL is reported at the trust manager's first use.
+    ///   - anchors: The roots for the report server; nil means the system's.
+    ///   - appID: The app's name; nil means the name of its executable.
     ///   - appVersion: The app's version.
-    ///   - vendorID: What tells installations apart; by default nothing does.
-    ///   - transport: What sends reports; nil: a transport of its own for each.
+    ///   - vendorID: An identifier of the installation; by default reports do not identify it.
+    ///   - transport: Sends the reports; nil means a new transport for each report.
     public init(
         to url: URL, anchors: TrustAnchors? = nil, appID: String? = nil, appVersion: String = "unknown", vendorID: String = "unknown",
         transport: (any HTTPTransport)? = nil
@@ -47,9 +47,9 @@ public struct ViolationReports: Sendable {
         self.transport = transport
     }
 
-    /// Where reports go, checked.
+    /// Returns the checked URL.
     ///
-    /// - Throws: ``ApproovError`` `configurationError`.
+    /// - Throws: ``ApproovError`` with code `configurationError` when the URL does not parse, or is http and not loopback.
     func target() throws -> TransportURL {
         let target: TransportURL
         do {
@@ -64,9 +64,9 @@ public struct ViolationReports: Sendable {
         return target
     }
 
-    /// What the report server must satisfy: path validation, and no pins, which may be what is wrong.
+    /// The trust policy for the report server: path validation without pins, because wrong pins may be the reason for the report.
     ///
-    /// - Throws: `PinningError` when there are no roots.
+    /// - Throws: `PinningError` when the system's roots cannot be loaded.
     func policy() throws -> TrustPolicy {
         TrustPolicy(rules: try HostMap([]), defaultAnchors: try anchors ?? TrustAnchors.system())
     }
