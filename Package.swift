@@ -293,8 +293,8 @@ let package = Package(
         .testTarget(
             name: "ReadmeTests",
             dependencies: [
-                "Approov", "ApproovCLI", "ApproovServer", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning",
-                argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
+                "Approov", "ApproovCLI", "ApproovServer", "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation",
+                "CertificatePinning", argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
             ],
             swiftSettings: settings),
     ]

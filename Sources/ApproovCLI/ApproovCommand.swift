@@ -1,7 +1,7 @@
 import ArgumentParser
 import Attestation
 
-/// The root of the command line: nothing but its subcommands.
+/// The root command, `approov`, which only lists its subcommands.
 struct ApproovCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "approov",

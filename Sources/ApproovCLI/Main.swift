@@ -3,11 +3,11 @@ import Foundation
 import Glibc
 import Logging
 
-/// The program's entry: parses, runs, and turns every failure into one line on standard error and an exit code.
+/// The program's entry point: turns every failure into one line on standard error and an exit code.
 @main
 enum Main {
     static func main() async {
-        // Writing to a client or pipe that is gone is an error to handle, not a reason to die.
+        // A write to a closed connection or pipe must fail with an error and not end the process.
         signal(SIGPIPE, SIG_IGN)
         do {
             var command = try ApproovCommand.parseAsRoot()
@@ -22,14 +22,14 @@ enum Main {
         }
     }
 
-    /// Has the program log as the command's options say, and the environment.
+    /// Sets up logging from the command's options and the environment.
     private static func startLogging(of command: any ParsableCommand) throws {
         let settings = try (command as? any LoggingCommand)?.logs.settings() ?? LogSettings(standard: .warning)
         let output = LogOutput()
         LoggingSystem.bootstrap { LineLogHandler(label: $0, settings: settings, output: output) }
     }
 
-    /// The verb or else the option that there is not, with the one that may be meant, as the message of an error.
+    /// The error message for an unknown verb or option, with the closest known one; nil when all are known.
     private static func misspelling() -> String? {
         let arguments = CommandLine.arguments.dropFirst()
         let commands = ApproovCommand.configuration.subcommands
@@ -40,7 +40,7 @@ enum Main {
         }
         let words = ApproovCommand.helpMessage(for: command).split { !$0.isLetter && !$0.isNumber && $0 != "-" }
         let options = arguments.dropFirst().filter { $0.hasPrefix("-") && $0.dropFirst().first?.isNumber == false }
-            // A value that is written without a space behind its option is not for others to see.
+            // Keep the option's name only: a value written right behind it may be secret.
             .map { $0.prefix { $0 == "-" || $0.isLetter || $0.isNumber } }
         guard !options.contains("-h"), !options.contains("--help"), let unknown = options.first(where: { !words.contains($0) }) else {
             return nil
@@ -62,7 +62,7 @@ enum Main {
         case is ValidationError:
             break
         default:
-            // ArgumentParser's own errors carry its codes; everything else is a plain failure whose description says it all.
+            // ArgumentParser's own errors carry its exit codes. Every other error is a plain failure, described in full by its text.
             if ApproovCommand.exitCode(for: error) == .failure {
                 Console.error("\(error)")
                 return 1
@@ -70,7 +70,7 @@ enum Main {
         }
         let code = ApproovCommand.exitCode(for: error)
         let text = ApproovCommand.fullMessage(for: error)
-        // ArgumentParser says first what a command misses, or takes the h of a misspelt option for -h; the spelling is why.
+        // A misspelt option is reported first: ArgumentParser would report a missing argument, or read the option's `h` as -h.
         if let misspelling = misspelling() {
             Console.note("Error: \(misspelling)")
             return CommandFailure.usage

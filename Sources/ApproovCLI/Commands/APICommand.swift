@@ -169,7 +169,7 @@ struct APICommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = store.path
-        // Read first: what cannot be makes no store.
+        // Read the pins before opening the store: a mistake in them must not make one.
         let given = try givenPins()
         let imported = try importFile.map(HostImport.init(file:))
         let store = try store.open(access)
@@ -203,7 +203,7 @@ struct APICommand: AsyncParsableCommand {
         }
     }
 
-    /// A host can be changed or removed only where there is one.
+    /// The access to open the store with: changing or removing a host makes no store.
     private var access: StoreAccess {
         if add != nil || importFile != nil { return .making }
         if managedTrustRoots { return changesPins ? .making : .reading }
@@ -217,13 +217,13 @@ struct APICommand: AsyncParsableCommand {
 
     private var changesPins: Bool { !(pin.isEmpty && pinFrom.isEmpty && removePin.isEmpty) }
 
-    /// Whether -pins is to change anything.
+    /// Whether an option asks `-pins` to change something.
     private var changesHost: Bool { changesPins || enforce != nil || pinsExpireAt != nil || oblivious || noOblivious || trustRoots != nil }
 
     /// The date of -pinsExpireAt; nil for `never`.
     private var expiry: Int64? { pinsExpireAt.flatMap(RFC3339.date).map { Int64($0.timeIntervalSince1970) } }
 
-    /// How the options change a list of pins.
+    /// The change that the options make to a list of pins.
     private func pinChange() throws -> @Sendable ([String]) throws -> [String] {
         let (given, removed, keeps) = (try givenPins(), try removePin.map { try Pin($0, allowingHashOfNothing: true).description }, keep)
         return { present in

@@ -93,9 +93,9 @@ struct CallCommand: AsyncParsableCommand {
     var keyConfig: String?
 
     func validate() throws {
-        // Not named in errors: it may hold a password.
+        // Errors do not quote the URL: it may hold a password.
         guard URL(string: url)?.host() != nil else { throw ValidationError("The URL must have a scheme and a host.") }
-        // A request of another scheme is the wrapped session's, which knows neither pins nor relays.
+        // The wrapped session would handle any other scheme, without pins or relay.
         guard ["http", "https"].contains(URL(string: url)?.scheme?.lowercased()) else {
             throw ValidationError("The URL must begin with https:// or http://.")
         }
@@ -115,7 +115,7 @@ struct CallCommand: AsyncParsableCommand {
         try refuseRepeatedHeaders()
     }
 
-    /// Two lines of such a name would become one, with another value than either.
+    /// Refuses a repeated header: the two lines would become one, with a value that is neither.
     private func refuseRepeatedHeaders() throws {
         var single: Set<String> = [
             "authorization", "content-length", "content-type", "cookie", "host", "proxy-authorization", "user-agent",
@@ -148,7 +148,7 @@ struct CallCommand: AsyncParsableCommand {
                 outcome = .failure(error)
                 try narrator?.nothingLeft()
             }
-            // The process ends here: what the authority gave it must not wait for a later moment.
+            // The process ends soon: a configuration from the authority must be stored before that.
             await service?.finishStoring()
             let status = try outcome.get()
             guard (200..<300).contains(status) else {
@@ -162,7 +162,7 @@ struct CallCommand: AsyncParsableCommand {
         }
     }
 
-    /// What says what happens, with -v.
+    /// The transport that describes each request, with `-v`.
     private func narrator(of call: Call, _ service: ApproovService?) throws -> CallNarrator? {
         guard verbose else { return nil }
         let plan = CallPlan(
@@ -171,7 +171,7 @@ struct CallCommand: AsyncParsableCommand {
         return CallNarrator(try CurlTransport(), plan: plan)
     }
 
-    /// Behind a relay the gateway meets the host, with pins of its own; those of --pin would never be looked at.
+    /// Refuses `--pin` for an oblivious host: the gateway connects to that host with its own pins, so these would be ignored.
     private func refuseUselessPins(_ treatment: HostTreatment) throws {
         guard !pins.isEmpty, treatment.isObliviousByConfiguration else { return }
         throw CommandFailure(
@@ -207,7 +207,7 @@ struct CallCommand: AsyncParsableCommand {
                     + "with --config, or call without a token, with --no-attest")
         }
         let configuration = try ApproovConfiguration(contentsOf: URL(filePath: file))
-        // Of its own for each account, since a dynamic configuration belongs to one; its name may hold characters that paths give a meaning.
+        // Each account has its own folder, because a configuration belongs to one account. Encode the name: it may hold path characters.
         let account = configuration.initial.account.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "account"
         let directory =
             state.map { URL(filePath: $0, directoryHint: .isDirectory) }

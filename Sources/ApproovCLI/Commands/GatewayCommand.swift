@@ -10,7 +10,7 @@ import OHTTP
 import ServiceLifecycle
 import UnixSignals
 
-/// `approov gateway`: sees what is asked, not who asks.
+/// `approov gateway`: the OHTTP gateway, which sees the request but not the client.
 struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway",
@@ -55,11 +55,12 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             What it counts (swift-metrics) is for programs that embed the library.
             """)
 
-    /// The largest content of a message that a relay takes whole: its own limit is for the head, the padding (a thirty-second at this
-    /// size) and the encapsulation, too.
+    /// The largest content of a message that fits into the relay's limit.
+    ///
+    /// The relay's limit also covers the head, the padding (a thirty-second at this size) and the encapsulation.
     static let largestMessage = RelayConfiguration.Limits().messageBytes - 1 << 20
 
-    /// A key encapsulation mechanism, as the command line spells it.
+    /// A key encapsulation mechanism, with its name on the command line.
     enum Mechanism: String, ExpressibleByArgument, CaseIterable {
         case x25519
         case p256
@@ -239,7 +240,7 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         let days = overlap ?? 30
         let now = try GatewayKeyFile(URL(filePath: keys))
             .rotate(kem: kem?.kem, endingOthers: only, overlap: .seconds(Int(days * 86_400)))
-        // In the order of clients' choice.
+        // In the order in which clients choose.
         let published = now.published.configurations.map { Key($0, acceptedUntil: nil) }
         let ending = now.entries.compactMap { entry in entry.endsAt.map { Key(entry.key.configuration, acceptedUntil: $0) } }
         if json { return try Console.json(["keys": published + ending]) }
@@ -248,11 +249,11 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         }
     }
 
-    /// What is said of a key.
+    /// A key, as `--json` prints it.
     private struct Key: Encodable {
         let id: UInt8
         let kem: String
-        /// RFC 3339; none while the key is in use.
+        /// The time in RFC 3339 format; nil while the key is published.
         let acceptedUntil: String?
 
         init(_ key: KeyConfiguration, acceptedUntil: Date?) {
@@ -264,7 +265,7 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
 
     private func pins() throws -> [String: [String]] {
         try pin.reduce(into: [:]) { pins, text in
-            // A pin's base64 may end in "=", a host has none.
+            // Split at the first "=": a pin's base64 may end in one, a host has none.
             guard let equals = text.firstIndex(of: "="), let host = try? CanonicalHost(String(text[..<equals])),
                 let pin = try? Pin(String(text[text.index(after: equals)...]))
             else { throw ValidationError("--pin must be HOST=sha256/ and the base64 of 32 bytes.") }

@@ -4,10 +4,11 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 
-/// `approov api -check`: what a host presents now beside the pins that apps hold it to, and for an oblivious host whether the gateway accepts
-/// the published key.
+/// `approov api -check`: compares a host's certificates with its pins.
+///
+/// For an oblivious host it also checks whether the gateway accepts the published key.
 struct HostCheckRun {
-    /// How far ahead to look.
+    /// The default number of days to look ahead.
     static let defaultDays = 30
 
     let host: String
@@ -57,11 +58,11 @@ struct HostCheckRun {
                 )
             }, findings: findings)
         if json { try Console.json(report) } else { show(report, of: check) }
-        // The findings are the message; JSON holds them too.
+        // The findings are printed already, in text and in JSON.
         if !findings.isEmpty { throw CommandFailure(nil) }
     }
 
-    /// What keeps requests from going over the relay.
+    /// The problems that keep requests from passing through the relay.
     private func obliviousFindings(in store: AuthorityStore) async throws -> [HostCheck.Finding] {
         guard let report = try await PublishedKeyCheck(store)?.run(), let message = report.message else { return [] }
         switch report.outcome {

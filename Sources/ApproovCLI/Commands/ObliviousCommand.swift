@@ -145,11 +145,11 @@ struct ObliviousCommand: AsyncParsableCommand {
         let chunked: String
         let keyConfig: String
         let keys: [Key]
-        /// What the gateway said of the key; none with --offline.
+        /// The gateway's answer about the key; nil with --offline.
         let check: PublishedKeyCheck.Report?
     }
 
-    /// What `--json` prints when there is nothing to show.
+    /// The empty object that `--json` prints when no relay is set.
     private struct Nothing: Encodable {}
 
     private func showSettings(of store: AuthorityStore) async throws {

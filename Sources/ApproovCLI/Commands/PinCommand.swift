@@ -3,7 +3,7 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 
-/// `approov pin`: pins of servers and files, and the trust path without a network.
+/// `approov pin`: prints the pins of servers and files, and checks certificate paths without a network.
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
@@ -71,7 +71,7 @@ struct PinCommand: AsyncParsableCommand {
         do {
             anchors = try TrustAnchors(pem: Files.text(at: roots, what: "the roots"))
         } catch let error as PinningError where error.code == .noAnchors {
-            // The roots parse, and no path can end in them: that is a judgement.
+            // The roots parse, but no path can end in them: the command reports a refusal.
             guard output.json else { throw CommandFailure("\(error)", exitCode: CommandFailure.trustRefused) }
             try Console.json(PinReport(host: host.name, trusted: false, refusal: error.description, certificates: []))
             throw CommandFailure(nil, exitCode: CommandFailure.trustRefused)
@@ -98,7 +98,7 @@ struct PinCommand: AsyncParsableCommand {
     }
 }
 
-/// What `approov pin --json` prints.
+/// The report that `approov pin --json` prints.
 struct PinReport: Encodable {
     struct Entry: Encodable {
         let subject: String
@@ -130,7 +130,7 @@ struct PinReport: Encodable {
     }
 }
 
-/// `approov pin -get`: of a file when there is one of that name, else of a server.
+/// `approov pin -get`: the pins of a file or, if no file has that name, of a server.
 struct PinsOfSource {
     let source: String
     let json: Bool

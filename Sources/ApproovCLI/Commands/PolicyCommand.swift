@@ -1,7 +1,7 @@
 import ApproovAuthority
 import ArgumentParser
 
-/// `approov policy`: what the authority tells and demands.
+/// `approov policy`: what the authority requires of apps, and what it tells them.
 struct PolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
@@ -32,7 +32,7 @@ struct PolicyCommand: AsyncParsableCommand {
             approov policy -setEnvironment root reject
             """)
 
-    /// The flags that may be set: whatever the policy, an executable that is not registered is rejected.
+    /// The flags that may be set; an unregistered executable is rejected under every policy.
     private static let flags = RejectionReason.allCases.filter { $0 != .appNotRegistered }
 
     @Option(name: .dash("setRejectionReasons"), help: ArgumentHelp("Whether results say why.", valueName: "on|off"))

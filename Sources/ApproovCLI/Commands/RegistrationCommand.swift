@@ -70,7 +70,7 @@ struct RegistrationCommand: AsyncParsableCommand {
 
     func run() async throws {
         if !add.isEmpty {
-            // Read first: what cannot be read makes no store.
+            // Read the files before opening the store: an unreadable file must not make one.
             let entries = try add.map { (measurement: try Self.measurement(of: $0), label: label ?? Self.standardLabel(of: $0)) }
             let store = try store.open(.making)
             try await store.addRegistrations(entries)
@@ -90,7 +90,7 @@ struct RegistrationCommand: AsyncParsableCommand {
         }
     }
 
-    /// The measurement of a file or, where there is none of that name, the one that the text is.
+    /// The measurement of a file or, if no file has that name, the text as a measurement.
     private static func measurement(of source: String) throws -> String {
         guard !FileManager.default.fileExists(atPath: source), let known = try? AuthorityStore.canonicalMeasurement(source) else {
             return try ExecutableMeasurement.sha256(ofFileAt: URL(filePath: source))

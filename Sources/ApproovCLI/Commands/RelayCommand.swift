@@ -8,7 +8,7 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// `approov relay`: sees who asks, not what.
+/// `approov relay`: the OHTTP relay, which sees the client but not the request.
 struct RelayCommand: AsyncParsableCommand, LoggingCommand {
     static let configuration = CommandConfiguration(
         commandName: "relay",

@@ -3,7 +3,7 @@ import ArgumentParser
 import Attestation
 import Foundation
 
-/// `approov sdk`: what apps ship with, and the keys they believe.
+/// `approov sdk`: the initial configuration that apps ship with, and the keys that they trust.
 struct SDKCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sdk",

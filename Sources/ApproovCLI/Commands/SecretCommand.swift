@@ -70,7 +70,7 @@ struct SecretCommand: AsyncParsableCommand {
         if change, !yes { throw ValidationError("\(consequence) Add --yes to do it.") }
     }
 
-    /// What a change does, for the operator who has not confirmed it.
+    /// The effect of a change, for an operator who has not confirmed it.
     private var consequence: String {
         guard span.seconds > 0 else {
             return "-change makes a new secret that signs at once: every backend refuses every call until it has the new secret."
@@ -106,7 +106,7 @@ struct SecretCommand: AsyncParsableCommand {
             "changed; the old one signs until \(end): until then give every backend both: approov secret -get base64, and -previous")
     }
 
-    /// When the overlap ends; nil when there is none.
+    /// The end of the overlap; nil without one.
     private static func end(of store: AuthorityStore) -> String? {
         store.isSecretOverlapping ? store.previousSecret.map { RFC3339.text($0.signsUntil) } : nil
     }

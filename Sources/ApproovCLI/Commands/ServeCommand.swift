@@ -87,7 +87,7 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
 
     func run() async throws {
         DescriptorLimit.raise()
-        // What cannot serve makes no store.
+        // Check everything else before opening the store: a server that cannot start must not make one.
         let tls = try tls()
         if store.isMissing { try listen.checkThatItCanBeBound() }
         let store = try store.open(.making, seed: demo ? DemoAccount.seed() : nil)

@@ -4,7 +4,7 @@ import ArgumentParser
 import Attestation
 import Foundation
 
-/// `approov token`: tokens to try a backend with, and the check that a backend makes.
+/// `approov token`: makes tokens to test a backend with, and checks tokens as a backend does.
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
@@ -44,7 +44,7 @@ struct TokenCommand: AsyncParsableCommand {
     @Option(name: .dash("type"), help: ArgumentHelp("With -genExample: whether it verifies. Default: valid.", valueName: "valid|invalid"))
     var type: Kind?
 
-    // Unconditional: a damaged token may begin with a dash, and is a token all the same.
+    // Unconditional: a damaged token may begin with a dash.
     @Option(name: .dash("check"), parsing: .unconditional, help: ArgumentHelp("Check a token.", valueName: "token"))
     var check: String?
 
@@ -105,7 +105,7 @@ struct TokenCommand: AsyncParsableCommand {
     private func explain(_ arc: ARC) throws {
         let reasons = arc.reasons.sorted { $0.rawValue < $1.rawValue }
         let namesDevice = arc.deviceHint.contains { $0 != 0 }
-        // Three bytes are four characters of base64: what the did claim of the same device begins with.
+        // Three bytes are four characters of base64, with which the same device's did claim begins.
         let device = namesDevice ? Data(arc.deviceHint.prefix(3)).base64EncodedString() : nil
         let issued = namesDevice ? RFC3339.text(arc.issuedAt) : nil
         if output.json {

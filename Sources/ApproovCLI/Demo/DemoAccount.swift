@@ -3,14 +3,16 @@ import ApproovTokens
 import Crypto
 import Foundation
 
-/// The demo account: its keys are published with the source, so that `approov-initial.config` fits everybody's `approov serve --demo`.
+/// The demo account.
+///
+/// Its keys are published with the source, so that `approov-initial.config` fits every `approov serve --demo`.
 enum DemoAccount {
     static let name = "demo"
-    /// The name under which the demo authority is reached; every `*.localhost` name is this machine (RFC 6761, 6.3).
+    /// The demo authority's host name; every `*.localhost` name is this machine (RFC 6761, section 6.3).
     static let authorityHost = "authority.demo.localhost"
     static let port = 8443
 
-    /// What a store of the demo account begins with.
+    /// The initial content of a demo account's store.
     static func seed() throws -> AccountSeed {
         try AccountSeed(
             account: name, secret: secret(),
@@ -28,13 +30,13 @@ enum DemoAccount {
 
     static func secret() throws -> AccountSecret {
         let lines = text(PackageResources.demo_only_account_secret_txt).split(whereSeparator: \.isNewline)
-        // The first line says that the secret is none.
+        // The first line warns that this secret is not secret.
         return try AccountSecret(base64: String(lines.last ?? ""))
     }
 
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The PEM block without the warning that stands before it.
+    /// Returns the PEM block without the warning in front of it.
     private static func pem(_ bytes: [UInt8]) -> String {
         let text = text(bytes)
         return text.range(of: "-----BEGIN").map { String(text[$0.lowerBound...]) } ?? text

@@ -4,17 +4,17 @@ import Foundation
 import FoundationNetworking
 import HTTPClient
 
-/// The demo's app, as an app developer writes it: wraps a URLSession and calls.
+/// The demo's app, written as an app developer would: it wraps a URLSession and makes calls.
 struct DemoApp {
     let service: ApproovService
     private let session: ApproovSession
 
     /// - Parameters:
-    ///   - configuration: The file that the app ships with.
-    ///   - state: Where its key and the newest configuration are kept.
-    ///   - roots: PEM roots for hosts without roots of their own, of which the demo has none: it runs on a system without any.
-    ///   - address: The address of this machine that it calls from; nil: the usual one.
-    /// - Throws: What the SDK cannot use.
+    ///   - configuration: The initial configuration file that the app ships with.
+    ///   - state: The folder for the app's key and its newest configuration.
+    ///   - roots: PEM roots for hosts without their own roots. The demo passes its own, so that it runs where the system has none.
+    ///   - address: The local address to call from; nil lets the system choose.
+    /// - Throws: The SDK's error when it cannot use one of these.
     init(configuration: URL, state: URL, roots: String, from address: String? = nil) throws {
         let transport = try address.map { FromAddress(address: try CanonicalHost($0), base: try CurlTransport()) }
         service = try ApproovService(
@@ -36,7 +36,7 @@ struct DemoApp {
         return Answer(status: response.statusCode, text: String(decoding: data, as: UTF8.self))
     }
 
-    /// Makes a call whose server must be refused.
+    /// Makes a call whose server the app must refuse, and returns the refusal.
     func refusal(of url: String, authorization: String) async throws -> TrustRefusal {
         let answer: Answer
         do {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a step of the demo saw that it should not have seen.
+/// The unexpected result that makes a demo step fail.
 struct DemoFailure: Error, CustomStringConvertible {
     let description: String
 
@@ -9,7 +9,7 @@ struct DemoFailure: Error, CustomStringConvertible {
 
 /// Prints the demo: a heading, a line for each step, a summary and what to try next.
 ///
-/// With JSON, an object for each step and nothing else.
+/// With `json`, it prints one object for each step and nothing else.
 struct DemoReport {
     private struct Line: Encodable {
         let step: String
@@ -39,7 +39,7 @@ struct DemoReport {
             """)
     }
 
-    /// Runs a step, which returns what was seen or throws.
+    /// Runs a step, which returns a description of what it saw, or throws.
     mutating func step<Value>(_ step: DemoStep, _ body: () async throws -> (Value, detail: String)) async throws -> Value? {
         let start = ContinuousClock.now
         do {

@@ -3,15 +3,15 @@ import Foundation
 import Glibc
 import UnixSignals
 
-/// One run of the demo, from an empty temporary folder to none.
+/// One run of the demo, in a temporary folder that is removed at the end.
 struct DemoRun {
     let json: Bool
 
     /// Runs all steps.
-    /// - Returns: Whether every line held.
+    /// - Returns: Whether every step held.
     /// - Throws: `CommandFailure` when the run is interrupted by a signal.
     func run() async throws -> Bool {
-        // Trapped before there is anything to put away.
+        // Trap signals before the demo makes anything that needs cleaning up.
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let folder = FileManager.default.temporaryDirectory.appending(path: "approov-demo-\(UUID().uuidString)")
         guard mkdir(folder.path, 0o700) == 0 else {
@@ -25,12 +25,12 @@ struct DemoRun {
                 for await _ in signals { return nil }
                 return nil
             }
-            // Whatever ends first, a signal or the demo, ends the other; leaving the group waits for both.
+            // The first to end, a signal or the demo, ends the other. Leaving the group waits for both.
             defer { group.cancelAll() }
             guard let held = try await group.next() else { return false }
             guard let held else {
                 group.cancelAll()
-                // The steps put their servers away before they end.
+                // The steps stop their servers before they end.
                 while let _ = try? await group.next() {}
                 throw CommandFailure("interrupted", exitCode: 130)
             }

@@ -1,4 +1,4 @@
-/// A step of the demo, in the order in which they run.
+/// A step of the demo; the cases are in the order in which the steps run.
 enum DemoStep: String, CaseIterable {
     case start
     case attestedCall = "attested-call"

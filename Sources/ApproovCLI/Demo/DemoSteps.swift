@@ -8,21 +8,21 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 
-/// The steps of the demo, in order; each one returns what was seen, or throws what should not have been.
+/// The demo's steps: each returns a description of what it saw, or throws when it saw something unexpected.
 struct DemoSteps {
     let world: DemoWorld
     let app: DemoApp
 
     private static let alice = "Bearer alice"
 
-    /// An attested call, bound to Authorization, is answered.
+    /// The API answers an attested call that is bound to Authorization.
     func attestedCall() async throws -> String {
         let answer = try await app.get(world.url(ShapesAPI.shapes, port: world.api.port), authorization: Self.alice)
         try expect(answer.status == 200, "the API answered \(answer.status)")
         return "200 \"\(answer.text)\" over \(world.url(ShapesAPI.shapes, port: world.api.port))"
     }
 
-    /// The token of that call with another Authorization is refused, and with its own it is not.
+    /// The API accepts the call's token with its own Authorization, and refuses it with another.
     func otherAuthorization() async throws -> String {
         let token = try await app.token(for: world.url(ShapesAPI.shapes, port: world.api.port), authorization: Self.alice)
         let same = try await plainStatus(port: world.api.port, token: token, authorization: Self.alice)
@@ -32,7 +32,7 @@ struct DemoSteps {
         return "replayed with its own Authorization 200, with another 401"
     }
 
-    /// An impostor with a certificate of the same trusted CA but another key never sees a byte of HTTP.
+    /// An impostor with a certificate of the same trusted CA but another key receives no byte of HTTP.
     func impostor() async throws -> String {
         let requests = world.api.counters.requests
         let refusal = try await app.refusal(of: world.url(ShapesAPI.shapes, port: world.impostor.port), authorization: Self.alice)
@@ -41,13 +41,13 @@ struct DemoSteps {
         try expect(seen == 0, "the impostor received \(seen) bytes")
         try expect(world.impostor.counters.connections > 0, "the impostor was never connected to")
         try expect(world.api.counters.requests == requests, "the API was called")
-        // The control: a client that only validates the path talks to it, so it was the pins that refused.
+        // The control: a client that only validates the path gets an answer, so the refusal above came from the pins.
         let status = try await plainStatus(port: world.impostor.port, token: nil, authorization: nil)
         try expect(status == 200 && world.impostor.receivedCount > 0, "an unpinned client was not answered")
         return "\(refusal.reason), 0 bytes received; a client without pins was answered \(status)"
     }
 
-    /// An executable that nobody registered is refused by the API, and learns nothing from its token.
+    /// The API refuses an unregistered executable, whose token reveals nothing to it.
     func unregisteredExecutable() async throws -> String {
         let variant = world.folder.appending(path: "unregistered-app")
         try OwnExecutable.makeVariant(at: variant)
@@ -60,7 +60,7 @@ struct DemoSteps {
         return "one byte appended: 401, exit code \(bad.exitCode); the registered executable's own call exit code 0"
     }
 
-    /// Pins rotated at the authority reach the running app.
+    /// Pins that change at the authority reach the running app.
     func rotatedPins() async throws -> (TestHTTPServer, detail: String) {
         let hosts = [DemoWorld.apiHost, DemoWorld.staticHost]
         let rotated = try await ShapesAPI.start(
@@ -84,7 +84,7 @@ struct DemoSteps {
         try await world.authority.store.setPins(pins, forHost: DemoWorld.apiHost)
         try await world.authority.store.addHost(
             DemoWorld.staticHost, settings: HostSettings(pins: pins, attested: false, trustRoots: world.root.pem))
-        // Another user's first call asks the authority for a token, and the answer brings the configuration.
+        // Another user's first call needs a new token; the authority's answer brings the new configuration.
         let answer = try await app.get(url, authorization: "Bearer bob")
         try expect(answer.status == 200, "the API with the new key answered \(answer.status)")
         let stale = try await app.refusal(of: world.url(ShapesAPI.shapes, port: world.api.port), authorization: Self.alice)
@@ -92,7 +92,7 @@ struct DemoSteps {
         return "new key refused under configuration \(before), answered 200 under \(app.service.configuration.version); old key refused"
     }
 
-    /// With the authority down, a new process is pinned by what the file holds.
+    /// With the authority down, a new process uses the pins of the stored configuration.
     func restartOffline(api: TestHTTPServer) async throws -> String {
         await world.authority.stop(removingStore: false)
         let seen = (api.counters.requests, world.impostor.receivedCount)
@@ -109,8 +109,9 @@ struct DemoSteps {
         return "pinned host 200, impostor refused, protected host not called without a token"
     }
 
-    /// The same call to a host that is oblivious, by an app with an address of its own: its relay knows the address and not what it asks,
-    /// the gateway what it asks and not the address.
+    /// Makes the same call to an oblivious host, from another local address.
+    ///
+    /// The relay must learn the address but not the request, and the gateway the request but not the address.
     func oblivious() async throws -> String {
         let address = "127.0.0.7"
         let other = try DemoApp(
@@ -150,7 +151,7 @@ struct DemoSteps {
         return try await ChildProcess.run(executable, arguments, environment: ProcessInfo.processInfo.environment)
     }
 
-    /// The status that a client without the SDK gets: path validation only, headers as it likes.
+    /// The status that a client without the SDK gets: it only validates the path and sends the given headers.
     private func plainStatus(port: Int, token: String?, authorization: String?) async throws -> Int {
         let transport = try CurlTransport()
         defer { transport.shutdown() }

@@ -4,28 +4,28 @@ import Attestation
 import CertificatePinning
 import Foundation
 
-/// Everything the demo runs, on loopback: the authority, the API, an impostor, and a folder that is gone afterwards.
+/// The demo's servers, all on loopback, and its temporary folder.
 struct DemoWorld {
     static let apiHost = "api.demo.localhost"
-    /// A host that is pinned but gets no tokens; the account learns of it while the app runs.
+    /// A host that is pinned but gets no tokens; a step adds it to the account while the app runs.
     static let staticHost = "static.demo.localhost"
 
     let folder: URL
     let authority: TestAuthority
-    /// The certificate authority that everybody in the demo trusts.
+    /// The certificate authority that every client in the demo trusts.
     let root: TestCertificate
-    /// The API's key, the key it changes to, and the one after that.
+    /// The API's current key, its next key, and the one after that.
     let keys: [TestKey]
     let api: TestHTTPServer
     let impostor: RawServer
-    /// Relay, gateway, and what is reached over them.
+    /// The relay, the gateway, and the API behind them.
     let oblivious: ObliviousWorld
 
-    /// The initial configuration, as the app ships with it.
+    /// The initial configuration that the app ships with.
     var configurationFile: URL { folder.appending(path: "approov-initial.config") }
-    /// The roots for what has no roots of its own.
+    /// The roots for hosts without their own roots.
     var rootsFile: URL { folder.appending(path: "roots.pem") }
-    /// The running app's state.
+    /// The running app's state directory.
     var appState: URL { folder.appending(path: "app-state", directoryHint: .isDirectory) }
 
     static func start(in folder: URL) async throws -> DemoWorld {

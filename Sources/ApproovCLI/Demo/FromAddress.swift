@@ -1,7 +1,7 @@
 import CertificatePinning
 import HTTPClient
 
-/// Sends everything from an address of this machine that is not the usual one, so that it would be recognized elsewhere.
+/// A transport that sends from a given local address, so that the demo can look for that address in the servers' logs.
 struct FromAddress: HTTPTransport {
     let address: CanonicalHost
     let base: any HTTPTransport

@@ -8,7 +8,7 @@ import CertificatePinning
 import Foundation
 import OHTTP
 
-/// A relay and a gateway on loopback, and what they log.
+/// A relay and a gateway on loopback, with the records of their logs.
 struct ObliviousWorld {
     static let apiHost = "private.demo.localhost"
     static let relayHost = "relay.demo.localhost"
@@ -18,10 +18,10 @@ struct ObliviousWorld {
     let gateway: RunningService
     let relayLog: LogRecord
     let gatewayLog: LogRecord
-    /// The API that is reached over them.
+    /// The API behind the gateway.
     let api: TestHTTPServer
 
-    /// Starts both, and tells the account about them.
+    /// Starts the API, the gateway and the relay, and adds them to the account.
     static func start(in folder: URL, account store: AuthorityStore, root: TestCertificate) async throws -> ObliviousWorld {
         let (apiKeys, relayKeys) = (try keyPair(), try keyPair())
         let api = try await ShapesAPI.start(

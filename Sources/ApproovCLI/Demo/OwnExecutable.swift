@@ -1,10 +1,10 @@
 import Foundation
 
-/// The file of the running executable, which the demo runs again as another app.
+/// The running executable's file, which the demo runs again as another app.
 enum OwnExecutable {
     static var url: URL { URL(filePath: "/proc/self/exe").resolvingSymlinksInPath() }
 
-    /// Copies it and appends a byte: the copy runs the same, and is another program to whoever measures it.
+    /// Copies the executable and appends a byte: the copy behaves the same, but has another measurement.
     static func makeVariant(at copy: URL) throws {
         try FileManager.default.copyItem(at: url, to: copy)
         let handle = try FileHandle(forWritingTo: copy)

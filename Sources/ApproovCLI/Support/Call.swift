@@ -2,7 +2,7 @@ import Approov
 import Foundation
 import FoundationNetworking
 
-/// What `approov call` sends and prints.
+/// The request of `approov call`, and how its response is printed.
 struct Call {
     let url: URL
     let method: String?
@@ -11,11 +11,13 @@ struct Call {
     let includeHead: Bool
     let verbose: Bool
 
-    /// The method that is sent.
+    /// The given method; without one, POST with a body and GET without.
     var sentMethod: String { method ?? (body == nil ? "GET" : "POST") }
 
-    /// Makes the call and writes the response's body to standard output as it arrives.
-    /// - Returns: The status.
+    /// Makes the call and writes the response's body to standard output.
+    ///
+    /// The body is written as it arrives, or whole when the call uploads a file (`@FILE`).
+    /// - Returns: The status code.
     func perform(with session: ApproovSession) async throws -> Int {
         var request = URLRequest(url: url)
         request.httpMethod = sentMethod

@@ -6,17 +6,17 @@ import HTTPClient
 import HTTPTypes
 import Synchronization
 
-/// What `approov call -v` says about each request as it leaves: under which configuration, and with which token.
+/// Prints, for `approov call -v`, the configuration and the token of each request that leaves.
 ///
-/// It is the session's transport, since only there the configuration is known that the request was made under: a token may bring one.
+/// It wraps the session's transport, because fetching a token may bring a new configuration: only here is the request's own known.
 final class CallNarrator: HTTPTransport {
     private let base: any HTTPTransport
     private let plan: CallPlan
     private let hasSpoken = Mutex(false)
 
     /// - Parameters:
-    ///   - base: What sends.
-    ///   - plan: What is known of the call.
+    ///   - base: The transport that sends.
+    ///   - plan: The call.
     init(_ base: any HTTPTransport, plan: CallPlan) {
         self.base = base
         self.plan = plan
@@ -31,14 +31,14 @@ final class CallNarrator: HTTPTransport {
         return try await base.send(request)
     }
 
-    /// Says how the call would have been treated, when it failed before anything was sent.
+    /// Prints how the call would have been treated, when it failed before a request was sent.
     func nothingLeft() throws {
         guard !hasSpoken.withLock({ $0 }) else { return }
         for line in try plan.treatmentLines() { Console.note(line) }
     }
 }
 
-/// What `approov call -v` knows of a call.
+/// A call, as `approov call -v` describes it.
 struct CallPlan: Sendable {
     let url: URL
     let method: String
@@ -48,7 +48,7 @@ struct CallPlan: Sendable {
     let relay: String?
     let service: ApproovService?
 
-    /// How the configuration in force now treats the call's host, or that of a redirect.
+    /// Says how the configuration in force now treats the call's host, or a redirect's.
     func treatmentLines(of other: URL? = nil) throws -> [String] {
         let treatment = try HostTreatment(of: other ?? url, by: service?.configuration, evaluated: isEvaluated, relay: relay)
         var lines = ["* \(treatment)"]
@@ -61,12 +61,12 @@ struct CallPlan: Sendable {
         return lines
     }
 
-    /// What is said of a request that leaves now.
+    /// The lines that describe a request that leaves now.
     func lines(for request: TransportRequest, isFirst: Bool) async throws -> [String] {
-        // What goes to a relay is sealed: the call inside is the one that was asked for.
+        // A request to the relay is sealed; describe the call inside it.
         let isRelayed = request.url.host == relayHost
         let target = isRelayed ? nil : URL(string: request.url.text)
-        // Without the query, which may hold what its author put there.
+        // Leave the query out: it may hold secrets.
         let place = isRelayed ? Self.shown(url) : String(request.url.text.prefix { $0 != "?" })
         var lines = try treatmentLines(of: target)
         lines.append("> \(isFirst ? method : request.method.rawValue) \(place)")
@@ -85,7 +85,7 @@ struct CallPlan: Sendable {
         (relay ?? service?.configuration.oblivious?.relay).flatMap { try? TransportURL($0).host }
     }
 
-    /// The code of the token that the request carries: it is in the cache, under the same binding.
+    /// The ARC of the request's token, which is in the cache under the same binding; nil when the request carries none.
     private func arc(at url: URL, of request: TransportRequest, isRelayed: Bool) async -> String? {
         guard let service else { return nil }
         let name = bind.flatMap { HTTPField.Name($0) }

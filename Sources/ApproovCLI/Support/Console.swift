@@ -1,8 +1,8 @@
 import Foundation
 
-/// How a command ends when it does not succeed.
+/// The message and exit code of a command that fails.
 struct CommandFailure: Error {
-    /// What standard error says; `nil` when everything was said already.
+    /// The message for standard error; `nil` when the command has printed everything already.
     let message: String?
     let exitCode: Int32
 
@@ -11,51 +11,51 @@ struct CommandFailure: Error {
         self.exitCode = exitCode
     }
 
-    /// The codes of `approov call` and `approov pin -check`.
+    /// The exit code of `approov call` for a status other than 2xx.
     static let otherStatus: Int32 = 22
     static let trustRefused: Int32 = 60
     static let usage: Int32 = 2
 }
 
-/// What is written where: results to standard output, everything else to standard error.
+/// The program's output: results go to standard output, everything else to standard error.
 enum Console {
-    /// One line on standard error.
+    /// Writes an error as one line on standard error.
     static func error(_ message: String) {
         let line = message.split(whereSeparator: \.isNewline).joined(separator: " ")
         note("approov: \(line)")
     }
 
-    /// A remark on standard error that is no error.
+    /// Writes a remark, which is not an error, on standard error.
     static func note(_ message: String) {
-        // Where that is closed or full there is nobody left to tell.
+        // A failure is ignored: if standard error is closed or full, no other place is left to report it.
         try? FileHandle.standardError.write(contentsOf: Data("\(message)\n".utf8))
     }
 
-    /// One line on standard output, flushed at once: whoever waits for it reads a pipe.
+    /// Writes one line on standard output, at once: the reader may wait at the other end of a pipe.
     static func line(_ text: String) {
         result(Data("\(text)\n".utf8))
     }
 
-    /// A text from elsewhere, without what would steer a terminal.
+    /// Returns text from an untrusted source with each control character replaced by `?`, so that it cannot control the terminal.
     static func printable(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars { scalars.append(scalar.properties.generalCategory == .control ? "?" : scalar) }
         return String(scalars)
     }
 
-    /// One JSON value on one line of standard output.
+    /// Writes a JSON value as one line on standard output.
     static func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         result(try encoder.encode(value) + Data("\n".utf8))
     }
 
-    /// Writes to standard output, or ends the program with 1: a result that nobody can read must not look like success.
+    /// Writes to standard output, or ends the program with exit code 1: a result that was lost must not look like success.
     private static func result(_ data: Data) {
         do {
             try FileHandle.standardOutput.write(contentsOf: data)
         } catch {
-            // A reader that has seen enough, as in `approov api -list | head -1`, is told nothing.
+            // Print no error for a reader that closed the pipe early, as in `approov api -list | head -1`.
             let isClosedPipe = ((error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError)?.code == Int(EPIPE)
             if !isClosedPipe { Console.error("standard output cannot be written: \(error.localizedDescription)") }
             exit(1)

@@ -3,13 +3,13 @@ import Foundation
 
 /// Files that the user names on the command line.
 enum Files {
-    /// The roots of a `--cacert` option; nil without one.
+    /// Reads the roots of a `--cacert` option; nil without one.
     static func anchors(at path: String?) throws -> TrustAnchors? {
         try path.map { try TrustAnchors(pem: text(at: $0, what: "the roots"), validAt: Date()) }
     }
 
-    /// Makes the folder that a file is to be in, which only its owner enters, when there is none.
-    /// - Throws: `CommandFailure` that says how to make it.
+    /// Makes the folder for a file with mode 0700, unless it exists.
+    /// - Throws: `CommandFailure` that says how to make the folder.
     static func makePrivateFolder(of path: String) throws {
         let folder = URL(filePath: path).absoluteURL.deletingLastPathComponent().path(percentEncoded: false)
         guard !FileManager.default.fileExists(atPath: folder) else { return }
@@ -21,25 +21,25 @@ enum Files {
         }
     }
 
-    /// Reads a text file that must be there.
+    /// Reads a text file, which must exist.
     /// - Parameters:
     ///   - path: The file.
-    ///   - limit: The most bytes it may have.
-    ///   - what: What the file is, for the message.
+    ///   - limit: The maximum size in bytes.
+    ///   - what: The file's role, for the message.
     /// - Returns: The text.
-    /// - Throws: `CommandFailure` that names the file when it is missing, no regular file, too large or not UTF-8.
+    /// - Throws: `CommandFailure` that names the file when it is missing, not a regular file, too large or not UTF-8.
     static func text(at path: String, limit: Int = 1 << 20, what: String) throws -> String {
         let bytes = try bytes(at: path, limit: limit, what: what)
         guard let text = String(validating: bytes, as: UTF8.self) else { throw CommandFailure("\(what) \(path) is not text (UTF-8)") }
         return text
     }
 
-    /// What an option names that takes a file or, as `-`, standard input.
+    /// The name, in messages, of an option's file or, for `-`, of standard input.
     static func inputName(_ path: String) -> String { path == "-" ? "standard input" : path }
 
-    /// Reads a file that must be there, or standard input for `-`.
+    /// Reads a file, which must exist, or standard input for `-`.
     ///
-    /// - Throws: `CommandFailure` as for a text.
+    /// - Throws: `CommandFailure` when it cannot be read or is larger than `limit` bytes.
     static func input(_ path: String, limit: Int, what: String) throws -> [UInt8] {
         guard path == "-" else { return try bytes(at: path, limit: limit, what: what) }
         var bytes: [UInt8] = []
@@ -56,9 +56,9 @@ enum Files {
         return bytes
     }
 
-    /// Reads a file that must be there.
+    /// Reads a file, which must exist.
     ///
-    /// - Throws: `CommandFailure` as for a text.
+    /// - Throws: `CommandFailure` that names the file when it is missing, not a regular file or larger than `limit` bytes.
     static func bytes(at path: String, limit: Int, what: String) throws -> [UInt8] {
         do {
             return try BoundedFile.read(path, limit: limit)

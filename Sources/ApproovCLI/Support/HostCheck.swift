@@ -2,16 +2,16 @@ import Attestation
 import CertificatePinning
 import Foundation
 
-/// What is wrong, or will be, with a host's pins, given what its server presents now.
+/// Finds present and coming problems with a host's pins, given the certificates that its server presents now.
 struct HostCheck {
-    /// One thing that is wrong.
+    /// One problem.
     struct Finding: Encodable, Equatable {
         enum Kind: String, Encodable {
-            /// Apps are refused now.
+            /// Apps refuse the server now.
             case pathInvalid, noMatch
             /// Requests over the relay fail now.
             case keyRefused, relayFailed
-            /// Apps are refused with the next change of the server's key, or soon.
+            /// Apps will refuse the server at its next change of key, or soon.
             case noBackupPin, certificateExpiring, pinsExpiring
         }
 
@@ -19,21 +19,21 @@ struct HostCheck {
         let message: String
     }
 
-    /// The pins that hold: the host's own, or the managed roots.
+    /// The pins in force: the host's own, or the managed roots.
     let pins: [Pin]
     let settings: HostSettings
     let presented: PresentedChain
     let now: Date
-    /// How many days ahead something counts as soon.
+    /// The number of days ahead that count as soon.
     let days: Int
 
-    /// Everything that is wrong; empty when nothing is.
+    /// All problems; empty when there are none.
     var findings: [Finding] { pathFindings + pinFindings + expiryFindings }
 
-    /// Whether apps get through now.
+    /// Whether apps are refused now.
     var isBroken: Bool { findings.contains(where: breaksNow) }
 
-    /// Whether apps are refused already because of it.
+    /// Whether a problem keeps apps from the host now.
     func breaksNow(_ finding: Finding) -> Bool {
         switch finding.kind {
         case .pathInvalid, .keyRefused, .relayFailed: true
@@ -42,7 +42,7 @@ struct HostCheck {
         }
     }
 
-    /// Whether a key is pinned that is not in use, for when those in use are lost; one single managed root leaves none.
+    /// Whether a pinned key is not in use, and so can replace those in use; a single managed root leaves no backup.
     var hasBackup: Bool { !Set(pins).subtracting(presented.certificates.map(\.pin)).isEmpty }
 
     private var matching: [Certificate] { presented.certificates.filter { pins.contains($0.pin) } }
@@ -71,7 +71,7 @@ struct HostCheck {
     private var expiryFindings: [Finding] {
         var findings: [Finding] = []
         let soon = now.addingTimeInterval(TimeInterval(days) * 86_400)
-        // What outlives the leaf keeps matching when the leaf is renewed; a pinned leaf needs its key kept, or its successor pinned.
+        // A pinned issuer still matches after the leaf is renewed. A pinned leaf must keep its key, or the next key must be pinned.
         if let leaf = presented.certificates.first, leaf.notAfter <= soon {
             let isOnlyMatch = matching.count == 1 && matching[0].pin == leaf.pin
             let advice =
@@ -86,7 +86,7 @@ struct HostCheck {
                     kind: .certificateExpiring,
                     message: "the certificates whose keys are pinned end by \(RFC3339.text(last)): pin what replaces them before"))
         }
-        // Of what was sent without validating, nobody knows which certificates count.
+        // Without a validated path, which of the sent certificates matter is unknown.
         if presented.refusal == nil {
             for issuer in presented.certificates.dropFirst() where issuer.notAfter <= soon {
                 findings.append(

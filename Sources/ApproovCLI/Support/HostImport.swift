@@ -4,11 +4,11 @@ import Attestation
 import CertificatePinning
 import Foundation
 
-/// The hosts in a file of `approov api -import`: what `api -list --json` prints.
+/// The hosts in a file for `approov api -import`, in the format that `api -list --json` prints.
 struct HostImport {
-    /// Far above what fits into a configuration, of which 256 KiB are all.
+    /// 4 MiB: far more than fits into a configuration, which holds 256 KiB.
     private static let maximumBytes = 4 << 20
-    /// A name that is not one of these is refused: a misspelt setting must not look as if it held.
+    /// The known members; any other is refused, so that a misspelt setting is not silently ignored.
     private static let members: Set<String> = [
         "host", "pins", "enforce", "attested", "oblivious", "includeSubdomains", "pinsExpireAt", "kid", "trustRoots", "addedAt",
     ]
@@ -16,7 +16,7 @@ struct HostImport {
     let entries: [(name: String, settings: HostSettings)]
 
     /// Reads a file, or standard input for `-`.
-    /// - Throws: `CommandFailure` that names the file and the entry
+    /// - Throws: `CommandFailure` that names the file and the entry.
     init(file: String) throws {
         do {
             try self.init(json: Files.input(file, limit: Self.maximumBytes, what: "the hosts"))

@@ -2,7 +2,7 @@ import ApproovAuthority
 import Attestation
 import Foundation
 
-/// Hosts as `approov api -list` and `-pins` show them, and `-import` reads them.
+/// Hosts, as `approov api -list` and `-pins` print them and `-import` reads them.
 struct HostList {
     private struct Host: Encodable {
         let host: String
@@ -49,7 +49,7 @@ struct HostList {
 }
 
 extension HostSettings {
-    /// What these settings say and those that replace them do not.
+    /// Lists the settings that a replacement drops.
     func lost(in new: HostSettings) -> [String] {
         var lost = pins.filter { !new.pins.contains($0) }.map { "pin \($0)" }
         if trustRoots != nil, new.trustRoots == nil { lost.append("trust roots") }

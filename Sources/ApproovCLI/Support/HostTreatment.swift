@@ -3,7 +3,7 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 
-/// What `approov call` does for a host, as far as the configuration in force tells.
+/// How `approov call` treats a host under the configuration in force.
 struct HostTreatment: CustomStringConvertible {
     let host: String
     /// The configuration's entry; nil when it says nothing about the host.
@@ -11,11 +11,11 @@ struct HostTreatment: CustomStringConvertible {
     let isEvaluated: Bool
     let relay: String?
 
-    /// Looks a URL's host up.
-    /// - Throws: when the URL or the configuration cannot be used
+    /// Looks up a URL's host.
+    /// - Throws: The error of a configuration that cannot be used.
     init(of url: URL, by configuration: DynamicConfiguration?, evaluated: Bool, relay: String?) throws {
-        // As the session reads it, which is how Foundation spells it: a name in fullwidth letters is one in ASCII there. What has no canonical
-        // host is the session's to refuse; of its URL only the host is named, since the rest may hold a password.
+        // Read the URL as the session does, in Foundation's spelling: there a name in fullwidth letters becomes ASCII. The session refuses
+        // a URL without a canonical host; print only the host of such a URL, because the rest may hold a password.
         let canonical = try? TransportURL(url).host
         host = canonical?.name ?? Self.host(of: url)
         let entries = try (configuration?.hosts ?? [:]).map { name, settings in
@@ -26,7 +26,7 @@ struct HostTreatment: CustomStringConvertible {
         self.relay = settings?.oblivious == true ? configuration?.oblivious?.relay : settings == nil ? relay : nil
     }
 
-    /// The canonical host also of a URL that is refused for another reason, such as user information.
+    /// The canonical host, also of a URL that is refused for another reason, such as user information.
     private static func host(of url: URL) -> String {
         let name = url.host(percentEncoded: true) ?? ""
         return (try? CanonicalHost(name).name) ?? "this URL's host"

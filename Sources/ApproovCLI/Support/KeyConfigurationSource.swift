@@ -3,16 +3,16 @@ import HTTPClient
 import HTTPTypes
 import OHTTP
 
-/// Where a gateway's key configurations come from: a file, or a URL that answers `application/ohttp-keys`.
+/// The source of a gateway's key configurations: a file, or a URL that answers with `application/ohttp-keys`.
 struct KeyConfigurationSource {
     private let source: String
 
     init(_ source: String) { self.source = source }
 
-    /// Fetches or reads them.
-    /// - Parameter anchors: the roots to trust for a URL; nil for the system's
-    /// - Returns: the bytes of `application/ohttp-keys`
-    /// - Throws: `CommandFailure` that names the source
+    /// Fetches or reads the key configurations.
+    /// - Parameter anchors: The roots to trust for a URL; nil for the system's.
+    /// - Returns: The bytes of `application/ohttp-keys`.
+    /// - Throws: `CommandFailure` that names the source.
     func read(trusting anchors: TrustAnchors? = nil) async throws -> [UInt8] {
         guard source.contains("://") else {
             return try Files.bytes(at: source, limit: KeyConfigurationList.maximumSize, what: "the key configurations")

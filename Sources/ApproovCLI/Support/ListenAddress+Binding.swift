@@ -4,8 +4,8 @@ import Glibc
 extension ListenAddress {
     /// Refuses an address that a server could not listen on now.
     ///
-    /// It takes the address for a moment and gives it back: what is to be made for the server is not made in vain.
-    /// - Throws: `AuthorityError.cannotListen`
+    /// It listens on the address for a moment, so that no store or key is made for a server that cannot start.
+    /// - Throws: `AuthorityError` with code `cannotListen` when the address cannot be used.
     func checkThatItCanBeBound() throws {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -14,14 +14,14 @@ extension ListenAddress {
         guard failure == 0, let first = found else { throw refusal(String(cString: gai_strerror(failure))) }
         defer { freeaddrinfo(found) }
         let socket = Glibc.socket(first.pointee.ai_family, first.pointee.ai_socktype | Int32(SOCK_CLOEXEC.rawValue), 0)
-        // Too few descriptors, for example, is for the server to tell.
+        // Leave other failures, such as too few descriptors, to the server.
         guard socket >= 0 else { return }
         defer { close(socket) }
-        // As the server does: connections of an earlier one that are ending are no obstacle.
+        // The server sets this option too, so that ending connections of an earlier server do not block the address.
         var isOn: Int32 = 1
         setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout.size(ofValue: isOn)))
         guard bind(socket, first.pointee.ai_addr, first.pointee.ai_addrlen) == 0 else { throw refusal(String(cString: strerror(errno))) }
-        // With that option two may have the address, of which one may listen.
+        // With that option two sockets may bind the address, but only one may listen.
         guard Glibc.listen(socket, 1) == 0 else { throw refusal(String(cString: strerror(errno))) }
     }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `HOST:PORT` of an option that says where to listen; an IPv6 address stands in brackets.
+/// The `HOST:PORT` that a server listens on; an IPv6 address is in brackets.
 struct ListenAddress: CustomStringConvertible {
     let host: String
     let port: Int

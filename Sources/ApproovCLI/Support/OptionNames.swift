@@ -1,11 +1,11 @@
 import ArgumentParser
 
 extension NameSpecification {
-    /// An option as the original's command line spells it, `-name`; `--name` is understood as well.
+    /// Names an option `-name`, as the original's command line does, and `--name` as well.
     static func dash(_ name: String) -> NameSpecification { [.customLong(name, withSingleDash: true), .customLong(name)] }
 }
 
-/// `--json`, for commands whose result a program may want to read.
+/// The option `--json`, for commands whose result a program may read.
 struct OutputOptions: ParsableArguments {
     @Flag(name: .long, help: "Print JSON instead of text.")
     var json = false

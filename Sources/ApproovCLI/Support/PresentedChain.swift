@@ -3,11 +3,13 @@ import Foundation
 import HTTPClient
 import Synchronization
 
-/// What a server presents, asked for through our own trust path: an evaluator refuses, so that not a byte of HTTP is sent.
+/// The certificates that a server presents.
+///
+/// They come from our own transport, with an evaluator that refuses every server, so that no byte of HTTP is sent.
 struct PresentedChain: Sendable {
-    /// The validated path; where there is none, the certificates that the server sent.
+    /// The validated path or, without one, the certificates that the server sent.
     let certificates: [Certificate]
-    /// Why there is no validated path; nil when there is one.
+    /// The reason why no path validates; nil when one does.
     let refusal: TrustRefusal?
 
     private struct Collector: ServerTrustEvaluating {
@@ -16,20 +18,20 @@ struct PresentedChain: Sendable {
         }
     }
 
-    /// Keeps what the rule tells of its last violation: what the collector refused, or what path validation did.
+    /// Keeps the rule's last violation: the collector's refusal, or that of path validation.
     private final class Seen: Sendable {
         private let last = Mutex<TrustViolation?>(nil)
         var violation: TrustViolation? { last.withLock { $0 } }
         func set(_ violation: TrustViolation) { last.withLock { $0 = violation } }
     }
 
-    /// Asks a server.
+    /// Connects to a server and returns its certificates.
     ///
     /// - Parameters:
-    ///   - url: The server, an https URL.
-    ///   - anchors: The roots to validate with; nil: those of the system.
-    /// - Returns: What it presents.
-    /// - Throws: `TransportError` when it cannot be reached, `CommandFailure` when it presents nothing.
+    ///   - url: The server's https URL.
+    ///   - anchors: The roots to validate with; nil for the system's.
+    /// - Returns: The certificates.
+    /// - Throws: `CommandFailure` when the server cannot be reached or presents no certificate.
     static func of(_ url: TransportURL, anchors: TrustAnchors? = nil) async throws -> PresentedChain {
         let seen = Seen()
         let rule = TrustRule(evaluators: [Collector()], observer: { seen.set($0) })

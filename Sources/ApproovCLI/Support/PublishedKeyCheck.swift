@@ -6,39 +6,39 @@ import HTTPClient
 import HTTPTypes
 import OHTTP
 
-/// Asks the gateway whether it accepts the key that apps are told to seal with: through the relay, as an app does.
+/// Checks, through the relay as an app would, whether the gateway accepts the published key.
 ///
-/// The request inside is for a name that no host has (RFC 6761 section 6.4), so that no gateway forwards it anywhere. Any answer inside of
-/// encapsulation shows that relay, gateway and key belong together.
+/// The encapsulated request is for a name that no host has (RFC 6761, section 6.4), so no gateway forwards it. Any encapsulated answer
+/// shows that relay, gateway and key belong together.
 struct PublishedKeyCheck {
-    /// What came of it.
+    /// The result of the check.
     struct Report: Encodable, Equatable {
         enum Outcome: String, Encodable {
             /// The gateway opened the request.
             case accepted
             /// The gateway does not accept the key.
             case keyRefused
-            /// No gateway answered.
+            /// No gateway answered through the relay.
             case relayFailed
         }
 
         let outcome: Outcome
-        /// What is wrong, and what to do; nil when nothing is.
+        /// The problem and its remedy; nil when the key is accepted.
         var message: String?
     }
 
-    /// The most bytes of an answer.
+    /// The maximum size of an answer: 64 KiB.
     private static let answerBytes = 64 << 10
     private static let target = HTTPRequest(method: .get, scheme: "https", authority: "approov-check.invalid", path: "/")
 
-    /// What apps are told.
+    /// The relay and the keys that the configuration gives to apps.
     let settings: ObliviousSettings
-    /// The account's entry for the relay; nil when it has none.
+    /// The account's settings for the relay's host; nil when it has none.
     let relay: HostSettings?
-    /// The pins that hold where the entry has none.
+    /// The pins in force when the relay's settings have none.
     let managedTrustRoots: [String]
 
-    /// The check of an account's relay and keys; nil when it has none.
+    /// Makes the check for an account; nil when the account has no relay.
     init?(_ store: AuthorityStore) throws {
         guard let settings = store.obliviousSettings else { return nil }
         self.settings = settings
@@ -46,7 +46,7 @@ struct PublishedKeyCheck {
         managedTrustRoots = store.managedTrustRoots
     }
 
-    /// Asks, ten seconds at most.
+    /// Runs the check, within ten seconds.
     func run() async throws -> Report {
         let list = try KeyConfigurationList(decoding: Base64.decode(settings.keyConfig) ?? [])
         let key = try list.preferred()
@@ -88,7 +88,7 @@ struct PublishedKeyCheck {
 
     private func refusal(_ response: TransportResponse, _ body: [UInt8], of key: KeyConfiguration) -> Report {
         let problem = try? JSONValue(parsing: body, limit: Self.answerBytes).object()
-        // 401 is what a widely used gateway answers to a key that it does not know.
+        // A widely used gateway answers 401 to a key that it does not know.
         guard response.status == 401 || response.status == 400 && problem?["type"] == .string(OHTTPProblemType.key) else {
             return failed("or the gateway behind it, answers \(response.status) and not with an encapsulated response")
         }

@@ -3,14 +3,14 @@ import ApproovAuthority
 import ApproovTokens
 import Attestation
 
-/// A token that does not verify, and what the operator can learn about the cause.
+/// A token that does not verify, with the likely cause.
 struct RefusedToken {
     let token: String
     let error: TokenError
 
-    /// The cause in words; nil where the error says it all.
+    /// The likely cause in words; nil when the error already says it all.
     ///
-    /// Nothing in the token is proven. It is good enough for an operator who looks for a mistake.
+    /// It relies on unverified claims, which is enough for an operator who looks for a mistake.
     func cause(in store: AuthorityStore) -> String? {
         switch error.code {
         case .badSignature: signatureCause(in: store)
@@ -36,7 +36,7 @@ struct RefusedToken {
             + reasons.map { "\($0.meaning). \($0.remedy)" }.joined(separator: ". ")
     }
 
-    /// What the token claims, proven by nothing.
+    /// The token's claims, unverified.
     private var claims: Claims? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard token.utf8.count <= TokenVerifier.maximumTokenBytes, parts.count == 3, let bytes = Base64URL.decode(String(parts[1])),
@@ -48,7 +48,7 @@ struct RefusedToken {
     private struct Claims {
         let json: JSONValue
 
-        /// A claim that is a short text without control characters.
+        /// Returns a claim if it is a text of at most 256 bytes without control characters.
         func string(_ name: String) -> String? {
             guard let text = try? json.optionalString(name), text.utf8.count <= 256,
                 text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })

@@ -1,17 +1,17 @@
 import ApproovAuthority
 import Foundation
 
-/// The executables in the lines of `approov registration -import`.
+/// The executables in a file for `approov registration -import`.
 ///
-/// A line is a measurement, then an optional date, which is passed over, then an optional label: what `registration -list` prints, and
-/// `sha256sum` as well. Empty lines, and lines that begin with `#`, are passed over.
+/// A line holds a measurement, an optional date, which is ignored, and an optional label. This is the format of `registration -list` and of
+/// `sha256sum`. Empty lines and lines that begin with `#` are ignored.
 struct RegistrationImport {
     private static let maximumBytes = 4 << 20
 
     private(set) var entries: [(measurement: String, label: String)] = []
 
     /// Reads a file, or standard input for `-`.
-    /// - Throws: `CommandFailure` that names the file and the line
+    /// - Throws: `CommandFailure` that names the file and the line.
     init(file: String) throws {
         let name = Files.inputName(file)
         guard
@@ -51,7 +51,7 @@ struct RegistrationImport {
         return (measurement, label)
     }
 
-    /// Takes the first word away, and the white space behind it.
+    /// Removes and returns the first word, and removes the white space after it.
     private static func word(_ text: inout Substring) -> Substring {
         let word = text.prefix { !$0.isWhitespace }
         text = text.dropFirst(word.count).drop { $0.isWhitespace }

@@ -1,7 +1,7 @@
 import ApproovAuthority
 
 extension RejectionReason {
-    /// What the reason says about the app, as a sentence without its full stop.
+    /// The reason's meaning, as a sentence without its full stop.
     var meaning: String {
         switch self {
         case .appNotRegistered: "The executable that ran is not one that the account knows"
@@ -13,7 +13,7 @@ extension RejectionReason {
         }
     }
 
-    /// What the operator can do, as a sentence without its full stop.
+    /// The operator's remedy, as a sentence without its full stop.
     var remedy: String {
         switch self {
         case .appNotRegistered: "If it is a build of yours, register it: approov registration -add EXECUTABLE"

@@ -2,16 +2,16 @@ import ArgumentParser
 import CertificatePinning
 import HTTPClient
 
-/// Checks of options that name another server, and its pins.
+/// Checks for options that name another server and its pins.
 enum ServerOptions {
-    /// The URL that an option names: https, or http on this machine.
+    /// Parses an option's URL, which must be https, or http on this machine.
     ///
     /// - Parameters:
     ///   - text: The option's value.
-    ///   - option: The option, as it is written.
-    ///   - example: A URL that it could be.
+    ///   - option: The option's name, for the message.
+    ///   - example: A valid URL, for the message.
     /// - Returns: The URL.
-    /// - Throws: `ValidationError`
+    /// - Throws: `ValidationError` when the text is no such URL.
     static func url(_ text: String, of option: String, such example: String) throws -> TransportURL {
         guard let url = try? TransportURL(text) else { throw ValidationError("\(option) must be a URL such as \(example).") }
         guard url.isSecure || url.host.isLoopback else {
@@ -22,7 +22,7 @@ enum ServerOptions {
 
     /// Checks the values of `--pin`.
     ///
-    /// - Throws: `ValidationError`
+    /// - Throws: `ValidationError` when one is not a pin.
     static func check(pins: [String]) throws {
         for text in pins where (try? Pin(text)) == nil { throw ValidationError("--pin must be sha256/ and the base64 of 32 bytes.") }
     }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CertificatePinning
 
-/// `--tls-cert` and `--tls-key`, for servers that speak plain http on loopback without them.
+/// The options `--tls-cert` and `--tls-key`; without them a server speaks plain http, on loopback only.
 struct ServerTLSOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -11,7 +11,7 @@ struct ServerTLSOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The certificate's private key, PEM.", valueName: "file"))
     var tlsKey: String?
 
-    /// Refuses half a pair, and plain http where others could listen in.
+    /// Refuses one option without the other, and plain http on an address that is not loopback.
     func check(_ listen: ListenAddress) throws {
         guard (tlsCert == nil) == (tlsKey == nil) else { throw ValidationError("--tls-cert and --tls-key go together.") }
         guard tlsCert != nil || (try? CanonicalHost(listen.host))?.isLoopback == true else {
@@ -19,16 +19,16 @@ struct ServerTLSOptions: ParsableArguments {
         }
     }
 
-    /// The files' content; nil when none were named.
+    /// Reads the named files; nil without the options.
     func files() throws -> (certificate: String, key: String)? {
         guard let tlsCert, let tlsKey else { return nil }
         return try Self.files(certificate: tlsCert, key: tlsKey)
     }
 
-    /// Reads a server's certificate and the key that belongs to it.
+    /// Reads a server's certificate and its key.
     static func files(certificate: String, key: String) throws -> (certificate: String, key: String) {
         let files = (try Files.text(at: certificate, what: "the certificate"), try Files.text(at: key, what: "the key"))
-        // What cannot be read at all is left to the server, whose error says so.
+        // The server reports a certificate or key that cannot be parsed.
         let its = try? PublicKeyFile.pins(inFile: certificate).first
         if let its, let given = try? PublicKeyFile.pins(inFile: key).first, its != given {
             throw CommandFailure(

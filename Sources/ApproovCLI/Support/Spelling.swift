@@ -1,22 +1,22 @@
-/// Finds what a misspelt word was meant to be.
+/// Finds the word that a misspelt one probably stands for.
 enum Spelling {
-    /// The candidate that is nearest to a word, when it is near enough to be meant.
+    /// Returns the candidate most similar to a word.
     /// - Parameters:
-    ///   - word: what was written
-    ///   - candidates: what can be written
-    /// - Returns: the candidate, nil when all are too different
+    ///   - word: The misspelt word.
+    ///   - candidates: The known words.
+    /// - Returns: The candidate; nil when all are too different.
     static func nearest(to word: some StringProtocol, in candidates: some Sequence<String>) -> String? {
         let plain = bare(word)
         let ranked = candidates.map { (candidate: $0, distance: distance(plain, bare($0))) }
         guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
-        // One letter in three may be wrong; of a word of one or two letters, none.
+        // One letter in three may be wrong; none in a word of one or two letters.
         return best.distance <= max(plain.count, bare(best.candidate).count) / 3 ? best.candidate : nil
     }
 
-    /// Without its dashes, and in small letters.
+    /// The word in lower case, without leading dashes.
     private static func bare(_ word: some StringProtocol) -> [Character] { Array(word.drop { $0 == "-" }.lowercased()) }
 
-    /// How many letters are added, left out, replaced, or swapped with their neighbour.
+    /// The number of letters added, left out, replaced, or swapped with their neighbour.
     private static func distance(_ left: [Character], _ right: [Character]) -> Int {
         var rows = [Array(0...right.count)]
         for (i, letter) in left.enumerated() {

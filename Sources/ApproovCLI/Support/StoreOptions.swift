@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 
-/// `--data DIR`: which authority's store an administrative command works on.
+/// The option `--data DIR`: the store that an administrative command works on.
 struct StoreOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The authority's store. Default: $APPROOV_DATA, else ./approov-data.", valueName: "dir"))
     var data: String?
@@ -13,29 +13,29 @@ struct StoreOptions: ParsableArguments {
         return URL(filePath: path, directoryHint: .isDirectory)
     }
 
-    /// The folder as messages name it: absolute, for the mistake is often in where one stands.
+    /// The absolute path of the folder, for messages: a wrong working directory is a common mistake.
     var path: String {
         let path = directory.absoluteURL.path(percentEncoded: false)
         return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
-    /// Whether there is no store yet.
+    /// Whether the folder holds no store.
     var isMissing: Bool { obstacle == ENOENT }
 
     /// Opens the store.
     ///
-    /// A verb that reads, and one that can only change what is there already, makes none. One that is made is named aloud: the right one's
-    /// name may be misspelt.
+    /// A verb that only reads, or only changes existing entries, makes no store. A note names the folder of a new store, in case the user
+    /// misspelt the folder of an existing one.
     /// - Parameters:
-    ///   - access: What for.
-    ///   - seed: What a new store begins with; keys of its own by default.
+    ///   - access: What the store is opened for.
+    ///   - seed: The new store's initial content; by default it generates its own keys.
     /// - Returns: The store.
-    /// - Throws: `CommandFailure` for another user's store; what `AuthorityStore` throws.
+    /// - Throws: `CommandFailure` when the store belongs to another user; the errors of `AuthorityStore`.
     func open(_ access: StoreAccess, seed: AccountSeed? = nil) throws -> AuthorityStore {
         guard obstacle != EACCES else {
             throw CommandFailure("the store at \(path) is another user's: run this as its owner, with runuser -u OWNER -- approov …")
         }
-        // Of every other obstacle the store itself says what it is.
+        // The store itself reports every other obstacle.
         let store = try AuthorityStore(directory: directory, access: access, seed: seed)
         if store.isNew {
             Console.note("approov: made a new store, with a secret and keys of its own, at \(path); --data names another")
@@ -43,6 +43,6 @@ struct StoreOptions: ParsableArguments {
         return store
     }
 
-    /// What keeps the database from being found; 0 for nothing.
+    /// The `errno` that keeps the database from being found; 0 when it is found.
     private var obstacle: Int32 { access(path + "/authority.sqlite", F_OK) == 0 ? 0 : errno }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `on` or `off`.
+/// An option's value, `on` or `off`.
 enum Switch: String, ExpressibleByArgument, CaseIterable {
     case on, off
 }

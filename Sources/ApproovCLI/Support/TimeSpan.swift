@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A span of time as options take it: `90s`, `10m`, `24h`, `30d`, or `0`.
+/// A span of time in an option: `90s`, `10m`, `24h`, `30d`, or `0`.
 struct TimeSpan: ExpressibleByArgument, CustomStringConvertible {
     let seconds: Int64
 
@@ -10,7 +10,7 @@ struct TimeSpan: ExpressibleByArgument, CustomStringConvertible {
 
     init(seconds: Int64) { self.seconds = seconds }
 
-    /// Reads digits and a unit; nil for anything else.
+    /// Parses digits and a unit, or `0`; nil for any other text.
     init?(argument: String) {
         if argument == "0" {
             self.init(seconds: 0)
@@ -22,7 +22,7 @@ struct TimeSpan: ExpressibleByArgument, CustomStringConvertible {
         self.init(seconds: Int64(count) * unit.seconds)
     }
 
-    /// In the largest unit of which it has more than one, without a fraction.
+    /// The span in the largest unit that divides it and is smaller than it, else in seconds.
     var description: String {
         guard let unit = Self.units.first(where: { seconds % $0.seconds == 0 && seconds > $0.seconds }) else { return "\(seconds)s" }
         return "\(seconds / unit.seconds)\(unit.letter)"

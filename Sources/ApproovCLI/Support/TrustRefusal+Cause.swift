@@ -3,7 +3,7 @@ import CertificatePinning
 import HTTPClient
 
 extension Error {
-    /// The refusal of a server's certificate or pins that is at the root of an error.
+    /// The refusal of a server's certificate or pins that caused an error.
     var trustRefusal: TrustRefusal? {
         switch self {
         case let refusal as TrustRefusal: refusal

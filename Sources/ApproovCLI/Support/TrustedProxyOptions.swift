@@ -1,7 +1,7 @@
 import ArgumentParser
 import HTTPServing
 
-/// `--trusted-proxy`, for servers behind a balancer that passes TLS through.
+/// The option `--trusted-proxy`, for servers behind a balancer that passes TLS through.
 struct TrustedProxyOptions: ParsableArguments {
     @Option(
         name: .long,

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A blocking TCP connection to loopback that sends what it is told and nothing else.
+/// A TCP connection to loopback that sends exactly the given bytes.
 package final class RawClient: Sendable {
     private let descriptor: Int32
 
-    /// Connects.
+    /// Connects to a server on 127.0.0.1.
     /// - Parameters:
     ///   - port: The server's port.
     ///   - host: The last byte of the client's own address, 127.0.0.1 to 127.0.0.255.
-    /// - Throws: When no server listens there.
+    /// - Throws: `TestServerError` when the client's address cannot be used or no server listens on the port.
     package init(port: Int, from host: UInt8 = 1) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        // sockaddr_in (ip(7)): family, port and 127.0.0.x, the last two in network order.
+        // sockaddr_in (ip(7)): family, then port and 127.0.0.x in network order.
         func address(_ port: Int, _ host: UInt8) -> [UInt8] {
             [UInt8(AF_INET), 0, UInt8(port >> 8), UInt8(port & 0xFF), 127, 0, 0, host] + [UInt8](repeating: 0, count: 8)
         }
@@ -55,7 +55,7 @@ package final class RawClient: Sendable {
         send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
     }
 
-    /// What comes until the connection ends, or twenty seconds pass without a byte.
+    /// Reads until the connection ends, or until twenty seconds pass without a byte.
     package func readToEnd() async -> (text: String, isClosed: Bool) {
         var received: [UInt8] = []
         while true {
@@ -65,19 +65,19 @@ package final class RawClient: Sendable {
         }
     }
 
-    /// What comes first, as text; nil when twenty seconds passed.
+    /// Reads the next bytes as text; nil after twenty seconds without a byte.
     package func readText() async -> String? {
         await readSome().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// What comes first: nothing when the connection ended, nil when twenty seconds passed.
+    /// Reads the next bytes: empty when the connection has ended, nil after twenty seconds without a byte.
     package func readSome() async -> [UInt8]? {
-        // The read blocks, so it must not have one of the few threads that tasks share.
+        // The read blocks, so it must not occupy one of the few threads that tasks share.
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { [self] in
                 var buffer = [UInt8](repeating: 0, count: 65_536)
                 let count = recv(descriptor, &buffer, buffer.count, 0)
-                // A reset is an end as well.
+                // A reset also counts as the end of the connection.
                 continuation.resume(returning: count >= 0 ? Array(buffer[..<count]) : errno == ECONNRESET ? [] : nil)
             }
         }

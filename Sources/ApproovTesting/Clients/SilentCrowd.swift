@@ -1,17 +1,19 @@
 import Foundation
 
-/// Many connections of one address on which nothing is said, and a client from another address.
+/// Many connections from one address that send no request, and a client from another address.
 package enum SilentCrowd {
-    /// How many connections there are: 200, or what APPROOV_CROWD says.
+    /// The number of connections: 200, or the value of APPROOV_CROWD.
     package static let count = ProcessInfo.processInfo.environment["APPROOV_CROWD"].flatMap(Int.init) ?? 200
-    /// How many places the server is to have: far fewer.
+    /// The number of connections that the test lets the server hold, far fewer than the crowd.
     package static let places = count >= 6_000 ? 4_096 : 64
 
-    /// Opens the crowd, while and after which a client from elsewhere asks `GET /health`, on a new connection each time and on a kept one.
+    /// Opens the crowd, and checks that a client from another address still gets answers.
+    ///
+    /// The client sends `GET /health` while the crowd grows and afterwards, each time on a new connection and on a kept one.
     /// - Parameters:
-    ///   - server: The server's name, for what is printed.
+    ///   - server: The server's name, for the printed result.
     ///   - port: The server's port on 127.0.0.1.
-    /// - Throws: When an answer does not come.
+    /// - Throws: `TestServerError` when a connection fails or an answer does not come.
     package static func surround(_ server: String, port: Int) async throws {
         raiseDescriptorLimit()
         let kept = try RawClient(port: port, from: 3)
@@ -20,7 +22,7 @@ package enum SilentCrowd {
         for number in 0..<count {
             let client = try RawClient(port: port, from: 2)
             crowd.append(client)
-            // After its first byte a connection has longer than a client waits: then only its share makes room.
+            // After its first byte a connection may stay open longer than the client waits, so only the limit per client makes room.
             if count < 6_000 { client.write("G") }
             guard number % (count / 20) == 0 || number == count - 1 else { continue }
             worst = max(worst, try await answer(kept, server))

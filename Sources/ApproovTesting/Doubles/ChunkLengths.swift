@@ -1,8 +1,9 @@
-/// The lengths of a message's chunks, the final one last: what anybody on the way can read (draft-ietf-ohai-chunked-ohttp section 3).
+/// Returns the lengths of a message's chunks, the final one last.
 ///
+/// Every intermediary can read them (draft-ietf-ohai-chunked-ohttp, section 3).
 /// - Parameters:
 ///   - message: A whole message in chunks.
-///   - prefix: What stands before the chunks: header and encapsulated key, or the response nonce.
+///   - prefix: The number of bytes before the chunks: header and encapsulated key, or the response nonce.
 /// - Returns: The length of each sealed chunk.
 package func chunkLengths(of message: [UInt8], after prefix: Int) -> [Int] {
     var rest = message.dropFirst(prefix)

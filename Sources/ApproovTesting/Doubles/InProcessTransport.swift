@@ -4,10 +4,10 @@ public import HTTPClient
 public import HTTPTypes
 import Synchronization
 
-/// A transport without a network: a closure answers, every request is recorded.
+/// A transport without a network: a closure answers each request, and every request is recorded.
 ///
-/// When a host has a certificate here, its chain is judged by the request's own trust policy first, as a handshake would: what the
-/// policy refuses fails with `trustRefused` and never reaches the closure. Hosts without a certificate are not judged.
+/// If a host has a certificate here, the request's trust policy first evaluates its chain, as in a handshake. A refused request fails with
+/// `trustRefused` and never reaches the closure. Hosts without a certificate are not evaluated.
 ///
 ///     let transport = InProcessTransport(certificates: ["api.test": leaf]) { request in
 ///         .init(status: 200, url: request.url, body: ResponseBody(bytes: Array("hello".utf8)))
@@ -17,10 +17,10 @@ public final class InProcessTransport: HTTPTransport {
     private let handler: @Sendable (TransportRequest) async throws -> TransportResponse
     private let state = Mutex<(answered: [TransportRequest], refused: [TransportRequest])>(([], []))
 
-    /// A transport that answers with what `handler` makes.
+    /// Makes a transport whose responses come from a closure.
     /// - Parameters:
-    ///   - certificates: What servers present, by canonical host name.
-    ///   - handler: Gets each request that passed and returns the response; it may wait and throw.
+    ///   - certificates: The servers' certificates, by canonical host name.
+    ///   - handler: Receives each request that passed the evaluation and returns the response. It may wait and throw.
     public init(
         certificates: [String: TestCertificate] = [:],
         handler: @escaping @Sendable (TransportRequest) async throws -> TransportResponse
@@ -29,7 +29,7 @@ public final class InProcessTransport: HTTPTransport {
         self.handler = handler
     }
 
-    /// A transport that gives every request the same answer.
+    /// Makes a transport that gives every request the same response.
     /// - Parameters:
     ///   - status: The status.
     ///   - headerFields: The header fields.
@@ -40,10 +40,10 @@ public final class InProcessTransport: HTTPTransport {
         }
     }
 
-    /// Judges the host's certificate when it has one, records the request, and asks the handler.
+    /// Evaluates the host's certificate if it has one, records the request, and calls the handler.
     /// - Parameter request: The request.
-    /// - Returns: What the handler answers.
-    /// - Throws: `TransportError` with code `trustRefused` when the policy refuses the certificate, and what the handler throws.
+    /// - Returns: The handler's response.
+    /// - Throws: `TransportError` with code `trustRefused` when the policy refuses the certificate; the handler's errors.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         try Task.checkCancellation()
         do {
@@ -77,6 +77,6 @@ public final class InProcessTransport: HTTPTransport {
     /// The requests that reached the handler, in order.
     public var requests: [TransportRequest] { state.withLock(\.answered) }
 
-    /// The requests whose server the trust policy refused, in order.
+    /// The requests whose server was refused by the trust policy, in order.
     public var refusedRequests: [TransportRequest] { state.withLock(\.refused) }
 }

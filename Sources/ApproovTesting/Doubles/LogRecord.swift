@@ -1,21 +1,23 @@
 public import Logging
 import Synchronization
 
-/// What was logged, at every level.
+/// A record of log lines, at every level.
 public final class LogRecord: Sendable {
     private let state = Mutex<[String]>([])
 
-    /// Begins a record.
+    /// Makes an empty record.
     public init() {}
 
     /// The lines so far, each with its level, message and metadata.
     public var lines: [String] { state.withLock { $0 } }
 
-    /// Waits for a line: servers write theirs when an answer has gone out, which its client may see first.
+    /// Waits for a line that contains a text.
+    ///
+    /// Servers write their lines after an answer has gone out, so the client may see the answer first.
     /// - Parameters:
-    ///   - text: What stands in it.
-    ///   - limit: How long at most.
-    /// - Returns: All lines, with the one that was waited for unless it did not come.
+    ///   - text: The text that the line must contain.
+    ///   - limit: The maximum time to wait.
+    /// - Returns: All lines so far, whether or not the wanted one came in time.
     public func lines(with text: String, within limit: Duration = .seconds(5)) async -> [String] {
         let end = ContinuousClock.now + limit
         while !lines.contains(where: { $0.contains(text) }), ContinuousClock.now < end, !Task.isCancelled {
@@ -24,7 +26,7 @@ public final class LogRecord: Sendable {
         return lines
     }
 
-    /// A logger that writes here.
+    /// A logger that writes into this record.
     public var logger: Logger {
         var logger = Logger(label: "test") { _ in Handler(record: self) }
         logger.logLevel = .trace

@@ -1,6 +1,6 @@
 package import Logging
 
 extension Logger {
-    /// A logger that keeps nothing.
+    /// A logger that discards everything.
     package static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 }

@@ -32,19 +32,19 @@ public final class ManualClock: TimeSource {
 
     private let state: Mutex<State>
 
-    /// A clock that shows `date`, with an uptime of one hour.
-    /// - Parameter date: The calendar's time to begin with.
+    /// Makes a clock that shows `date`, with an uptime of one hour.
+    /// - Parameter date: The initial calendar time.
     public init(date: Date = Date(timeIntervalSince1970: 1_750_000_000)) {
         state = Mutex(State(date: date, uptime: .seconds(3600)))
     }
 
-    /// The calendar's time, as the test set it.
+    /// The calendar time, as the test set it.
     public var date: Date { state.withLock(\.date) }
 
-    /// Time since some fixed moment; only ``advance(by:)`` moves it.
+    /// The time since a fixed moment; only ``advance(by:)`` moves it.
     public var uptime: Duration { state.withLock(\.uptime) }
 
-    /// Returns when ``advance(by:)`` has moved the uptime by `duration`, at once when that is not positive.
+    /// Returns when ``advance(by:)`` has moved the uptime by `duration`, or at once if `duration` is not positive.
     /// - Parameter duration: How long to sleep.
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     public func sleep(for duration: Duration) async throws {
@@ -56,7 +56,7 @@ public final class ManualClock: TimeSource {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let (isAwake, observers) = state.withLock { state in
-                    // Read under the lock: the cancellation handler either ran before this, or finds the sleeper after it.
+                    // Checked under the lock: the cancellation handler either ran before this, or will find the sleeper.
                     guard duration > .zero, !Task.isCancelled else { return (true, [CheckedContinuation<Void, Never>]()) }
                     state.sleepers.append(.init(deadline: state.uptime + duration, number: number, continuation: continuation))
                     return (false, state.satisfiedObservers())
@@ -73,7 +73,7 @@ public final class ManualClock: TimeSource {
         try Task.checkCancellation()
     }
 
-    /// Moves date and uptime forward and wakes whoever slept long enough, earliest deadline first.
+    /// Moves date and uptime forward and wakes the tasks whose sleep is over, earliest deadline first.
     /// - Parameter duration: How far to move; not negative.
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "uptime never goes back; use setDate for a calendar that jumps")
@@ -87,20 +87,20 @@ public final class ManualClock: TimeSource {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Makes the calendar jump, forward or back; uptime and sleepers notice nothing.
-    /// - Parameter date: The calendar's new time.
+    /// Moves the calendar forward or back; uptime and sleepers are not affected.
+    /// - Parameter date: The new calendar time.
     public func setDate(_ date: Date) { state.withLock { $0.date = date } }
 
-    /// How many tasks sleep now.
+    /// The number of tasks that sleep now.
     public var sleeperCount: Int { state.withLock(\.sleepers.count) }
 
-    /// How long until the first sleeper wakes; `nil` when nobody sleeps.
+    /// The time until the first sleeper wakes; `nil` when no task sleeps.
     public var nextWakeUp: Duration? {
         state.withLock { state in state.sleepers.map(\.deadline).min().map { $0 - state.uptime } }
     }
 
-    /// Waits until that many tasks sleep, so that advancing the time meets them asleep.
-    /// - Parameter count: How many.
+    /// Waits until at least `count` tasks sleep, so that the next ``advance(by:)`` reaches them.
+    /// - Parameter count: The number of tasks.
     public func sleepers(atLeast count: Int) async {
         await withCheckedContinuation { continuation in
             let isSatisfied = state.withLock { state in

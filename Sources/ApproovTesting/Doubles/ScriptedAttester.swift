@@ -4,13 +4,13 @@ public import Crypto
 import Foundation
 import Synchronization
 
-/// An attester that claims whatever the test wants, signed properly by a key of its own.
+/// An attester whose claims the test chooses, signed with its own key.
 ///
 ///     let attester = ScriptedAttester(measurement: "…")                       // evidence that an authority can judge
 ///     let broken = ScriptedAttester { _ in throw SomeError() }               // no evidence
 ///     let garbage = ScriptedAttester { _ in "not a JWS" }                    // evidence that no authority accepts
 public final class ScriptedAttester: Attester {
-    /// The installation.
+    /// The installation's device ID.
     public let deviceID: DeviceID
     /// The installation's key.
     public let key: P256.Signing.PrivateKey
@@ -18,12 +18,12 @@ public final class ScriptedAttester: Attester {
     private let script: @Sendable (EvidenceRequest) async throws -> String
     private let recorded = Mutex<[EvidenceRequest]>([])
 
-    /// An attester whose evidence is sound and carries one measurement of an executable.
+    /// Makes an attester with well-formed evidence that carries one measurement of an executable.
     /// - Parameters:
-    ///   - measurement: The executable's SHA-256, padded base64; by default 32 zero bytes, which no authority knows.
+    ///   - measurement: The executable's SHA-256, padded base64; by default 32 zero bytes, which no account has registered.
     ///   - environment: The environment's flags, for example `debugger`.
     ///   - key: The installation's key; a new one by default.
-    ///   - time: Where the time of the claims comes from.
+    ///   - time: The clock for the time in the claims.
     public convenience init(
         measurement: String = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", environment: [String] = [],
         key: P256.Signing.PrivateKey = .init(), time: any TimeSource = SystemTimeSource()
@@ -37,20 +37,20 @@ public final class ScriptedAttester: Attester {
         }
     }
 
-    /// An attester that answers with what `script` makes.
+    /// Makes an attester whose evidence comes from a closure.
     /// - Parameters:
-    ///   - key: The installation's key, of which the device ID is made.
-    ///   - script: Gets each request and returns the evidence; it may wait, throw, or return nonsense.
+    ///   - key: The installation's key, from which the device ID is derived.
+    ///   - script: Receives each request and returns the evidence. It may wait, throw, or return nonsense.
     public init(key: P256.Signing.PrivateKey = .init(), script: @escaping @Sendable (EvidenceRequest) async throws -> String) {
         self.key = key
         deviceID = DeviceID(installationKey: key.publicKey)
         self.script = script
     }
 
-    /// What the script makes of the request.
-    /// - Parameter request: What is to be vouched for.
+    /// Records the request and calls the script.
+    /// - Parameter request: The request for evidence.
     /// - Returns: The evidence.
-    /// - Throws: What the script throws.
+    /// - Throws: The script's errors.
     public func evidence(for request: EvidenceRequest) async throws -> String {
         recorded.withLock { $0.append(request) }
         return try await script(request)

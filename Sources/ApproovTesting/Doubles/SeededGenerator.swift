@@ -1,4 +1,4 @@
-/// A generator whose numbers come again with the seed, so that a failing case can be run again: SplitMix64.
+/// A random number generator (SplitMix64) that repeats its numbers for the same seed, so that a failing case can be run again.
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that several tasks share, or a test and its double.
+/// A value, behind a lock, that several tasks share, or a test and its double.
 package final class Shared<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
 
@@ -11,8 +11,8 @@ package final class Shared<Value: Sendable>: Sendable {
         set { state.withLock { $0 = newValue } }
     }
 
-    /// Changes it in one step.
-    /// - Returns: What the body returns.
+    /// Changes the value atomically.
+    /// - Returns: The result of the body.
     @discardableResult
     package func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result { state.withLock { body(&$0) } }
 }

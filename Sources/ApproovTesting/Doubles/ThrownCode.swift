@@ -1,10 +1,10 @@
 package import ApproovBase
 
-/// The code of the error that `body` throws.
+/// Returns the code of the error that `body` throws.
 ///
 /// - Parameters:
-///   - type: The error's type.
-///   - body: What must throw.
+///   - type: The expected type of the error.
+///   - body: The code to run.
 /// - Returns: The code; nil when `body` throws nothing or an error of another type.
 package func codeThrown<Failure: CodedError>(as type: Failure.Type, by body: () async throws -> Void) async -> Failure.Code? {
     do {

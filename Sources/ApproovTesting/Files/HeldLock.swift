@@ -2,19 +2,19 @@ import ApproovBase
 import Attestation
 import Dispatch
 
-/// The lock on a file, held as another process would: until it is released, or nobody holds this.
+/// A lock on a file, as another process would hold it: until ``release()``, or until this object is deallocated.
 package final class HeldLock: Sendable {
     private let releasing = DispatchSemaphore(value: 0)
     private let released = DispatchSemaphore(value: 0)
 
     /// Takes the lock.
-    /// - Parameter path: The lock's file; its folder must exist.
-    /// - Throws: When it cannot be had.
+    /// - Parameter path: The path of the lock file, whose folder must exist.
+    /// - Throws: When the lock cannot be taken.
     package init(_ path: String) throws {
         let (releasing, released) = (releasing, released)
         let taken = DispatchSemaphore(value: 0)
         let failure = Shared<(any Error)?>(nil)
-        // A thread of its own: it stands still inside.
+        // Holding the lock blocks a thread, so it gets its own.
         DispatchQueue(label: "held-lock").async {
             do {
                 try FileLock(path: path).withLock {
@@ -33,7 +33,7 @@ package final class HeldLock: Sendable {
 
     deinit { releasing.signal() }
 
-    /// Gives the lock back, and returns once it is free.
+    /// Releases the lock, and returns once it is free.
     package func release() {
         releasing.signal()
         released.wait()

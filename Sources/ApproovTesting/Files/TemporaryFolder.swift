@@ -1,12 +1,12 @@
 package import Foundation
 
-/// A folder of the owner's alone that is gone when nobody holds it any more, whether the test failed or not.
+/// A folder that only its owner can enter, removed when this object is deallocated, even if the test fails.
 package final class TemporaryFolder: Sendable {
-    /// Where it is.
+    /// The folder's URL.
     package let url: URL
 
-    /// Makes it.
-    /// - Throws: When the system's temporary folder takes none.
+    /// Makes the folder.
+    /// - Throws: When it cannot be made in the system's temporary folder.
     package init() throws {
         url = FileManager.default.temporaryDirectory.appending(path: "approov-testing-\(UUID().uuidString)", directoryHint: .isDirectory)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -14,18 +14,18 @@ package final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: url) }
 
-    /// Its path, without a slash at the end.
+    /// The folder's path, without a trailing slash.
     package var path: String { url.path }
 
-    /// The names of what is in it, sorted.
+    /// The names of the folder's entries, sorted.
     package var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
 
-    /// The place of a file in it.
+    /// The URL of a file in the folder.
     package func file(_ name: String) -> URL { url.appending(path: name) }
 
-    /// The path of a file in it.
+    /// The path of a file in the folder.
     package func path(_ name: String) -> String { file(name).path(percentEncoded: false) }
 
     /// Writes a file and returns its path.
@@ -39,8 +39,10 @@ package final class TemporaryFolder: Sendable {
         return path(name)
     }
 
-    /// Copies a folder of files into this one, for their owner alone: version control keeps no such modes.
-    /// - Returns: the copy
+    /// Copies a folder of files into this one, accessible to their owner only.
+    ///
+    /// Version control does not keep such modes.
+    /// - Returns: The URL of the copy.
     package func copy(_ source: URL, to name: String) throws -> URL {
         let copy = url.appending(path: name, directoryHint: .isDirectory)
         try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -52,6 +54,6 @@ package final class TemporaryFolder: Sendable {
         return copy
     }
 
-    /// What is in a file.
+    /// Reads a file as UTF-8.
     package func text(_ name: String) throws -> String { try String(contentsOf: file(name), encoding: .utf8) }
 }

@@ -7,7 +7,7 @@ import X509
 public struct TestCertificate: Sendable {
     let x509: X509.Certificate
 
-    /// The certificate as DER, with the flaws that were asked for.
+    /// The certificate as DER, with the requested flaws.
     public let der: [UInt8]
     /// The key pair of the certificate's subject.
     public let key: TestKey
@@ -19,7 +19,7 @@ public struct TestCertificate: Sendable {
         try serializer.serialize(certificate)
         var bytes = serializer.serializedBytes
         if flaws.contains(.badSignature), let last = bytes.popLast() {
-            // The signature is the last field of a certificate: the structure stays sound, only the signature is wrong.
+            // The signature is the last field of a certificate, so only the signature becomes wrong and the structure stays valid.
             bytes.append(last ^ 1)
         }
         der = bytes
@@ -46,10 +46,10 @@ public struct TestCertificate: Sendable {
     /// The last moment at which the certificate is valid.
     public var notAfter: Date { x509.notValidAfter }
 
-    /// What a server sends: this certificate, then the intermediates above it, without the root.
+    /// The certificates that a server sends: this one, then the intermediates above it, without the root.
     /// - Parameters:
     ///   - includingRoot: Whether the root is sent too.
-    ///   - appended: Certificates that have nothing to do with the chain, sent after it.
+    ///   - appended: Unrelated certificates, sent after the chain.
     /// - Returns: The certificates in the order they are sent.
     public func chain(includingRoot: Bool = false, appending appended: [TestCertificate] = []) -> [TestCertificate] {
         let above = includingRoot ? issuers[...] : issuers.dropLast()
@@ -59,7 +59,7 @@ public struct TestCertificate: Sendable {
     /// ``chain(includingRoot:appending:)`` as PEM, one certificate after the other.
     /// - Parameters:
     ///   - includingRoot: Whether the root is sent too.
-    ///   - appended: Certificates that have nothing to do with the chain, sent after it.
+    ///   - appended: Unrelated certificates, sent after the chain.
     /// - Returns: The PEM of all of them.
     public func chainPEM(includingRoot: Bool = false, appending appended: [TestCertificate] = []) -> String {
         chain(includingRoot: includingRoot, appending: appended).map(\.pem).joined()

@@ -1,4 +1,4 @@
-/// What can be wrong with a certificate that ``TestPKI`` mints.
+/// A flaw of a certificate that ``TestPKI`` mints.
 ///
 /// Flaws can be combined.
 public enum TestFlaw: Hashable, Sendable, CaseIterable {
@@ -8,7 +8,7 @@ public enum TestFlaw: Hashable, Sendable, CaseIterable {
     case notYetValid
     /// The subject alternative name is `wrong-host.test` in place of the hosts.
     case wrongHost
-    /// There is no subject alternative name; the host stands in the common name only (refused since RFC 9525).
+    /// The subject alternative name is missing; the host is in the common name only (refused since RFC 9525).
     case commonNameOnly
     /// The extended key usage allows client authentication only.
     case clientAuthOnly
@@ -16,12 +16,12 @@ public enum TestFlaw: Hashable, Sendable, CaseIterable {
     case leafIsCA
     /// A certificate authority says CA:FALSE.
     case notACA
-    /// A certificate authority has no basic constraints at all.
+    /// A certificate authority has no basic constraints.
     case noBasicConstraints
     /// A certificate authority's key usage lacks keyCertSign.
     case wrongKeyUsage
     /// One bit of the signature is flipped.
     case badSignature
-    /// An extension that nobody knows is marked critical (RFC 5280, 4.2).
+    /// An unknown extension is marked critical (RFC 5280, section 4.2).
     case unknownCriticalExtension
 }

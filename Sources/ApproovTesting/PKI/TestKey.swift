@@ -12,9 +12,9 @@ public enum TestKeyType: Sendable, CaseIterable {
     case rsa2048
     /// RSA of 3072 bits.
     case rsa3072
-    /// RSA of 4096 bits. Takes the longest to generate: up to some seconds.
+    /// RSA of 4096 bits, the slowest to generate: up to a few seconds.
     case rsa4096
-    /// ECDSA on P-256, the default: the fastest to generate.
+    /// ECDSA on P-256, the default and the fastest to generate.
     case p256
     /// ECDSA on P-384.
     case p384
@@ -24,18 +24,18 @@ public enum TestKeyType: Sendable, CaseIterable {
     case ed25519
 }
 
-/// A key pair for certificates of tests.
+/// A key pair for test certificates.
 ///
-/// Making an RSA key takes time; a test suite that needs several certificates with one can make the key once and hand it around.
+/// Generating an RSA key takes time; a test suite that needs several certificates can generate one key and reuse it.
 public struct TestKey: Sendable {
     let privateKey: X509.Certificate.PrivateKey
 
     /// The private key as PEM (SEC 1 for NIST curves, PKCS#1 for RSA, PKCS#8 for Ed25519).
     public let privateKeyPEM: String
-    /// The public key as DER of a SubjectPublicKeyInfo (RFC 5280, 4.1.2.7).
+    /// The public key as DER of a SubjectPublicKeyInfo (RFC 5280, section 4.1.2.7).
     public let spki: [UInt8]
 
-    /// Makes a new key.
+    /// Generates a key.
     /// - Parameter type: The kind of key.
     /// - Throws: When the key cannot be generated.
     public init(_ type: TestKeyType = .p256) throws {

@@ -1,27 +1,27 @@
 import COpenSSL
 public import Foundation
 
-/// What an OCSP response of a test says of a certificate.
+/// The certificate status in a test's OCSP response.
 public enum TestStatus: Sendable {
-    /// It is not revoked.
+    /// The certificate is not revoked.
     case good
-    /// It is revoked since an hour ago.
+    /// The certificate was revoked an hour ago.
     case revoked
-    /// The responder does not know it.
+    /// The responder does not know the certificate.
     case unknown
 }
 
 extension TestPKI {
     /// Mints an OCSP response (RFC 6960).
     /// - Parameters:
-    ///   - certificate: The certificate that it is about.
-    ///   - status: What it says.
-    ///   - signer: Who signs it: the certificate's issuer by default.
-    ///   - thisUpdate: From when it holds; by default from a minute ago.
-    ///   - nextUpdate: Until when it holds; by default an hour longer; `nil`: it does not say.
-    ///   - issuer: The issuer by which the certificate is named, when it is to be a wrong one.
+    ///   - certificate: The certificate that the response is about.
+    ///   - status: The certificate's status.
+    ///   - signer: The certificate whose key signs the response; the issuer by default.
+    ///   - thisUpdate: The start of the response's validity; by default a minute ago.
+    ///   - nextUpdate: The end of the response's validity; by default an hour from now; `nil` leaves it out.
+    ///   - issuer: A wrong issuer to name in the response; by default the real one.
     /// - Returns: The response as DER.
-    /// - Throws: When OpenSSL does not make it.
+    /// - Throws: When OpenSSL fails.
     public static func ocspResponse(
         for certificate: TestCertificate, status: TestStatus = .good, signedBy signer: TestCertificate? = nil,
         thisUpdate: Date = Date(timeIntervalSinceNow: -60), nextUpdate: Date? = Date(timeIntervalSinceNow: 3_600),
@@ -60,24 +60,24 @@ extension TestPKI {
         }
     }
 
-    /// The response of a responder that has no time (RFC 6960, 4.2.1: tryLater).
+    /// Makes the response `tryLater` of a busy responder (RFC 6960, section 4.2.1).
     /// - Returns: The response as DER.
-    /// - Throws: When OpenSSL does not make it.
+    /// - Throws: When OpenSSL fails.
     public static func ocspTryLater() throws -> [UInt8] {
         let response = OCSP_response_create(OCSP_RESPONSE_STATUS_TRYLATER, nil)
         defer { OCSP_RESPONSE_free(response) }
         return try encoded { i2d_OCSP_RESPONSE(response, $0) }
     }
 
-    /// Mints a certificate revocation list (RFC 5280, 5).
+    /// Mints a certificate revocation list (RFC 5280, section 5).
     /// - Parameters:
-    ///   - issuer: The certificate authority whose list it is.
-    ///   - revoked: The certificates that it lists.
-    ///   - signer: Whose key signs it: the issuer's by default.
-    ///   - thisUpdate: From when it holds; by default from a minute ago.
-    ///   - nextUpdate: Until when it holds; by default an hour longer.
+    ///   - issuer: The certificate authority that the list names as its issuer.
+    ///   - revoked: The certificates on the list.
+    ///   - signer: The certificate whose key signs the list; the issuer by default.
+    ///   - thisUpdate: The start of the list's validity; by default a minute ago.
+    ///   - nextUpdate: The end of the list's validity; by default an hour from now.
     /// - Returns: The list as DER.
-    /// - Throws: When OpenSSL does not make it.
+    /// - Throws: When OpenSSL fails.
     public static func revocationList(
         of issuer: TestCertificate, revoking revoked: [TestCertificate] = [], signedBy signer: TestCertificate? = nil,
         thisUpdate: Date = Date(timeIntervalSinceNow: -60), nextUpdate: Date? = Date(timeIntervalSinceNow: 3_600)

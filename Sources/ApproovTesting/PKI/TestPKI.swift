@@ -3,21 +3,21 @@ public import Foundation
 import SwiftASN1
 import X509
 
-/// Mints certificates for tests and demonstrations: roots, intermediates and leaves, sound or with any flaw asked for.
+/// Mints certificates for tests and demonstrations: roots, intermediates and leaves, valid or with chosen flaws.
 ///
 ///     let root = try TestPKI.root()
 ///     let leaf = try TestPKI.leaf(hosts: ["api.test", "127.0.0.1"], issuer: root)
 ///     let server = try await TestHTTPServer.start(certificate: leaf) { … }
 ///
-/// Everything is made when it is asked for, so nothing in a test suite expires. Never trust these roots outside tests.
+/// Each call mints a fresh certificate, so no certificate of a test suite expires. Never trust these roots outside tests.
 public enum TestPKI {
     /// Mints a self-signed certificate authority.
     /// - Parameters:
     ///   - name: The common name.
     ///   - key: The key; a new P-256 key by default.
-    ///   - pathLength: The path length constraint (RFC 5280, 4.2.1.9): how many intermediates may follow; `nil` for any number.
-    ///   - validity: From when until when it is valid; by default from a day ago for ten years.
-    ///   - flaws: What is to be wrong with it.
+    ///   - pathLength: The path length constraint (RFC 5280, section 4.2.1.9): how many intermediates may follow; `nil` for any number.
+    ///   - validity: The period of validity; by default ten years from a day ago.
+    ///   - flaws: The certificate's flaws.
     /// - Returns: The certificate with its key.
     /// - Throws: When the certificate cannot be made.
     public static func root(
@@ -32,10 +32,10 @@ public enum TestPKI {
     ///   - name: The common name.
     ///   - issuer: The certificate authority that signs it.
     ///   - key: The key; a new P-256 key by default.
-    ///   - pathLength: The path length constraint (RFC 5280, 4.2.1.9): how many intermediates may follow; `nil` for any number.
-    ///   - validity: From when until when it is valid; by default from a day ago for ten years.
-    ///   - revocation: Where it says that its revocation can be looked up.
-    ///   - flaws: What is to be wrong with it.
+    ///   - pathLength: The path length constraint (RFC 5280, section 4.2.1.9): how many intermediates may follow; `nil` for any number.
+    ///   - validity: The period of validity; by default ten years from a day ago.
+    ///   - revocation: The URLs in the certificate at which its revocation can be looked up.
+    ///   - flaws: The certificate's flaws.
     /// - Returns: The certificate with its key.
     /// - Throws: When the certificate cannot be made.
     public static func intermediate(
@@ -46,13 +46,13 @@ public enum TestPKI {
             name, key: key ?? TestKey(), issuer: issuer, pathLength: pathLength, validity: validity, revocation: revocation, flaws: flaws)
     }
 
-    /// Certifies an existing authority's name and key by another issuer, so that two paths lead to what it signed.
+    /// Certifies an existing authority's name and key by another issuer, so that the certificates it signed have two paths.
     /// - Parameters:
     ///   - certificate: The certificate authority, a root or an intermediate.
     ///   - issuer: The certificate authority that signs the new certificate.
-    ///   - pathLength: The path length constraint (RFC 5280, 4.2.1.9): how many intermediates may follow; `nil` for any number.
-    ///   - validity: From when until when it is valid; by default from a day ago for ten years.
-    ///   - flaws: What is to be wrong with it.
+    ///   - pathLength: The path length constraint (RFC 5280, section 4.2.1.9): how many intermediates may follow; `nil` for any number.
+    ///   - validity: The period of validity; by default ten years from a day ago.
+    ///   - flaws: The certificate's flaws.
     /// - Returns: A certificate with the subject and key of `certificate` and `issuer` above it.
     /// - Throws: When the certificate cannot be made.
     public static func crossSign(
@@ -70,9 +70,9 @@ public enum TestPKI {
     ///   - issuer: The certificate authority that signs it; `nil` makes it self-signed.
     ///   - commonName: The subject's common name; the first host by default.
     ///   - key: The key; a new P-256 key by default.
-    ///   - validity: From when until when it is valid; by default from a day ago for 90 days.
-    ///   - revocation: Where it says that its revocation can be looked up.
-    ///   - flaws: What is to be wrong with it.
+    ///   - validity: The period of validity; by default 90 days from a day ago.
+    ///   - revocation: The URLs in the certificate at which its revocation can be looked up.
+    ///   - flaws: The certificate's flaws.
     /// - Returns: The certificate with its key.
     /// - Throws: When the certificate cannot be made.
     public static func leaf(
@@ -106,11 +106,11 @@ public enum TestPKI {
             extensions: extensions)
     }
 
-    /// Mints a certificate for an OCSP responder to which the issuer delegates (RFC 6960, 4.2.2.2).
+    /// Mints a certificate for an OCSP responder to which the issuer delegates (RFC 6960, section 4.2.2.2).
     /// - Parameters:
     ///   - issuer: The certificate authority that signs it.
-    ///   - isAuthorized: Whether its extended key usage says that it may answer for the issuer.
-    ///   - validity: From when until when it is valid; by default from a day ago for 90 days.
+    ///   - isAuthorized: Whether its extended key usage authorizes it to answer for the issuer.
+    ///   - validity: The period of validity; by default 90 days from a day ago.
     /// - Returns: The certificate with its key.
     /// - Throws: When the certificate cannot be made.
     public static func ocspResponder(
@@ -152,7 +152,7 @@ public enum TestPKI {
             try extensions.append(.init(AuthorityKeyIdentifier(keyIdentifier: identifier.keyIdentifier), critical: false))
         }
         if flaws.contains(.unknownCriticalExtension) {
-            // An arc for examples (RFC 7299): nobody assigns a meaning to it. The value is an ASN.1 NULL.
+            // An OID arc for examples (RFC 7299), which has no assigned meaning. The value is an ASN.1 NULL.
             try extensions.append(.init(oid: [1, 3, 6, 1, 4, 1, 32473, 1], critical: true, value: [0x05, 0x00]))
         }
         let validity = flawed(validity ?? Self.validity(days: 3650), by: flaws)

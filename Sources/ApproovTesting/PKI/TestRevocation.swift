@@ -1,18 +1,20 @@
 import SwiftASN1
 import X509
 
-/// Where a certificate says that its revocation can be looked up.
+/// The URLs in a certificate at which its revocation can be looked up.
 public struct TestRevocation: Sendable {
-    /// The URL of an OCSP responder (RFC 5280, 4.2.2.1).
+    /// The URL of an OCSP responder (RFC 5280, section 4.2.2.1).
     public var ocsp: String?
-    /// The URL of a CRL (RFC 5280, 4.2.1.13).
+    /// The URL of a CRL (RFC 5280, section 4.2.1.13).
     public var crl: String?
-    /// The URL of the issuer's certificate (RFC 5280, 4.2.2.1), which stands beside the responder's and says nothing of revocation.
+    /// The URL of the issuer's certificate (RFC 5280, section 4.2.2.1).
+    ///
+    /// It is in the same extension as the responder's URL and has nothing to do with revocation.
     public var issuer: String?
     /// The URLs of a second responder and a second CRL.
     public var second: (ocsp: String?, crl: String?)
 
-    /// Names the places; by default none.
+    /// Makes the set of URLs; by default it is empty.
     /// - Parameters:
     ///   - ocsp: The URL of an OCSP responder.
     ///   - crl: The URL of a CRL.

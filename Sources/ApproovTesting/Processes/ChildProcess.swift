@@ -1,14 +1,15 @@
 package import Foundation
 
-/// A run of another program, which is killed when nobody holds it any more.
+/// A run of another program, which is killed when this object is deallocated.
 ///
-/// Its output goes to files: a pipe that nobody reads would stop it, and waiting for one would hold a thread that servers here need.
+/// The program's output goes to files: an unread pipe would block the program, and waiting for a pipe would occupy a thread that servers in
+/// this process need.
 package final class ChildProcess: Sendable {
-    /// How a program ended.
+    /// The way a program ended.
     package enum End: Sendable, Equatable {
-        /// By itself, with a code.
+        /// The program exited with a code.
         case exit(Int32)
-        /// By a signal that it did not handle.
+        /// A signal that it did not handle ended the program.
         case signal(Int32)
     }
 
@@ -18,7 +19,7 @@ package final class ChildProcess: Sendable {
         package let data: Data
         package let errors: String
 
-        /// As a shell has it: 128 and the signal's number for what a signal ended.
+        /// The exit code as in a shell: for a program that a signal ended, 128 plus the signal's number.
         package var exitCode: Int32 {
             switch end {
             case .exit(let code): code
@@ -35,12 +36,12 @@ package final class ChildProcess: Sendable {
 
     /// Starts a program.
     /// - Parameters:
-    ///   - executable: Its file.
-    ///   - arguments: Its arguments.
-    ///   - folder: The folder it starts in; this process's by default.
-    ///   - environment: What it finds in its environment beside PATH, a HOME of its own, and what makes a Swift program say where it crashed.
-    ///   - output: Where its standard output goes when it is not to be read afterwards.
-    /// - Throws: When it cannot be started.
+    ///   - executable: The program's file.
+    ///   - arguments: The program's arguments.
+    ///   - folder: The working directory; by default this process's.
+    ///   - environment: Environment variables beside PATH, its own HOME, and those that make a Swift program print where it crashed.
+    ///   - output: Another destination for standard output, which then cannot be read here.
+    /// - Throws: When the program cannot be started.
     package init(
         _ executable: URL, _ arguments: [String] = [], in folder: URL? = nil, environment: [String: String] = [:], output: FileHandle? = nil
     ) throws {
@@ -59,7 +60,7 @@ package final class ChildProcess: Sendable {
         process.terminationHandler = {
             continuation.yield($0.terminationReason == .exit ? .exit($0.terminationStatus) : .signal($0.terminationStatus))
         }
-        // Not cancelled with whoever waits: a child is waited for, so that none is left behind.
+        // Detached, so that a cancelled caller does not cancel it: every child is waited for, and none is left behind.
         ended = Task.detached {
             for await end in ends { return end }
             return .exit(-1)
@@ -69,7 +70,7 @@ package final class ChildProcess: Sendable {
 
     deinit { signal(SIGKILL) }
 
-    /// The file of a program that lies beside the running one.
+    /// The file of a program in the running program's folder.
     package static func beside(_ name: String) -> URL {
         URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(path: name)
     }
@@ -80,24 +81,24 @@ package final class ChildProcess: Sendable {
     package var id: Int32 { process.processIdentifier }
     package var isRunning: Bool { process.isRunning }
 
-    /// What it has printed so far.
+    /// The standard output so far.
     package var output: String { (try? scratch.text("out")) ?? "" }
     package var errors: String { (try? scratch.text("err")) ?? "" }
 
-    /// Sends it a signal, unless it has ended.
+    /// Sends the program a signal, unless it has ended.
     package func signal(_ number: Int32) {
         if process.isRunning { kill(process.processIdentifier, number) }
     }
 
-    /// Waits for its end.
+    /// Waits until the program ends.
     package func wait() async -> Run {
         let end = await ended.value
         return Run(end: end, data: (try? Data(contentsOf: scratch.file("out"))) ?? Data(), errors: errors)
     }
 
-    /// Waits until what it has printed is enough: a line, unless the caller wants more.
-    /// - Returns: What it has printed.
-    /// - Throws: When it ends before, with what it wrote to standard error.
+    /// Waits until the program has printed enough: by default, one line.
+    /// - Returns: The standard output so far.
+    /// - Throws: When the program ends earlier; the error holds its standard error.
     package func waitForOutput(until isEnough: (String) -> Bool = { $0.contains("\n") }) async throws -> String {
         while true {
             let isLast = !process.isRunning

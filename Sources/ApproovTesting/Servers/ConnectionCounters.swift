@@ -2,7 +2,7 @@ import NIOCore
 import NIOTLS
 import Synchronization
 
-/// What a server of this module has seen so far.
+/// The counters of a test server.
 public struct ServerCounters: Sendable, Equatable {
     /// TCP connections accepted.
     public var connections = 0
@@ -47,7 +47,7 @@ final class ConnectionLedger: Sendable {
         for channel in state.withLock({ Array($0.channels.values) }) { channel.close(promise: nil) }
     }
 
-    /// Closes every connection and waits until each has closed, those included that were accepted in the last moment.
+    /// Closes every connection and waits until each has closed, including those accepted at the last moment.
     func closeAllAndWait() async {
         while true {
             let channels = state.withLock { Array($0.channels.values) }
@@ -56,7 +56,7 @@ final class ConnectionLedger: Sendable {
                 channel.close(promise: nil)
                 try? await channel.closeFuture.get()
             }
-            // What counts them hears of it at the same time as this.
+            // The ledger learns of the close at the same moment; let it update its list first.
             await Task.yield()
         }
     }

@@ -4,7 +4,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A TCP or TLS server on loopback that does exactly what a test tells it, byte for byte, and records all it receives.
+/// A TCP or TLS server on loopback that sends exactly the bytes a test gives it, and records all it receives.
 ///
 /// The script runs once for each connection; when it returns, the connection is closed.
 ///
@@ -35,12 +35,12 @@ public final class RawServer: Sendable {
     /// Starts a server and waits until it listens.
     /// - Parameters:
     ///   - certificate: The certificate whose chain and key it serves; `nil` for plain TCP.
-    ///   - applicationProtocols: What it offers in TLS (ALPN), the most wanted first; the script speaks what was chosen.
+    ///   - applicationProtocols: The protocols it offers in TLS (ALPN), the preferred one first; the script must speak the chosen one.
     ///   - isTLS12: Whether it speaks TLS 1.2 and nothing later.
-    ///   - recordingLimit: How many bytes are kept of what is received, over all connections.
-    ///   - script: What happens on each connection; an error it throws closes the connection.
+    ///   - recordingLimit: The maximum number of received bytes to keep, over all connections.
+    ///   - script: Handles each connection; an error it throws closes the connection.
     /// - Returns: The running server; ``stop()`` ends it.
-    /// - Throws: When the certificate cannot be used or no port can be had.
+    /// - Throws: When the certificate cannot be used or the server cannot listen.
     public static func start(
         certificate: TestCertificate? = nil, applicationProtocols: [String] = ["http/1.1"], isTLS12: Bool = false,
         recordingLimit: Int = 1 << 20, script: @escaping @Sendable (RawConnection) async throws -> Void
@@ -64,7 +64,7 @@ public final class RawServer: Sendable {
                         try channel.pipeline.syncOperations.addHandler(HandshakeObserver(ledger: ledger))
                     }
                     let connection = try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
-                    // Begun here and not from a sequence of connections: one that is never taken from it would end the process.
+                    // Start the script here: a channel that is never taken from a sequence of connections would end the process.
                     scripts.run { await serve(connection, record: record, script: script) }
                 }
             }
@@ -77,11 +77,11 @@ public final class RawServer: Sendable {
         _ channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>, record: ReceivedBytes,
         script: @escaping @Sendable (RawConnection) async throws -> Void
     ) async {
-        // A connection that breaks is what many tests are about; nothing to report.
+        // Ignore the error: many tests break the connection on purpose.
         try? await channel.executeThenClose { inbound, outbound in
             let inbox = RawInbox()
             try await withThrowingTaskGroup { group in
-                // Reads even while the script does not, so that the record is complete.
+                // Read even while the script does not, so that the record is complete.
                 group.addTask {
                     defer { inbox.finish() }
                     for try await buffer in inbound {
@@ -92,25 +92,25 @@ public final class RawServer: Sendable {
                 }
                 group.addTask {
                     try await script(RawConnection(channel: channel.channel, outbound: outbound, inbox: inbox))
-                    // What ends the group: the reader waits for a client that may never close.
+                    // End the group: the reader waits for a client that may never close.
                     throw CancellationError()
                 }
-                // The reader's end (the client closed its side) does not end the script.
+                // The script goes on when the reader ends (the client closed its side).
                 try await group.next()
                 try await group.next()
             }
         }
     }
 
-    /// What the server has seen so far.
+    /// The server's counters so far.
     ///
-    /// `requests` stays 0: nothing is parsed.
+    /// `requests` stays 0, because the server parses nothing.
     public var counters: ServerCounters { ledger.counters }
 
-    /// Everything received on all connections, after decryption, up to the recording limit.
+    /// The bytes received on all connections, after decryption, up to the recording limit.
     public var received: [UInt8] { record.bytes }
 
-    /// How many bytes were received on all connections, after decryption.
+    /// The number of bytes received on all connections, after decryption.
     public var receivedCount: Int { record.count }
 
     /// Stops listening and closes every connection.
@@ -122,7 +122,7 @@ public final class RawServer: Sendable {
     }
 }
 
-/// The scripts under way on a server's connections.
+/// The scripts that run on a server's connections.
 private final class RunningScripts: Sendable {
     private let tasks = Mutex<[Task<Void, Never>]>([])
 
@@ -137,7 +137,7 @@ private final class RunningScripts: Sendable {
     }
 }
 
-/// One connection to a ``RawServer``, in the hands of its script.
+/// One connection to a ``RawServer``, which its script controls.
 public final class RawConnection: Sendable {
     private let channel: any Channel
     private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
@@ -154,34 +154,34 @@ public final class RawConnection: Sendable {
     public func receive() async -> [UInt8]? { await inbox.take() }
 
     /// Waits for the head of an HTTP/1.1 request.
-    /// - Returns: Everything received up to and with the piece that holds the empty line.
-    /// - Throws: When the client closes its side before.
+    /// - Returns: All bytes received up to the end of the piece that contains the empty line.
+    /// - Throws: `TestServerError` when the client closes its side earlier.
     public func receiveHead() async throws -> String {
         var head = ""
         while !head.contains("\r\n\r\n") {
             guard let bytes = await receive() else { throw TestServerError("the client closed before its request was complete") }
-            // Unicode sees CR LF as one character: compare and keep bytes as Latin-1 scalars.
+            // Swift treats CR LF as one character; keep each byte as a Latin-1 scalar.
             head.unicodeScalars.append(contentsOf: bytes.map { Unicode.Scalar($0) })
         }
         return head
     }
 
     /// Sends bytes as they are.
-    /// - Parameter bytes: What to send.
-    /// - Throws: When the client went away.
+    /// - Parameter bytes: The bytes to send.
+    /// - Throws: When the client is gone.
     public func send(_ bytes: [UInt8]) async throws { try await outbound.write(ByteBuffer(bytes: bytes)) }
 
     /// Sends a text as UTF-8.
-    /// - Parameter text: What to send.
-    /// - Throws: When the client went away.
+    /// - Parameter text: The text to send.
+    /// - Throws: When the client is gone.
     public func send(_ text: String) async throws { try await outbound.write(ByteBuffer(string: text)) }
 
     /// Sends bytes in small pieces with a pause after each.
     /// - Parameters:
-    ///   - bytes: What to send.
-    ///   - piece: How many bytes at a time.
-    ///   - pause: How long to wait after each piece.
-    /// - Throws: When the client went away.
+    ///   - bytes: The bytes to send.
+    ///   - piece: The number of bytes in each piece.
+    ///   - pause: The time to wait after each piece.
+    /// - Throws: When the client is gone.
     public func drip(_ bytes: [UInt8], piece: Int = 1, pause: Duration) async throws {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -191,12 +191,12 @@ public final class RawConnection: Sendable {
         }
     }
 
-    /// Waits until the client closes its side, without answering.
+    /// Waits until the client closes its side, and sends nothing.
     public func waitForClose() async {
         while await receive() != nil {}
     }
 
-    /// Breaks the connection off with a TCP reset, losing what was not sent yet.
+    /// Resets the TCP connection; unsent bytes are lost.
     /// - Throws: When the connection is already gone.
     public func reset() async throws {
         if let options = channel as? any SocketOptionProvider {
@@ -205,11 +205,11 @@ public final class RawConnection: Sendable {
         try await cut()
     }
 
-    /// Ends the TCP connection after what was sent, as a FIN, without TLS's close_notify.
+    /// Closes the TCP connection with a FIN after the sent bytes, without TLS's close_notify.
     /// - Throws: When the connection is already gone.
     public func cut() async throws {
         try await channel.eventLoop.submit { [channel] in
-            // Closed from the TLS handler outward: it would say goodbye (close_notify) first.
+            // Close below the TLS handler, which would send close_notify first.
             if let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) {
                 tls.close(promise: nil)
             } else {
@@ -219,7 +219,7 @@ public final class RawConnection: Sendable {
     }
 }
 
-/// What came in on a connection and its script has not asked for yet; beyond a mebibyte the client has to wait.
+/// The bytes of a connection that its script has not read yet; beyond 1 MiB the client must wait.
 final class RawInbox: Sendable {
     private static let limit = 1 << 20
 
@@ -245,7 +245,7 @@ final class RawInbox: Sendable {
     func finish() { continuation.finish() }
 }
 
-/// What came in on all connections of a server, bounded.
+/// The bytes received on all connections of a server, up to a limit.
 private final class ReceivedBytes: Sendable {
     private let limit: Int
     private let state = Mutex<(bytes: [UInt8], count: Int)>(([], 0))

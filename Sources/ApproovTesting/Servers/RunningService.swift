@@ -2,22 +2,22 @@ public import Foundation
 public import Logging
 public import ServiceLifecycle
 
-/// A service on a socket of its own that runs until it is stopped: an authority, a relay or a gateway, say.
+/// A service, such as an authority, relay or gateway, that listens on its own socket and runs until it is stopped.
 public struct RunningService: Sendable {
-    /// Where it listens.
+    /// The URL of the service.
     public let url: URL
     private let group: ServiceGroup
     private let task: Task<Void, any Error>
 
-    /// The port that it listens on.
+    /// The port that the service listens on.
     public var port: Int { url.port ?? 0 }
 
     /// Starts a service and waits until it listens.
     /// - Parameters:
-    ///   - logger: Gets what is said of its life; nobody by default.
+    ///   - logger: Logs the start and end of the service; by default discards everything.
     ///   - make: Makes the service, which calls `onReady` with its URL when it listens.
     /// - Returns: The running service.
-    /// - Throws: What kept it from listening; `CancellationError` when the task is cancelled meanwhile.
+    /// - Throws: The error that kept the service from listening; `CancellationError` when the task is cancelled meanwhile.
     public static func start(
         logger: Logger? = nil, _ make: (_ onReady: @escaping @Sendable (URL) async -> Void) throws -> any Service
     ) async throws -> RunningService {
@@ -29,20 +29,20 @@ public struct RunningService: Sendable {
             try await group.run()
         }
         if let url = await ready.value() { return RunningService(url: url, group: group, task: task) }
-        // Either it ended by itself, and its error says why, or nobody waits for it any more.
+        // Either the service ended by itself, and its error says why, or this task was cancelled.
         task.cancel()
         try await task.value
         try Task.checkCancellation()
         throw TestServerError("the service ended before it listened")
     }
 
-    /// Starts a service, hands it over, and stops it.
+    /// Starts a service, runs a body with it, and stops it.
     /// - Parameters:
-    ///   - logger: Gets what is said of its life; nobody by default.
+    ///   - logger: Logs the start and end of the service; by default discards everything.
     ///   - make: Makes the service, as for ``start(logger:_:)``.
-    ///   - body: What needs it.
-    /// - Returns: What the body returns.
-    /// - Throws: What the body throws; what kept the service from listening, or what it ended with.
+    ///   - body: The code that needs the service.
+    /// - Returns: The result of the body.
+    /// - Throws: The body's error, the error that kept the service from listening, or the one that it ended with.
     package static func with<Result>(
         logger: Logger? = nil, _ make: (_ onReady: @escaping @Sendable (URL) async -> Void) throws -> any Service,
         body: (RunningService) async throws -> Result
@@ -59,23 +59,23 @@ public struct RunningService: Sendable {
         return result
     }
 
-    /// Asks it to end, without waiting until it has.
+    /// Asks the service to end, without waiting for it.
     package func beginStop() async {
         await group.triggerGracefulShutdown()
     }
 
-    /// Asks it to end, and waits until it has.
-    /// - Throws: What the service ended with.
+    /// Asks the service to end, and waits until it has ended.
+    /// - Throws: The error that the service ended with.
     public func stop() async throws {
         await group.triggerGracefulShutdown()
         try await task.value
     }
 
-    /// Asks it to end, and cuts off what has not ended in time.
+    /// Asks the service to end, and cancels it when the grace period is over.
     /// - Parameters:
-    ///   - grace: How long requests in flight may take.
-    ///   - cutOff: What is done then, before the service is cancelled.
-    /// - Throws: What the service ended with, unless it was cut off.
+    ///   - grace: The time that requests in flight may take.
+    ///   - cutOff: Runs after the grace period, before the service is cancelled.
+    /// - Throws: The error that the service ended with, unless it was cancelled.
     func stop(grace: Duration, cutOff: @escaping @Sendable () -> Void = {}) async throws {
         await group.triggerGracefulShutdown()
         let deadline = Task { [task] in
@@ -91,6 +91,6 @@ public struct RunningService: Sendable {
 }
 
 extension Logger {
-    /// Keeps nothing.
+    /// A logger that discards everything.
     static var nobody: Logger { Logger(label: "approov.testing") { _ in SwiftLogNoOpLogHandler() } }
 }

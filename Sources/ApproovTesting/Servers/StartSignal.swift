@@ -1,4 +1,4 @@
-/// Tells, once, that a server is ready and where, or that it never will be.
+/// Reports once that a server is ready, with a value such as its URL, or that it never will be.
 final class StartSignal<Value: Sendable>: Sendable {
     private let stream: AsyncStream<Value>
     private let continuation: AsyncStream<Value>.Continuation

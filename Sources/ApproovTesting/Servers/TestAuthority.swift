@@ -4,9 +4,9 @@ public import Attestation
 public import Foundation
 import Synchronization
 
-/// A real authority on loopback, over a store in a temporary folder, with TLS of its own making.
+/// A real authority on loopback, with a store in a temporary folder and its own TLS certificate.
 ///
-/// It runs until it is stopped, or until nobody holds it any more.
+/// It runs until it is stopped, or until this object is deallocated.
 ///
 ///     let authority = try await TestAuthority.start()
 ///     try await authority.store.addHost("api.test", settings: HostSettings(pins: […]))
@@ -14,7 +14,7 @@ import Synchronization
 ///     …
 ///     await authority.stop()
 public final class TestAuthority: Sendable {
-    /// The account; change it while the authority runs.
+    /// The account's store; it can be changed while the authority runs.
     public let store: AuthorityStore
     /// The URL that apps use.
     public let url: URL
@@ -22,7 +22,7 @@ public final class TestAuthority: Sendable {
     public let directory: URL
 
     private let service: RunningService
-    /// A temporary folder goes with its authority, so that a test that failed leaves none behind.
+    /// Whether the folder is removed with this object, so that a failed test leaves none behind.
     private let isTemporary: Mutex<Bool>
 
     private init(store: AuthorityStore, directory: URL, isTemporary: Bool, service: RunningService) {
@@ -40,16 +40,16 @@ public final class TestAuthority: Sendable {
 
     /// Starts an authority and waits until it listens.
     /// - Parameters:
-    ///   - directory: The folder of its store; a new temporary one by default. Give the one of an authority that was stopped
-    ///     to start it again.
-    ///   - seed: What a new store begins with; keys of its own by default.
-    ///   - host: The name in its URL and certificate.
+    ///   - directory: The folder of its store; a new temporary one by default. Pass the folder of a stopped authority to start that
+    ///     authority again.
+    ///   - seed: The new store's initial content; by default it generates its own keys.
+    ///   - host: The host name in its URL and certificate.
     ///   - port: The port to listen on; 0 lets the system choose.
-    ///   - tokenLifetime: How long a token is good for, in seconds.
-    ///   - attestationsPerMinute: How many attestations an address may ask for in a minute; `nil` for any number.
+    ///   - tokenLifetime: The validity of a token, in seconds.
+    ///   - attestationsPerMinute: The maximum number of attestations per minute and address; `nil` for no limit.
     ///   - time: The authority's clock.
     /// - Returns: The running authority.
-    /// - Throws: When the store cannot be opened or no port can be had.
+    /// - Throws: When the store cannot be opened or the authority cannot listen.
     public static func start(
         directory: URL? = nil, seed: AccountSeed? = nil, host: String = "localhost", port: Int = 0, tokenLifetime: Int = 300,
         attestationsPerMinute: Int? = nil, time: any TimeSource = SystemTimeSource()
@@ -70,7 +70,7 @@ public final class TestAuthority: Sendable {
         }
     }
 
-    /// What an app of this authority ships with, as of now.
+    /// Makes the current initial configuration, for an app of this authority to ship with.
     /// - Returns: The initial configuration.
     /// - Throws: When the store cannot be read.
     public func initialConfiguration() async throws -> InitialConfiguration {
@@ -79,8 +79,8 @@ public final class TestAuthority: Sendable {
 
     /// Stops the authority.
     /// - Parameters:
-    ///   - removingStore: Whether the store's folder is removed; keep it to start the authority again.
-    ///   - grace: How long requests in flight may take.
+    ///   - removingStore: Whether to remove the store's folder; keep it to start the authority again.
+    ///   - grace: The time that requests in flight may take.
     public func stop(removingStore: Bool = true, grace: Duration = .milliseconds(500)) async {
         isTemporary.withLock { $0 = $0 && removingStore }
         try? await service.stop(grace: grace)

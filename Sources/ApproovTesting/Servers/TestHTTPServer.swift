@@ -17,7 +17,7 @@ import NIOSSL
 ///     #expect(server.counters.requests == 1)
 ///     await server.stop()
 public final class TestHTTPServer: Sendable {
-    /// The HTTP versions a server with TLS offers over ALPN.
+    /// The HTTP versions that a server with TLS offers in ALPN.
     public enum Versions: Sendable {
         /// HTTP/2, and HTTP/1.1 for clients that do not know it.
         case http1AndHTTP2
@@ -43,12 +43,12 @@ public final class TestHTTPServer: Sendable {
     /// Starts a server and waits until it listens.
     /// - Parameters:
     ///   - certificate: The certificate whose chain and key it serves; `nil` for plain HTTP/1.1.
-    ///   - chainPEM: The chain to send in place of the certificate's own, to try out other orders and additions.
-    ///   - clientRoot: The authority below which clients must show a certificate; `nil`: they are not asked for one.
+    ///   - chainPEM: A chain to send instead of the certificate's own, to test other orders and additions.
+    ///   - clientRoot: The root of the certificate that clients must present; `nil` asks for none.
     ///   - versions: The HTTP versions to offer.
     ///   - handler: Answers each request; an error it throws becomes status 500.
     /// - Returns: The running server; ``stop(grace:)`` ends it.
-    /// - Throws: When the certificate cannot be used or no port can be had.
+    /// - Throws: When the certificate cannot be used or the server cannot listen.
     public static func start(
         certificate: TestCertificate?, chainPEM: String? = nil, clientRoot: TestCertificate? = nil,
         versions: Versions = .http1AndHTTP2,
@@ -68,12 +68,12 @@ public final class TestHTTPServer: Sendable {
     /// Starts a server that answers with a Hummingbird responder, for example `router.buildResponder()`.
     /// - Parameters:
     ///   - certificate: The certificate whose chain and key it serves; `nil` for plain HTTP/1.1.
-    ///   - chainPEM: The chain to send in place of the certificate's own, to try out other orders and additions.
-    ///   - clientRoot: The authority below which clients must show a certificate; `nil`: they are not asked for one.
+    ///   - chainPEM: A chain to send instead of the certificate's own, to test other orders and additions.
+    ///   - clientRoot: The root of the certificate that clients must present; `nil` asks for none.
     ///   - versions: The HTTP versions to offer.
     ///   - responder: Answers each request.
     /// - Returns: The running server; ``stop(grace:)`` ends it.
-    /// - Throws: When the certificate cannot be used or no port can be had.
+    /// - Throws: When the certificate cannot be used or the server cannot listen.
     public static func start<Responder: HTTPResponder>(
         certificate: TestCertificate?, chainPEM: String? = nil, clientRoot: TestCertificate? = nil,
         versions: Versions = .http1AndHTTP2, responder: Responder
@@ -94,14 +94,14 @@ public final class TestHTTPServer: Sendable {
         return TestHTTPServer(service: service, ledger: ledger)
     }
 
-    /// What the server has seen so far.
+    /// The server's counters so far.
     public var counters: ServerCounters { ledger.counters }
 
-    /// Ends every open connection at once, as a crash would; the server goes on listening.
+    /// Closes every open connection at once, as a crash would; the server continues to listen.
     public func closeConnections() { ledger.closeAll() }
 
-    /// Stops listening, lets requests in flight end, and closes what is left.
-    /// - Parameter grace: How long requests in flight may take.
+    /// Stops listening, lets requests in flight end, and closes the remaining connections.
+    /// - Parameter grace: The time that requests in flight may take.
     public func stop(grace: Duration = .milliseconds(500)) async {
         try? await service.stop(grace: grace) { [ledger] in ledger.closeAll() }
         ledger.closeAll()
@@ -143,7 +143,7 @@ extension TestCertificate {
     }
 }
 
-/// The request context of ``TestHTTPServer``: knows the connection's peer.
+/// The request context of ``TestHTTPServer``, with the address of the connection's peer.
 struct TestServerContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let clientPort: Int?
@@ -156,7 +156,7 @@ struct TestServerContext: RequestContext {
     }
 }
 
-/// Counts requests before it hands them on.
+/// Counts requests and passes them on.
 private struct CountingResponder<Base: HTTPResponder>: HTTPResponder {
     let base: Base
     let ledger: ConnectionLedger
@@ -167,7 +167,7 @@ private struct CountingResponder<Base: HTTPResponder>: HTTPResponder {
     }
 }
 
-/// Counts connections and handshakes around any other channel set-up.
+/// Counts the connections and handshakes of another channel setup.
 private struct CountingChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
     let ledger: ConnectionLedger
@@ -176,7 +176,7 @@ private struct CountingChannel<Base: ServerChildChannel>: ServerChildChannel {
         ledger.opened(channel)
         let ready = base.setup(channel: channel, logger: logger)
         do {
-            // `base` put its TLS handler in just now; the observer goes right behind it, before anything consumes its events.
+            // `base` has just added its TLS handler. Place the observer right behind it, before another handler consumes its events.
             if let tls = try? channel.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self) {
                 try channel.pipeline.syncOperations.addHandler(HandshakeObserver(ledger: ledger), position: .after(tls))
             }

@@ -6,15 +6,15 @@ import NIOCore
 public struct TestRequest: Sendable {
     /// The method.
     public let method: HTTPRequest.Method
-    /// The request target: path and query as they came over the wire.
+    /// The request target: path and query as received.
     public let target: String
-    /// What stood in `Host` or `:authority`.
+    /// The value of `Host` or `:authority`.
     public let authority: String?
-    /// The header fields, names in any case.
+    /// The header fields; names are case-insensitive.
     public let headerFields: HTTPFields
-    /// The body, read piece by piece as the handler asks for it.
+    /// The body, which the handler reads piece by piece.
     public let body: TestRequestBody
-    /// The client's port: equal for two requests on the same connection.
+    /// The client's port; two requests on the same connection have the same one.
     public let clientPort: Int?
     /// The client's address, without its port.
     public let clientAddress: String?
@@ -33,7 +33,7 @@ public struct TestRequestBody: AsyncSequence, Sendable {
 
         /// Waits for the next piece.
         /// - Returns: The bytes, or `nil` at the end.
-        /// - Throws: When the client went away before the end.
+        /// - Throws: When the client is gone before the end.
         public mutating func next() async throws -> [UInt8]? {
             try await base.next().map { Array($0.readableBytesView) }
         }
@@ -44,9 +44,9 @@ public struct TestRequestBody: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: base.makeAsyncIterator()) }
 
     /// Reads the whole body.
-    /// - Parameter limit: The most bytes to take.
+    /// - Parameter limit: The maximum size in bytes.
     /// - Returns: All bytes.
-    /// - Throws: When the body is longer than `limit` or the client went away before its end.
+    /// - Throws: `TestServerError` when the body is longer than `limit`; another error when the client is gone before its end.
     public func collect(upTo limit: Int = 16 << 20) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         for try await piece in self {
@@ -57,7 +57,7 @@ public struct TestRequestBody: AsyncSequence, Sendable {
     }
 }
 
-/// What a handler of ``TestHTTPServer`` answers.
+/// The response of a ``TestHTTPServer`` handler.
 public struct TestResponse: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
@@ -68,11 +68,11 @@ public struct TestResponse: Sendable {
     public var status: HTTPResponse.Status
     /// The header fields.
     ///
-    /// The content length is added by the server.
+    /// The server adds the content length.
     public var headerFields: HTTPFields
     let body: Body
 
-    /// A response whose body is known.
+    /// Makes a response with a body of bytes.
     /// - Parameters:
     ///   - status: The status.
     ///   - headerFields: The header fields.
@@ -83,7 +83,7 @@ public struct TestResponse: Sendable {
         self.body = .bytes(body)
     }
 
-    /// A response whose body is a text.
+    /// Makes a response with a text as its body.
     /// - Parameters:
     ///   - status: The status.
     ///   - headerFields: The header fields.
@@ -92,13 +92,13 @@ public struct TestResponse: Sendable {
         self.init(status, headerFields: headerFields, body: Array(text.utf8))
     }
 
-    /// A response whose body is made piece by piece, each when the client has taken the one before.
+    /// Makes a response whose body is produced piece by piece, each after the client has taken the previous one.
     /// - Parameters:
     ///   - status: The status.
     ///   - headerFields: The header fields.
-    ///   - length: The content length that is announced; `nil` sends it chunked.
-    ///   - piece: Gets 0, 1, 2, … and returns the piece of that number, `nil` for the end. It may sleep; an error it throws
-    ///     breaks the response off.
+    ///   - length: The announced content length; `nil` sends the body chunked.
+    ///   - piece: Receives 0, 1, 2, … and returns the piece with that number, or `nil` at the end. It may sleep; an error it throws
+    ///     aborts the response.
     public init(
         _ status: HTTPResponse.Status = .ok, headerFields: HTTPFields = [:], length: Int?,
         piece: @escaping @Sendable (Int) async throws -> [UInt8]?
@@ -126,12 +126,12 @@ public struct TestResponse: Sendable {
     }
 }
 
-/// What goes wrong in a server of this module, in words.
+/// An error of a server of this module, in words.
 public struct TestServerError: Error, Sendable, CustomStringConvertible {
     /// What went wrong.
     public let description: String
 
-    /// An error with its description.
+    /// Makes an error with a description.
     /// - Parameter description: What went wrong.
     public init(_ description: String) { self.description = description }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// Writes each event of the log as one line, whatever its text holds.
+/// Writes each log event as exactly one line, whatever characters it contains.
 struct LineLogHandler: LogHandler {
     private let label: String
     private let format: LogSettings.Format

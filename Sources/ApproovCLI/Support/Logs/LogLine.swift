@@ -3,9 +3,9 @@ import Attestation
 import Foundation
 import Logging
 
-/// One event of the log, as a line of text or of JSON.
+/// One log event, as a line of text or of JSON.
 ///
-/// Either is one line: what would end it is escaped, and what is too long is cut.
+/// Line ends are escaped, and long texts are cut.
 struct LogLine {
     let date: Date
     let level: Logger.Level
@@ -13,16 +13,18 @@ struct LogLine {
     let message: String
     let metadata: Logger.Metadata
 
-    /// The most characters of a message, or of one value.
+    /// The maximum length of a message or a value, in characters.
     private static let maximumLength = 2_000
-    /// The most members of metadata.
+    /// The maximum number of metadata members.
     private static let maximumMembers = 64
-    /// The deepest nesting of metadata that is written.
+    /// The maximum nesting depth of metadata.
     private static let maximumDepth = 8
 
     private static let time = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
-    /// `2027-01-31T12:00:00.000Z notice approov.gateway: what happened key=7`, keys in order, values quoted where they have blanks.
+    /// Text such as `2027-01-31T12:00:00.000Z notice approov.gateway: what happened key=7`.
+    ///
+    /// Keys are sorted; a value that is not a plain word is quoted.
     var text: String {
         let members = values.sorted { $0.key < $1.key }.map { " \(Self.word($0.key))=\(Self.word($0.value))" }
         return "\(date.formatted(Self.time)) \(level) \(label): \(Self.escaped(message))\(members.joined())"
@@ -30,7 +32,7 @@ struct LogLine {
 
     /// An object (RFC 8259) with `timestamp` (RFC 3339, UTC), `level`, `label`, `message`, and the metadata as further members.
     ///
-    /// A member of metadata with one of those names has an underscore behind it.
+    /// A metadata member with one of those names gets an underscore appended.
     var json: String {
         var object: [String: JSONValue] = [
             "timestamp": .string(date.formatted(Self.time)), "level": .string(level.rawValue), "label": .string(label),
@@ -59,7 +61,7 @@ struct LogLine {
         }
     }
 
-    /// Without what is too long, and without the line ends that JSON does not escape.
+    /// Cuts a long text, and removes the line ends that JSON does not escape.
     private static func cut(_ text: String) -> String {
         let text = text.count > maximumLength ? "\(text.prefix(maximumLength))…" : text
         guard text.unicodeScalars.contains(where: isOtherLineEnd) else { return text }
@@ -68,7 +70,7 @@ struct LogLine {
 
     private static func isOtherLineEnd(_ scalar: Unicode.Scalar) -> Bool { ["\u{85}", "\u{2028}", "\u{2029}", "\u{7f}"].contains(scalar) }
 
-    /// A text with control characters escaped as in JSON.
+    /// Escapes control characters as JSON does.
     private static func escaped(_ text: String) -> String {
         let text = cut(text)
         guard text.utf8.contains(where: { $0 < 0x20 }) else { return text }
@@ -77,7 +79,7 @@ struct LogLine {
 
     private static func word(_ text: String) -> String { word(.string(text)) }
 
-    /// A value as it is, or as JSON where it is no plain word.
+    /// Returns a value as it is, or as JSON if it is not a plain word.
     private static func word(_ value: JSONValue) -> String {
         guard case .string(let text) = value, !text.isEmpty, !text.utf8.contains(where: { $0 <= 0x20 || "\"=".utf8.contains($0) }) else {
             return quoted(value)

@@ -1,12 +1,12 @@
 import ArgumentParser
 import Logging
 
-/// A command with options that say how it logs.
+/// A command that has log options.
 protocol LoggingCommand {
     var logs: LogOptions { get }
 }
 
-/// `--log` and `--log-level`, for servers.
+/// The servers' options `--log` and `--log-level`.
 struct LogOptions: ParsableArguments {
     @Option(name: .customLong("log"), help: "How lines of the log, on standard error, look. json: one object a line.")
     var format = LogSettings.Format.text
@@ -21,8 +21,8 @@ struct LogOptions: ParsableArguments {
         })
     var level: Logger.Level?
 
-    /// What the options say, and the environment where they do not.
-    /// - Throws: `CommandFailure` for a LOG_LEVEL that is none
+    /// The settings of the options or, where one is missing, of the environment.
+    /// - Throws: `CommandFailure` when LOG_LEVEL names no level.
     func settings() throws -> LogSettings {
         if let level { return LogSettings(level: level, format: format) }
         var settings = try LogSettings(standard: .notice)

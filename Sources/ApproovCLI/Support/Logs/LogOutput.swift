@@ -1,15 +1,15 @@
 import Foundation
 import Synchronization
 
-/// Where log lines go, one at a time: standard error, as standard output belongs to results.
+/// Writes log lines to standard error, one at a time; standard output is for results.
 final class LogOutput: Sendable {
     private let file: Mutex<FileHandle>
 
     init(_ file: FileHandle = .standardError) { self.file = Mutex(file) }
 
-    /// Writes a line and its end.
+    /// Writes a line and a line feed.
     func write(_ line: String) {
-        // Where that is closed or full there is no reader left to tell.
+        // A failure is ignored: if standard error is closed or full, no other place is left to report it.
         file.withLock { try? $0.write(contentsOf: Data("\(line)\n".utf8)) }
     }
 }

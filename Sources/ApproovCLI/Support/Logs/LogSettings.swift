@@ -2,17 +2,17 @@ import ArgumentParser
 import Foundation
 import Logging
 
-/// How a command logs.
+/// A command's log format and level.
 struct LogSettings: Equatable {
-    /// How a line looks.
+    /// The format of a line.
     enum Format: String, ExpressibleByArgument, CaseIterable {
-        /// For people.
+        /// Text for people.
         case text
         /// One JSON object a line (RFC 8259).
         case json
     }
 
-    /// What is less severe is not logged.
+    /// The least severe level that is logged.
     var level: Logger.Level
     var format = Format.text
 
@@ -24,11 +24,11 @@ struct LogSettings: Equatable {
         self.format = format
     }
 
-    /// The settings that the environment names.
+    /// Reads the settings from the environment.
     /// - Parameters:
     ///   - standard: The level when LOG_LEVEL is unset or empty.
     ///   - environment: The environment.
-    /// - Throws: `CommandFailure` with the list of levels for a LOG_LEVEL that is none of them.
+    /// - Throws: `CommandFailure` with the list of levels when LOG_LEVEL is not one of them.
     init(standard: Logger.Level, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
         self.init(level: standard)
         guard let name = environment["LOG_LEVEL"], !name.isEmpty else { return }
@@ -38,6 +38,6 @@ struct LogSettings: Equatable {
         self.level = level
     }
 
-    /// The level of a name in any case; nil when there is no such level.
+    /// The level with a name, upper or lower case; nil for an unknown name.
     static func level(named name: String) -> Logger.Level? { Logger.Level(rawValue: name.lowercased()) }
 }
