@@ -1,5 +1,3 @@
-internal import CDispatch  // its header declares stat() first where SwiftNIO is imported, too
-internal import Glibc
 public import ApproovBase
 public import Foundation
 public import OHTTP
@@ -75,7 +73,7 @@ public struct GatewayKeyFile: Sendable {
     }
 
     /// A value that changes whenever the file does; nil when the file does not exist.
-    var stamp: FileStamp? { FileStamp(path) }
+    var stamp: FileStatus? { FileStatus(path) }
 
     private var file: PrivateFile { PrivateFile(path: path) }
 
@@ -144,18 +142,4 @@ private struct StoredKeys: Codable {
     }
 
     let keys: [Entry]
-}
-
-/// Identifies one version of a file without reading it: a replaced file has another inode.
-struct FileStamp: Equatable, Sendable {
-    private let inode: UInt64
-    private let seconds: Int
-    private let nanoseconds: Int
-
-    init?(_ path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        inode = UInt64(status.st_ino)
-        (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
-    }
 }

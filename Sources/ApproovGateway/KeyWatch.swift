@@ -11,7 +11,7 @@ final class KeyWatch: Sendable {
         let keys: GatewayKeys
         let keyring: GatewayKeyring
         let published: [UInt8]
-        fileprivate let stamp: FileStamp?
+        fileprivate let stamp: FileStatus?
     }
 
     private let file: GatewayKeyFile
@@ -94,7 +94,7 @@ final class KeyWatch: Sendable {
         state.withLock { $0.hasEndedKeys = false }
     }
 
-    private static func current(_ keys: GatewayKeys, at now: Date, stamp: FileStamp?) throws -> Current {
+    private static func current(_ keys: GatewayKeys, at now: Date, stamp: FileStatus?) throws -> Current {
         Current(keys: keys, keyring: try keys.keyring(at: now), published: keys.published.encoded(), stamp: stamp)
     }
 }

@@ -70,11 +70,34 @@ struct AuthorityBenchmark {
     }
 }
 
+/// What the benchmark reads of a signed configuration.
+private struct Payload: Decodable {
+    struct Host: Decodable {
+        let trustRoots: String?
+    }
+
+    let version: Int64
+    let hosts: [String: Host]
+
+    init(of configuration: InitialConfiguration) throws {
+        self = try JSONDecoder().decode(Payload.self, from: Data(configuration.configuration.payloadBytes))
+    }
+}
+
+/// A challenge of the authority.
+private struct Challenge: Decodable {
+    let challenge: String
+}
+
+/// The result of an attestation, with the challenge for the next one.
+private struct Result: Decodable {
+    let challenge: Challenge
+}
+
 extension InitialConfiguration {
     /// The roots of the first host that brings its own.
     func hostRoots() throws -> String {
-        let hosts = try ConfigurationState(initial: self).accepted.hosts
-        guard let roots = hosts.values.compactMap(\.trustRoots).first else { throw BenchmarkError("no host has roots of its own") }
+        guard let roots = try Payload(of: self).hosts.values.compactMap(\.trustRoots).first else { throw BenchmarkError("no host has roots of its own") }
         return roots
     }
 }
@@ -93,7 +116,7 @@ struct AttestationLoad {
     init(configuration: InitialConfiguration) throws {
         account = configuration.account
         authority = configuration.authority.absoluteString
-        version = try ConfigurationState(initial: configuration).accepted.version
+        version = try Payload(of: configuration).version
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array((configuration.trustRoots ?? "").utf8)))
         var settings = HTTPClient.Configuration(tlsConfiguration: tls)
@@ -115,7 +138,7 @@ struct AttestationLoad {
         let count = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<atOnce {
                 group.addTask {
-                    var challenge = try Challenge(json: await post("/v1/challenges", body: [], type: "application/json"))
+                    var challenge = try await post("/v1/challenges", body: [], type: "application/json", as: Challenge.self).challenge
                     var count = 0
                     while clock.now < end {
                         challenge = try await attest(challenge)
@@ -129,17 +152,15 @@ struct AttestationLoad {
         return (count, (clock.now - start) / .seconds(1))
     }
 
-    private func attest(_ challenge: Challenge) async throws -> Challenge {
+    private func attest(_ challenge: String) async throws -> String {
         let evidence = try await attester.evidence(
             for: EvidenceRequest(
-                challenge: challenge.value, audience: authority, account: account, host: "localhost",
+                challenge: challenge, audience: authority, account: account, host: "localhost",
                 payHash: Binding.payHash(of: ProtectedApp.authorization), sdkVersion: "benchmark", configVersion: version))
-        let result = try AttestationResult(json: await post("/v1/attestations", body: Array(evidence.utf8), type: Evidence.mediaType))
-        guard let next = result.challenge else { throw BenchmarkError("the result has no challenge for the next attestation") }
-        return next
+        return try await post("/v1/attestations", body: Array(evidence.utf8), type: Evidence.mediaType, as: Result.self).challenge.challenge
     }
 
-    private func post(_ path: String, body: [UInt8], type: String) async throws -> JSONValue {
+    private func post<Answer: Decodable>(_ path: String, body: [UInt8], type: String, as answer: Answer.Type) async throws -> Answer {
         var request = HTTPClientRequest(url: authority + path)
         request.method = .POST
         request.headers.add(name: "Content-Type", value: type)
@@ -147,6 +168,6 @@ struct AttestationLoad {
         let response = try await client.execute(request, timeout: .seconds(30))
         let bytes = try await response.body.collect(upTo: 1 << 20)
         guard response.status == .ok else { throw BenchmarkError("the authority answered \(path) with \(response.status)") }
-        return try JSONValue(parsing: Array(bytes.readableBytesView), limit: 1 << 20)
+        return try JSONDecoder().decode(answer, from: Data(buffer: bytes))
     }
 }

@@ -1,7 +1,7 @@
-internal import CDispatch  // its header declares stat() first where SwiftNIO is imported, too
 internal import ApproovBase
 internal import Attestation
 internal import Foundation
+internal import Glibc
 
 /// The folder that holds the store.
 ///
@@ -112,17 +112,16 @@ enum StoreDirectory {
     }
 
     private static func checkFolder(_ path: String) throws {
-        var information = stat()
-        guard stat(path, &information) == 0 else { throw systemError("the data directory \(path) cannot be read") }
-        guard information.st_mode & S_IFMT == S_IFDIR else {
+        guard let status = FileStatus(path) else { throw systemError("the data directory \(path) cannot be read") }
+        guard status.isFolder else {
             throw AuthorityError(.storeUnusable, "\(path) is not a folder; name a folder as the data directory")
         }
         // A folder that others can read is acceptable, files are not. In a folder that others can write, they could replace the database.
-        guard information.st_mode & 0o022 == 0 else {
+        guard status.permissions & 0o022 == 0 else {
             throw AuthorityError(
                 .storeInsecure, "the data directory \(path) can be written by others; run: chmod 700 \(path)")
         }
-        guard information.st_uid == geteuid() || information.st_uid == 0 else {
+        guard status.owner == geteuid() || status.owner == 0 else {
             throw AuthorityError(
                 .storeInsecure, "the data directory \(path) belongs to another user; run as its owner or use another folder")
         }
@@ -146,20 +145,19 @@ enum StoreDirectory {
     ///
     /// - Returns: Its size in bytes; nil when it is missing.
     private static func checkFile(_ path: String) throws -> Int? {
-        var information = stat()
-        guard lstat(path, &information) == 0 else {
+        guard let status = FileStatus(path, followsLink: false) else {
             if errno == ENOENT { return nil }
             throw systemError("the database file \(path) cannot be read")
         }
-        guard information.st_mode & S_IFMT == S_IFREG else {
+        guard status.isRegular else {
             throw AuthorityError(.storeUnusable, "\(path) is not a regular file; move it away")
         }
-        guard information.st_mode & 0o077 == 0 else {
+        guard status.permissions & 0o077 == 0 else {
             throw AuthorityError(
                 .storeInsecure,
                 "\(path) holds the account's keys and can be read or written by others; run: chmod 600 \(path)")
         }
-        return information.st_size
+        return status.size
     }
 
     private static func systemError(_ message: String) -> AuthorityError {
