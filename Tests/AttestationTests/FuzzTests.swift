@@ -31,10 +31,10 @@ import Testing
         let text = Array(#"{"a":[1,-2.5e3,true,null,"x\u00e9\n\"é"],"b":{"c":{}},"d":9223372036854775807}"#.utf8)
         var accepted = 0
         for _ in 0..<3_000 {
-            guard let value = try? JSONValue(parsing: mutated(text, by: &generator), limit: 1_000) else { continue }
+            guard let value = try? JSONValue(reading: mutated(text, by: &generator), limit: 1_000) else { continue }
             accepted += 1
             let written = value.serialized()
-            let again = try JSONValue(parsing: written, limit: 10_000)
+            let again = try JSONValue(reading: written, limit: 10_000)
             #expect(again == value)
             #expect(again.serialized() == written)
         }

@@ -19,7 +19,7 @@ do {
     guard arguments.count == 4 else { throw CocoaError(.fileNoSuchFile) }
     let store = FileConfigurationStore(directory: URL(filePath: arguments[1], directoryHint: .isDirectory))
     let initial = try InitialConfiguration(read(arguments[2]))
-    let candidates = try JSONValue(parsing: read(arguments[3]), limit: 64 << 20).array().map { try SignedConfiguration(json: $0) }
+    let candidates = try JSONValue(reading: read(arguments[3]), limit: 64 << 20).array().map { try SignedConfiguration(json: $0) }
     let now = Date()
     say("ready")
     for candidate in candidates {

@@ -62,7 +62,7 @@ struct RelayExchange: Sendable {
         if response.status == 401 { return .key }
         if response.status == 400, response.headerFields.mediaType == Problem.mediaType {
             let bytes = try await response.body.collect(upTo: Self.maximumProblemBytes)
-            let problem = try? JSONValue(parsing: bytes, limit: Self.maximumProblemBytes).object()
+            let problem = try? JSONValue(reading: bytes, limit: Self.maximumProblemBytes).object()
             if problem?["type"] == .string(OHTTPProblemType.key) { return .key }
         }
         if isChunked, [400, 415, 422].contains(response.status) { return .form(status: response.status) }

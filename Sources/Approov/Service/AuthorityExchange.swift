@@ -77,7 +77,7 @@ final class AuthorityExchange: Sendable {
                     .noApproovService,
                     ApproovError(.networkingError, "what answered for the authority does not speak as one: its answer is not JSON"))
             }
-            return Answer(status: response.status, json: try JSONValue(parsing: bytes, limit: Self.maximumAnswerBytes))
+            return Answer(status: response.status, json: try JSONValue(reading: bytes, limit: Self.maximumAnswerBytes))
         } catch {
             throw AuthorityFailure(error)
         }
@@ -95,7 +95,7 @@ final class AuthorityExchange: Sendable {
 
     private func refusal(_ response: TransportResponse, _ bytes: [UInt8]) -> AuthorityFailure {
         var problem: Problem?
-        if response.headerFields.mediaType == Problem.mediaType, let json = try? JSONValue(parsing: bytes, limit: Problem.maximumBytes) {
+        if response.headerFields.mediaType == Problem.mediaType, let json = try? JSONValue(reading: bytes, limit: Problem.maximumBytes) {
             problem = try? Problem(json: json)
         }
         var retryAfter: Duration?

@@ -58,7 +58,7 @@ public struct TokenFetchResult: Sendable {
     public var loggableToken: String {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])),
-            let claims = try? JSONValue(parsing: payload, limit: 8_192).object()
+            let claims = try? JSONValue(reading: payload, limit: 8_192).object()
         else {
             let fallback = JSONValue.object(["status": .string(status.rawValue)])
             return String(decoding: fallback.serialized(), as: UTF8.self)

@@ -76,7 +76,7 @@ public struct AccountHost: Sendable {
     static func all(in database: Database) throws -> [AccountHost] {
         try Row.fetchAll(database, sql: "SELECT name, settings, addedAt FROM host ORDER BY name").map { row in
             let text: String = row["settings"]
-            let json = try JSONValue(parsing: Array(text.utf8), limit: DynamicConfiguration.maximumBytes)
+            let json = try JSONValue(reading: Array(text.utf8), limit: DynamicConfiguration.maximumBytes)
             return try AccountHost(name: row["name"], settings: HostSettings(json: json), addedAt: row["addedAt"])
         }
     }

@@ -20,14 +20,14 @@ struct HostImport {
     init(file: String) throws {
         do {
             try self.init(json: Files.input(file, limit: Self.maximumBytes, what: "the hosts"))
-        } catch let error where error is AttestationError || error is JSONError {
+        } catch let error as AttestationError {
             throw CommandFailure(
                 "\(Files.inputName(file)) is not what `approov api -list --json` prints: \(error)")
         }
     }
 
     private init(json bytes: [UInt8]) throws {
-        entries = try JSONValue(parsing: bytes, limit: Self.maximumBytes).array().enumerated().map { index, entry in
+        entries = try JSONValue(reading: bytes, limit: Self.maximumBytes).array().enumerated().map { index, entry in
             do {
                 return try Self.host(entry)
             } catch let error as CommandFailure {

@@ -40,7 +40,7 @@ struct RefusedToken {
     private var claims: Claims? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard token.utf8.count <= TokenVerifier.maximumTokenBytes, parts.count == 3, let bytes = Base64URL.decode(String(parts[1])),
-            let json = try? JSONValue(parsing: bytes, limit: TokenVerifier.maximumTokenBytes)
+            let json = try? JSONValue(reading: bytes, limit: TokenVerifier.maximumTokenBytes)
         else { return nil }
         return Claims(json: json)
     }

@@ -13,7 +13,7 @@ struct TokenHeader {
     init(_ segment: UnsafeBufferPointer<UInt8>) throws(TokenError) {
         guard let bytes = Base64URL.decode(utf8: segment) else { throw TokenError(.malformed, "the header is not base64url") }
         do {
-            let members = try JSONValue(parsing: bytes, limit: TokenHeader.maximumBytes).object()
+            let members = try JSONValue(reading: bytes, limit: TokenHeader.maximumBytes).object()
             guard members.keys.allSatisfy({ $0 == "alg" || $0 == "kid" || $0 == "typ" }) else {
                 throw TokenError(.malformed, "the header has another member than alg, kid and typ")
             }

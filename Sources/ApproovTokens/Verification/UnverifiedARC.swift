@@ -16,7 +16,7 @@ package enum UnverifiedARC {
         guard token.utf8.count <= TokenVerifier.maximumTokenBytes else { return nil }
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])),
-            let claims = try? JSONValue(parsing: payload, limit: TokenVerifier.maximumTokenBytes).object(),
+            let claims = try? JSONValue(reading: payload, limit: TokenVerifier.maximumTokenBytes).object(),
             case .string(let text) = claims["arc"], Base32.decode(text)?.count == size
         else { return nil }
         return text

@@ -10,7 +10,7 @@ extension JSONValue {
     ///   - bytes: The JSON text.
     ///   - limit: The most bytes.
     /// - Throws: ``AttestationError`` with code `malformedJSON` or `tooLarge`.
-    init(reading bytes: [UInt8], limit: Int) throws(AttestationError) {
+    package init(reading bytes: [UInt8], limit: Int) throws(AttestationError) {
         do {
             self = try JSONValue(parsing: bytes, limit: limit)
         } catch {

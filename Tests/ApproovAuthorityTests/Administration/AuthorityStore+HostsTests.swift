@@ -36,7 +36,7 @@ import Testing
         try await store.setPins(TestAccount.pins.reversed(), forHost: "b.example.com")
         try await store.removeHost("b.example.com")
         #expect(store.configurationVersion == version + 3)
-        let payload = try DynamicConfiguration(json: JSONValue(parsing: try store.currentConfiguration().payloadBytes, limit: 1 << 18))
+        let payload = try DynamicConfiguration(json: JSONValue(reading: try store.currentConfiguration().payloadBytes, limit: 1 << 18))
         #expect(payload.version == version + 3)
         #expect(payload.hosts.keys.sorted() == [TestAccount.host])
     }

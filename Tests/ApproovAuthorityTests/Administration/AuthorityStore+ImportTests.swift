@@ -20,7 +20,7 @@ import Testing
         let entries = (0..<500).map { entry("h\($0).example.com") } + [entry(TestAccount.host) { $0.attested = false }]
         #expect(try await store.importHosts(entries) == BulkChange(added: 500, changed: 1, unchanged: 0))
         #expect(store.configurationVersion == version + 1 && store.hosts.count == 501)
-        let payload = try DynamicConfiguration(json: JSONValue(parsing: try store.currentConfiguration().payloadBytes, limit: 1 << 18))
+        let payload = try DynamicConfiguration(json: JSONValue(reading: try store.currentConfiguration().payloadBytes, limit: 1 << 18))
         #expect(payload.hosts.count == 501 && payload.hosts[TestAccount.host]?.attested == false)
         #expect(try await store.importHosts(entries) == BulkChange(added: 0, changed: 0, unchanged: 501))
         #expect(store.configurationVersion == version + 1)

@@ -16,7 +16,7 @@ import Testing
 
     private func configuration(of store: AuthorityStore) throws -> DynamicConfiguration {
         let bytes = try store.currentConfiguration().payloadBytes
-        return try DynamicConfiguration(json: JSONValue(parsing: bytes, limit: DynamicConfiguration.maximumBytes))
+        return try DynamicConfiguration(json: JSONValue(reading: bytes, limit: DynamicConfiguration.maximumBytes))
     }
 
     @Test("a host can be oblivious once there is a relay, which apps get with the signed configuration")

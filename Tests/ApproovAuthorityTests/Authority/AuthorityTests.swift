@@ -15,7 +15,7 @@ import Testing
 @Suite struct AuthorityTests {
     private let jose: HTTPFields = [.contentType: "application/jose"]
 
-    private func json(_ bytes: [UInt8]) throws -> JSONValue { try JSONValue(parsing: bytes, limit: 1 << 20) }
+    private func json(_ bytes: [UInt8]) throws -> JSONValue { try JSONValue(reading: bytes, limit: 1 << 20) }
 
     private func evidence(
         _ account: TestAccount, for authority: RunningAuthority, challenge: String, host: String = TestAccount.host

@@ -19,7 +19,7 @@ import Testing
             "POST \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/jose\r\nContent-Length: \(body.count)\r\n\r\n"
         proxy.write(Array(head.utf8) + body)
         let parts = await proxy.readToEnd().text.components(separatedBy: "\r\n\r\n")
-        return (parts[0], try JSONValue(parsing: Array((parts.last ?? "").utf8), limit: 1 << 20))
+        return (parts[0], try JSONValue(reading: Array((parts.last ?? "").utf8), limit: 1 << 20))
     }
 
     @Test("the token's ip and the rate are those of the client that the proxy names")

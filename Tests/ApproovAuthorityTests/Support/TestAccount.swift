@@ -63,7 +63,7 @@ struct TestAccount {
 /// The claims of a token, whether it verifies or not.
 func unverifiedParts(of token: String) throws -> (header: JSONValue, claims: TokenClaims) {
     let parts = try token.split(separator: ".").prefix(2).map { part in
-        try JSONValue(parsing: Base64URL.decode(String(part)) ?? [], limit: 8_192)
+        try JSONValue(reading: Base64URL.decode(String(part)) ?? [], limit: 8_192)
     }
     return (parts[0], try TokenClaims(json: parts[1]))
 }

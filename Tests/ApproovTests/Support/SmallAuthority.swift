@@ -94,5 +94,5 @@ extension TransportResponse {
 func pay(ofToken token: String) throws -> String? {
     let parts = token.split(separator: ".")
     guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])) else { return nil }
-    return try JSONValue(parsing: payload, limit: 8_192).optionalString("pay")
+    return try JSONValue(reading: payload, limit: 8_192).optionalString("pay")
 }

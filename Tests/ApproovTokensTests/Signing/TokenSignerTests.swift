@@ -17,8 +17,8 @@ import Testing
     private func parts(_ token: String) throws -> (header: JSONValue, payload: JSONValue, signed: Data, signature: [UInt8]) {
         let segments = token.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         try #require(segments.count == 3)
-        let header = try JSONValue(parsing: try #require(Base64URL.decode(segments[0])), limit: 1_000)
-        let payload = try JSONValue(parsing: try #require(Base64URL.decode(segments[1])), limit: 10_000)
+        let header = try JSONValue(reading: try #require(Base64URL.decode(segments[0])), limit: 1_000)
+        let payload = try JSONValue(reading: try #require(Base64URL.decode(segments[1])), limit: 10_000)
         return (header, payload, Data("\(segments[0]).\(segments[1])".utf8), try #require(Base64URL.decode(segments[2])))
     }
 

@@ -44,7 +44,7 @@ import Testing
                 segments: Forge.segment(#"{"alg":"HS256","typ":"JWT"}"#) + "." + Base64URL.encode(payload), key: bench.secret.bytes)
             guard let verified = try? verifier.verify(token) else { continue }
             accepted += 1
-            let strict = try TokenClaims(json: try JSONValue(parsing: payload, limit: 10_000))
+            let strict = try TokenClaims(json: try JSONValue(reading: payload, limit: 10_000))
             #expect(verified.claims == strict, "\(String(decoding: payload, as: UTF8.self))")
         }
         #expect(accepted > 50)
@@ -58,7 +58,7 @@ import Testing
             let header = mutated(Array(#"{"alg":"HS256", "typ":"JWT"}"#.utf8), by: &generator)
             let segments = Base64URL.encode(header) + "." + Forge.segment(#"{"exp":\#(bench.exp)}"#)
             guard (try? verifier.verify(Forge.hs256(segments: segments, key: bench.secret.bytes))) != nil else { continue }
-            let strict = try JSONValue(parsing: header, limit: 1_000).object()
+            let strict = try JSONValue(reading: header, limit: 1_000).object()
             #expect(strict == ["alg": "HS256", "typ": "JWT"] || strict == ["alg": "HS256"])
         }
     }

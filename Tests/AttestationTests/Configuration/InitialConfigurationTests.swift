@@ -12,7 +12,7 @@ import Testing
     }
 
     private func refusal(setting name: String, to value: JSONValue?) throws -> AttestationError? {
-        let json = try JSONValue(parsing: try account.initial().serialized, limit: 1 << 20)
+        let json = try JSONValue(reading: try account.initial().serialized, limit: 1 << 20)
         return refusal(of: String(decoding: try json.setting(name, to: value).serialized(), as: UTF8.self))
     }
 

@@ -12,7 +12,7 @@ import Testing
         let signed = try account.signed(version: 2)
         #expect(try SignedConfiguration(serialized: signed.serialized) == signed)
         #expect(try SignedConfiguration(json: signed.json) == signed)
-        let payload = try JSONValue(parsing: signed.payloadBytes, limit: 10_000)
+        let payload = try JSONValue(reading: signed.payloadBytes, limit: 10_000)
         #expect(try DynamicConfiguration(json: payload) == account.configuration(version: 2))
     }
 

@@ -94,7 +94,7 @@ struct AuthorityCrashTests {
         let restarted = try await AuthorityProcess.start(folder, port: authority.port)
         let second = try await AuthorityConnection(restarted.url, store: store)
         let list = try await second.get("/v1/configuration?since=\(version - 1)")
-        #expect(try JSONValue(parsing: list.body, limit: 1 << 20).array().count == 1)
+        #expect(try JSONValue(reading: list.body, limit: 1 << 20).array().count == 1)
         for evidence in work.answered {
             #expect(try await second.post("/v1/attestations", evidence).status == 409)
         }
@@ -121,7 +121,7 @@ struct AuthorityCrashTests {
                     work.endings.append("\(answer.status)")
                     return work
                 }
-                let challenge = try Challenge(json: JSONValue(parsing: answer.body, limit: 1 << 20))
+                let challenge = try Challenge(json: JSONValue(reading: answer.body, limit: 1 << 20))
                 let evidence = try await attester.evidence(
                     for: EvidenceRequest(
                         challenge: challenge.value, audience: url, account: account, host: Self.host, sdkVersion: "1", configVersion: 0))
@@ -148,8 +148,8 @@ struct AuthorityCrashTests {
     }
 
     private func newestVersion(_ transport: AuthorityConnection) async throws -> Int64 {
-        let list = try JSONValue(parsing: await transport.get("/v1/configuration?since=0").body, limit: 1 << 20).array()
+        let list = try JSONValue(reading: await transport.get("/v1/configuration?since=0").body, limit: 1 << 20).array()
         let newest = try SignedConfiguration(json: #require(list.last))
-        return try DynamicConfiguration(json: JSONValue(parsing: newest.payloadBytes, limit: 1 << 20)).version
+        return try DynamicConfiguration(json: JSONValue(reading: newest.payloadBytes, limit: 1 << 20)).version
     }
 }

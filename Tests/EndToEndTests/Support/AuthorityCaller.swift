@@ -31,12 +31,12 @@ struct AuthorityCaller: Sendable {
     }
 
     func challenge() async throws -> String {
-        try Challenge(json: JSONValue(parsing: try await connection.post("/v1/challenges", "").body, limit: 1 << 20)).value
+        try Challenge(json: JSONValue(reading: try await connection.post("/v1/challenges", "").body, limit: 1 << 20)).value
     }
 
     func attest(_ evidence: String) async throws -> Answer {
         let response = try await connection.post("/v1/attestations", evidence)
-        return Answer(status: response.status, json: try JSONValue(parsing: response.body, limit: 1 << 20))
+        return Answer(status: response.status, json: try JSONValue(reading: response.body, limit: 1 << 20))
     }
 
     /// Evidence that the authority believes, unless the test changes it.
