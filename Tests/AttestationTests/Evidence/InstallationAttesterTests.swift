@@ -174,6 +174,6 @@ import Testing
     func folderIsFile() throws {
         let file = folder.url.appending(path: "file")
         try Data().write(to: file)
-        #expect(throws: AttestationError.self) { try InstallationAttester(stateDirectory: file) }
+        #expect(throws: FileError.self) { try InstallationAttester(stateDirectory: file) }
     }
 }
