@@ -22,7 +22,8 @@ final class ClientPlaces: Sendable {
     private let taken = Mutex<[AddressGroup: Int]>([:])
 
     /// Makes a table.
-    /// - Parameter limit: how many requests one client may have under way
+    ///
+    /// - Parameter limit: How many requests one client may have under way.
     init(limit: Int) { self.limit = limit }
 
     /// Takes a place; nil when the client has as many as it may have.

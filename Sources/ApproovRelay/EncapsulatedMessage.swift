@@ -4,13 +4,14 @@ internal import HTTPTypes
 ///
 /// It is all that a relay knows of a message.
 enum EncapsulatedMessage: Sendable, CaseIterable {
-    /// As a whole (RFC 9458 section 4).
+    /// As a whole (RFC 9458, section 4).
     case whole
     /// In chunks (draft-ietf-ohai-chunked-ohttp).
     case chunked
 
     /// Reads the media type of a request.
-    /// - Parameter requestType: type and subtype in lower case; nil is returned for any other than the two
+    ///
+    /// - Parameter requestType: Type and subtype in lower case; nil is returned for any other than the two.
     init?(requestType: String) {
         guard let kind = Self.allCases.first(where: { $0.requestType == requestType }) else { return nil }
         self = kind
@@ -44,7 +45,7 @@ enum EncapsulatedMessage: Sendable, CaseIterable {
 
     private func fields(_ type: String) -> HTTPFields {
         var fields: HTTPFields = [.contentType: type]
-        // Chunks are to go on as they come (draft-ietf-ohai-chunked-ohttp section 3), also through proxies that would gather them.
+        // Chunks are to go on as they come (draft-ietf-ohai-chunked-ohttp, section 3), also through proxies that would gather them.
         if self == .chunked, let incremental = HTTPField.Name("Incremental") { fields[incremental] = "?1" }
         return fields
     }

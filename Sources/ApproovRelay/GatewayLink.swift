@@ -38,7 +38,8 @@ struct GatewayLink: Sendable {
     }
 
     /// Reads where the gateway is and how it is known.
-    /// - Throws: `RelayError` `malformedGateway`, `insecureGateway`, `malformedPin`
+    ///
+    /// - Throws: `RelayError` `malformedGateway`, `insecureGateway`, `malformedPin`.
     init(_ configuration: RelayConfiguration) throws {
         limits = configuration.limits
         do {
@@ -84,15 +85,16 @@ struct GatewayLink: Sendable {
         }
     }
 
-    /// Forwards a message, once: neither this nor what is below it sends any part of it a second time (RFC 9458 section 6.5).
+    /// Forwards a message, once: neither this nor what is below it sends any part of it a second time (RFC 9458, section 6.5).
+    ///
     /// - Parameters:
-    ///   - message: how it is encapsulated
-    ///   - length: its bytes, when the client said so
-    ///   - body: its content
-    ///   - deadline: when its answer must have ended
-    ///   - transport: what carries it
-    /// - Returns: the gateway's answer
-    /// - Throws: `Failure`
+    ///   - message: How it is encapsulated.
+    ///   - length: Its bytes, when the client said so.
+    ///   - body: Its content.
+    ///   - deadline: When its answer must have ended.
+    ///   - transport: What carries it.
+    /// - Returns: The gateway's answer.
+    /// - Throws: `Failure`.
     func forward(
         _ message: EncapsulatedMessage, length: Int?, body: BorrowedRequestBody, until deadline: ContinuousClock.Instant,
         over transport: any HTTPTransport

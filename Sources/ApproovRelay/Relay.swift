@@ -28,12 +28,13 @@ public struct Relay: Service, CustomStringConvertible {
     public var description: String { "Relay" }
 
     /// Makes a relay; it listens when it is run.
+    ///
     /// - Parameters:
-    ///   - configuration: where to listen, and the gateway
-    ///   - transport: what carries requests to the gateway; nil for libcurl
-    ///   - logger: gets failures of the gateway
-    ///   - onReady: is told the relay's URL when it listens
-    /// - Throws: `RelayError` for a configuration that cannot be served; `TransportError` when libcurl cannot be used
+    ///   - configuration: Where to listen, and the gateway.
+    ///   - transport: What carries requests to the gateway; nil for libcurl.
+    ///   - logger: Gets failures of the gateway.
+    ///   - onReady: Is told the relay's URL when it listens.
+    /// - Throws: `RelayError` for a configuration that cannot be served; `TransportError` when libcurl cannot be used.
     public init(
         configuration: RelayConfiguration, transport: (any HTTPTransport)? = nil, logger: Logger = Logger(label: "approov.relay"),
         onReady: @escaping @Sendable (URL) async -> Void = { _ in }
@@ -59,7 +60,8 @@ public struct Relay: Service, CustomStringConvertible {
     }
 
     /// Serves until the task is cancelled or a graceful shutdown is asked for.
-    /// - Throws: `RelayError.cannotListen`
+    ///
+    /// - Throws: `RelayError.cannotListen`.
     public func run() async throws {
         let limits = configuration.limits
         let routes = RelayRoutes(

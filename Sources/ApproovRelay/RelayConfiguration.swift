@@ -25,8 +25,9 @@ public struct RelayConfiguration: Sendable {
     /// How a relay meets its clients.
     public enum TLS: Sendable {
         /// With a certificate that the operator brings.
-        /// - certificatePEM: the certificate and its intermediates
-        /// - keyPEM: its private key
+        ///
+        /// - certificatePEM: The certificate and its intermediates.
+        /// - keyPEM: Its private key.
         case certificate(certificatePEM: String, keyPEM: String)
         /// Plain http, on loopback addresses only.
         case none
@@ -72,14 +73,15 @@ public struct RelayConfiguration: Sendable {
     }
 
     /// Makes a configuration.
+    ///
     /// - Parameters:
-    ///   - host: the address or name to listen on
-    ///   - port: the port to listen on; 0 lets the system choose
-    ///   - gateway: the URL that encapsulated requests are sent to
-    ///   - gatewayPins: the gateway's pins, `sha256/…` each; empty: path validation alone decides
-    ///   - gatewayTrustRootsPEM: the roots to trust for the gateway instead of the system's
-    ///   - tls: how the relay meets its clients
-    ///   - limits: what keeps one client from taking everything
+    ///   - host: The address or name to listen on.
+    ///   - port: The port to listen on; 0 lets the system choose.
+    ///   - gateway: The URL that encapsulated requests are sent to.
+    ///   - gatewayPins: The gateway's pins, `sha256/…` each; empty: path validation alone decides.
+    ///   - gatewayTrustRootsPEM: The roots to trust for the gateway instead of the system's.
+    ///   - tls: How the relay meets its clients.
+    ///   - limits: What keeps one client from taking everything.
     public init(
         host: String = "127.0.0.1", port: Int, gateway: String, gatewayPins: [String] = [], gatewayTrustRootsPEM: String? = nil,
         tls: TLS = .none, limits: Limits = Limits()

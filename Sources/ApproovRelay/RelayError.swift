@@ -42,10 +42,11 @@ public struct RelayError: CodedError {
     public let cause: (any Error)?
 
     /// Makes an error.
+    ///
     /// - Parameters:
-    ///   - code: the kind of failure
-    ///   - message: what happened and the remedy; nothing secret
-    ///   - cause: the error underneath
+    ///   - code: The kind of failure.
+    ///   - message: What happened and the remedy; nothing secret.
+    ///   - cause: The error underneath.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

@@ -16,7 +16,8 @@ final class AcceptGate: ChannelDuplexHandler {
     private var isWaiting = false
 
     /// Makes a gate.
-    /// - Parameter limit: the most open sockets
+    ///
+    /// - Parameter limit: The most open sockets.
     init(limit: Int) { self.limit = limit }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -53,9 +54,10 @@ extension AcceptGate {
     /// Puts both handlers into a listening socket's pipeline.
     ///
     /// Hummingbird lets a server's pipeline be changed nowhere; the first connection leads to it.
+    ///
     /// - Parameters:
-    ///   - server: the listening socket
-    ///   - limit: the most open sockets
+    ///   - server: The listening socket.
+    ///   - limit: The most open sockets.
     static func install(in server: any Channel, limit: Int) {
         server.eventLoop.execute {
             let operations = server.pipeline.syncOperations

@@ -1,7 +1,7 @@
 internal import Foundation
 package import NIOCore
 
-/// A range of IP addresses in CIDR notation (RFC 4632 section 3.1), such as `10.0.0.0/8` or `2001:db8::/32`; an address alone is a range of
+/// A range of IP addresses in CIDR notation (RFC 4632, section 3.1), such as `10.0.0.0/8` or `2001:db8::/32`; an address alone is a range of
 /// one.
 package struct AddressRange: Hashable, Sendable {
     /// The text is not a range.
@@ -14,8 +14,9 @@ package struct AddressRange: Hashable, Sendable {
     private let bits: Int
 
     /// Reads a range.
-    /// - Parameter text: an IPv4 or IPv6 address, a slash and how many leading bits count; the other bits must be zero
-    /// - Throws: `Malformed`
+    ///
+    /// - Parameter text: An IPv4 or IPv6 address, a slash and how many leading bits count; the other bits must be zero.
+    /// - Throws: `Malformed`.
     package init(_ text: String) throws(Malformed) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let host = parts.first, let address = try? SocketAddress(ipAddress: String(host), port: 0),
@@ -36,7 +37,8 @@ package struct AddressRange: Hashable, Sendable {
     }
 
     /// Reads ranges.
-    /// - Throws: `Malformed`, for the first that is not one
+    ///
+    /// - Throws: `Malformed`, for the first that is not one.
     package static func all(_ texts: [String]) throws(Malformed) -> [AddressRange] {
         var ranges: [AddressRange] = []
         for text in texts { ranges.append(try AddressRange(text)) }

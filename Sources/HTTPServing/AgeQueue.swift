@@ -16,7 +16,8 @@ struct AgeQueue<Element: Hashable> {
     }
 
     /// Removes an element.
-    /// - Returns: whether it was in the queue
+    ///
+    /// - Returns: Whether it was in the queue.
     @discardableResult
     mutating func remove(_ element: Element) -> Bool {
         guard let (previous, next) = links.removeValue(forKey: element) else { return false }

@@ -72,11 +72,12 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     private let deadline: ContinuousClock.Instant?
 
     /// Lends a request's content out.
+    ///
     /// - Parameters:
-    ///   - body: the content, which nobody else reads
-    ///   - limit: the most bytes it may have
-    ///   - idleTimeout: how long nothing may come
-    ///   - deadline: until when all of it must have come
+    ///   - body: The content, which nobody else reads.
+    ///   - limit: The most bytes it may have.
+    ///   - idleTimeout: How long nothing may come.
+    ///   - deadline: Until when all of it must have come.
     package init(_ body: RequestBody, limit: Int, idleTimeout: Duration = .seconds(30), deadline: ContinuousClock.Instant? = nil) {
         iterator = body.makeAsyncIterator()
         self.idleTimeout = idleTimeout
@@ -89,7 +90,8 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     /// The next part, nil at the end.
     ///
     /// For one reader at a time, whichever task it is in.
-    /// - Throws: `TooLong`, `TakenBack`, `Stalled`, or what happened to the connection
+    ///
+    /// - Throws: `TooLong`, `TakenBack`, `Stalled`, or what happened to the connection.
     package func next() async throws -> [UInt8]? {
         if let ahead = state.withLock({ $0.takeAhead() }) { return ahead.isEmpty ? nil : ahead }
         return try await read()
@@ -98,8 +100,9 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     /// Waits for the beginning of the content, which `next` then returns as its first part.
     ///
     /// For the handler, before it lends the content out: a request takes nothing that others want until something of it is there.
-    /// - Parameter count: how many bytes to wait for, or all of a shorter content
-    /// - Throws: as `next`
+    ///
+    /// - Parameter count: How many bytes to wait for, or all of a shorter content.
+    /// - Throws: As `next`.
     package func readAhead(_ count: Int) async throws {
         var ahead: [UInt8] = []
         while ahead.count < count, let part = try await next() { ahead += part }
@@ -231,7 +234,8 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     }
 
     /// Gives up a read that has waited for too long.
-    /// - Returns: when to look again; nil: never
+    ///
+    /// - Returns: When to look again; nil: never.
     private func giveUpLateRead() -> ContinuousClock.Instant? {
         let now = ContinuousClock.now
         let (late, next) = state.withLock { state -> (Task<Void, Never>?, ContinuousClock.Instant?) in

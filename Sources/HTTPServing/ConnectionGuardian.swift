@@ -36,11 +36,12 @@ package struct ConnectionGuardian: Sendable {
     }
 
     /// Makes one, for one server.
+    ///
     /// - Parameters:
-    ///   - tls: the server's certificate; nil for http in the clear
-    ///   - limits: what keeps one client from taking everything
-    ///   - proxies: the peers that must speak the PROXY protocol, version 2
-    ///   - places: the most connections at once
+    ///   - tls: The server's certificate; nil for http in the clear.
+    ///   - limits: What keeps one client from taking everything.
+    ///   - proxies: The peers that must speak the PROXY protocol, version 2.
+    ///   - places: The most connections at once.
     package init(tls: TLSConfiguration?, limits: ListenerLimits, proxies: [AddressRange], places: Int) {
         self.tls = tls
         self.limits = limits
@@ -81,8 +82,9 @@ package struct ConnectionGuardian: Sendable {
     func welcome(_ channel: any Channel) { gate.install(in: channel.parent) }
 
     /// Keeps the books around a responder.
-    /// - Parameter respond: what reads the request and writes the answer
-    /// - Returns: the same; when its time is over, the sweep closes its stream or connection, which ends its reads and writes
+    ///
+    /// - Parameter respond: What reads the request and writes the answer.
+    /// - Returns: The same; when its time is over, the sweep closes its stream or connection, which ends its reads and writes.
     private func accounting(_ respond: @escaping HTTPChannelHandler.Responder) -> HTTPChannelHandler.Responder {
         { [table] request, writer, channel in
             let client = table.requestBegins(on: channel)

@@ -94,12 +94,13 @@ struct ConnectionPlaces<ID: Hashable & Sendable>: Sendable {
 
 extension ConnectionPlaces {
     /// A connection was accepted.
+    ///
     /// - Parameters:
-    ///   - id: the connection
-    ///   - owner: the client, or the proxy
-    ///   - isSecure: whether TLS comes first
-    ///   - now: the time
-    /// - Returns: the connections that lose their place; the new one may be among them
+    ///   - id: The connection.
+    ///   - owner: The client, or the proxy.
+    ///   - isSecure: Whether TLS comes first.
+    ///   - now: The time.
+    /// - Returns: The connections that lose their place; the new one may be among them.
     mutating func opened(_ id: ID, by owner: Owner, isSecure: Bool, at now: NIODeadline) -> [ID] {
         var connection = Connection(owner: owner, isSecure: isSecure, waiting: .proxyHeader, deadline: now + limits.firstByte)
         if case .client = owner { begin(&connection, at: now) }
@@ -107,7 +108,8 @@ extension ConnectionPlaces {
     }
 
     /// A proxy has named the client of a connection.
-    /// - Returns: as `opened`
+    ///
+    /// - Returns: As `opened`.
     mutating func identified(_ id: ID, as client: AddressGroup, at now: NIODeadline) -> [ID] {
         guard var connection = remove(id) else { return [] }
         connection.owner = .client(client)
@@ -170,8 +172,9 @@ extension ConnectionPlaces {
     }
 
     /// What has taken too long.
-    /// - Parameter now: the time
-    /// - Returns: what is to be done; once more with the next call for what is still there
+    ///
+    /// - Parameter now: The time.
+    /// - Returns: What is to be done; once more with the next call for what is still there.
     mutating func overdue(at now: NIODeadline) -> [Action] {
         if let end, end <= now { return connections.keys.map { .cut($0) } }
         var actions: [Action] = []

@@ -42,10 +42,11 @@ final class ConnectionTable: Sendable {
     var count: Int { state.withLock { $0.places.count } }
 
     /// Counts a connection in until it closes, and closes those that lose their place to it.
+    ///
     /// - Parameters:
-    ///   - channel: the connection, on its event loop
-    ///   - isProxied: whether its peer is a trusted proxy
-    ///   - isSecure: whether TLS comes first
+    ///   - channel: The connection, on its event loop.
+    ///   - isProxied: Whether its peer is a trusted proxy.
+    ///   - isSecure: Whether TLS comes first.
     func add(_ channel: any Channel, isProxied: Bool, isSecure: Bool) {
         let id = ID(channel: channel)
         let peer = AddressGroup(channel.remoteAddress)
@@ -59,9 +60,10 @@ final class ConnectionTable: Sendable {
     }
 
     /// A proxy has said whose a connection is.
+    ///
     /// - Parameters:
-    ///   - channel: the connection
-    ///   - client: the address; nil for a connection of the proxy's own
+    ///   - channel: The connection.
+    ///   - client: The address; nil for a connection of the proxy's own.
     func identify(_ channel: any Channel, as client: SocketAddress?) {
         let id = ID(channel: channel)
         let now = channel.eventLoop.now
@@ -93,7 +95,8 @@ final class ConnectionTable: Sendable {
     func drain(_ channel: any Channel) { change(channel) { $0.drain(at: $2) } }
 
     /// A request's head has arrived on a connection, or on one of its HTTP/2 streams.
-    /// - Returns: the client's address, where a proxy named it
+    ///
+    /// - Returns: The client's address, where a proxy named it.
     func requestBegins(on channel: any Channel) -> SocketAddress? {
         let now = channel.eventLoop.now
         return state.withLock { state in

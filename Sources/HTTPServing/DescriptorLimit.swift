@@ -20,11 +20,12 @@ package enum DescriptorLimit {
 
     /// How many connections a server takes, so that it never runs out of descriptors: a listener that cannot accept would try again and
     /// again.
+    ///
     /// - Parameters:
-    ///   - wanted: how many it would take
-    ///   - upstream: how many connections of its own its requests need at most
-    ///   - available: the limit
-    /// - Returns: as many as are wanted, or as there is room for
+    ///   - wanted: How many it would take.
+    ///   - upstream: How many connections of its own its requests need at most.
+    ///   - available: The limit.
+    /// - Returns: As many as are wanted, or as there is room for.
     package static func connections(wanted: Int, upstream: Int, within available: Int) -> Int {
         let room = max(2, available - others)
         // A request has one connection of its own at most.

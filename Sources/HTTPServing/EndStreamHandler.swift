@@ -6,7 +6,7 @@ package import NIOHTTP2
 ///
 /// libcurl takes a response as complete when Content-Length bytes have come, and resets a stream that has not ended by then.
 /// NIOHTTP2 closes a connection with 200 resets in 30 seconds (CVE-2023-44487), so a busy client would lose its connection, and the
-/// requests on it, again and again. With END_STREAM on the last DATA frame (RFC 9113 §8.1) there is nothing to reset.
+/// requests on it, again and again. With END_STREAM on the last DATA frame (RFC 9113, section 8.1) there is nothing to reset.
 package final class EndStreamHandler: ChannelOutboundHandler, RemovableChannelHandler {
     package typealias OutboundIn = HTTP2Frame.FramePayload
     package typealias OutboundOut = HTTP2Frame.FramePayload
@@ -66,7 +66,8 @@ package final class EndStreamHandler: ChannelOutboundHandler, RemovableChannelHa
 
 extension EndStreamHandler {
     /// Puts a handler at the network's end of a channel's pipeline, when the channel is an HTTP/2 stream; on HTTP/1.1 it does nothing.
-    /// - Parameter context: that of a handler at the other end, which is where Hummingbird lets further ones be added
+    ///
+    /// - Parameter context: That of a handler at the other end, which is where Hummingbird lets further ones be added.
     package static func install(from context: ChannelHandlerContext) {
         let operations = context.pipeline.syncOperations
         guard (try? operations.handler(type: HTTPResponseEncoder.self)) == nil else { return }

@@ -10,10 +10,11 @@ package struct HTTPListener: Sendable {
     private let proxies: [AddressRange]
 
     /// Makes a listener.
+    ///
     /// - Parameters:
-    ///   - address: where to listen, and with which certificate
-    ///   - limits: what keeps one client from taking everything
-    ///   - proxies: the peers that must speak the PROXY protocol, version 2; their word for a client's address is taken
+    ///   - address: Where to listen, and with which certificate.
+    ///   - limits: What keeps one client from taking everything.
+    ///   - proxies: The peers that must speak the PROXY protocol, version 2; their word for a client's address is taken.
     package init(address: ListenerAddress, limits: ListenerLimits, proxies: [AddressRange] = []) {
         self.address = address
         self.limits = limits
@@ -21,11 +22,12 @@ package struct HTTPListener: Sendable {
     }
 
     /// Serves until the task is cancelled or a graceful shutdown is asked for.
+    ///
     /// - Parameters:
-    ///   - router: what answers
-    ///   - logger: Hummingbird's
-    ///   - onReady: is told the port when connections are taken
-    /// - Throws: `ListenerFailure` `cannotListen`
+    ///   - router: What answers.
+    ///   - logger: Hummingbird's.
+    ///   - onReady: Is told the port when connections are taken.
+    /// - Throws: `ListenerFailure` `cannotListen`.
     package func run<Router: HTTPResponderBuilder>(
         router: Router, logger: Logger, onReady: @escaping @Sendable (Int) async -> Void
     ) async throws where Router.Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {

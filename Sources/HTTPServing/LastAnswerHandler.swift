@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// On HTTP/1.1: marks the last answer of a connection whose server is asked to stop with `Connection: close` (RFC 9112 section 9.6).
+/// On HTTP/1.1: marks the last answer of a connection whose server is asked to stop with `Connection: close` (RFC 9112, section 9.6).
 ///
 /// What was handed to the application before is answered before; what comes after the mark is dropped, so it is never executed.
 final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {

@@ -17,11 +17,12 @@ package struct ListenerAddress: Sendable {
     }
 
     /// Where a server listens that has its operator's certificate, or none.
+    ///
     /// - Parameters:
-    ///   - host: the address or name
-    ///   - port: the port; 0 lets the system choose
-    ///   - identity: the certificate with its intermediates, and its private key; nil for plain http
-    /// - Throws: `ListenerFailure` `insecure` for plain http on an address that is not loopback; `unreadableIdentity`
+    ///   - host: The address or name.
+    ///   - port: The port; 0 lets the system choose.
+    ///   - identity: The certificate with its intermediates, and its private key; nil for plain http.
+    /// - Throws: `ListenerFailure` `insecure` for plain http on an address that is not loopback; `unreadableIdentity`.
     package init(host: String, port: Int, identity: (certificatePEM: String, keyPEM: String)?) throws(ListenerFailure) {
         guard identity != nil || Self.isLoopback(host) else { throw .insecure(host) }
         var tls: TLSConfiguration?
@@ -35,19 +36,21 @@ package struct ListenerAddress: Sendable {
     }
 
     /// The server's URL, without a path.
-    /// - Parameter port: the port that was bound
-    /// - Returns: such as `https://localhost:8443`
+    ///
+    /// - Parameter port: The port that was bound.
+    /// - Returns: Such as `https://localhost:8443`.
     package func url(port: Int) -> String {
         let name = (try? CanonicalHost(host)).map { $0.name == "0.0.0.0" || $0.name == "::" ? "localhost" : $0.urlText } ?? host
         return "\(tls == nil ? "http" : "https")://\(name):\(port)"
     }
 
     /// A server's TLS with a certificate of its operator's.
+    ///
     /// - Parameters:
-    ///   - certificatePEM: the certificate and its intermediates
-    ///   - keyPEM: its private key, without a passphrase
-    /// - Returns: TLS 1.2 and later, with the certificate
-    /// - Throws: `ListenerFailure` `unreadableIdentity`
+    ///   - certificatePEM: The certificate and its intermediates.
+    ///   - keyPEM: Its private key, without a passphrase.
+    /// - Returns: TLS 1.2 and later, with the certificate.
+    /// - Throws: `ListenerFailure` `unreadableIdentity`.
     package static func tls(certificatePEM: String, keyPEM: String) throws(ListenerFailure) -> TLSConfiguration {
         do {
             let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificatePEM.utf8)).map { NIOSSLCertificateSource.certificate($0) }

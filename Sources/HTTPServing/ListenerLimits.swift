@@ -45,7 +45,8 @@ package struct ListenerLimits: Sendable {
     }
 
     /// How many connections a client may have.
-    /// - Parameter places: the most connections of all clients
-    /// - Returns: the most of one
+    ///
+    /// - Parameter places: The most connections of all clients.
+    /// - Returns: The most of one.
     func share(of places: Int) -> Int { connectionsPerClient ?? max(places / 4, min(places, 32)) }
 }

@@ -40,15 +40,17 @@ package final class LogAllowance: Sendable {
     private let state: Mutex<State>
 
     /// An allowance.
-    /// - Parameter lines: the most lines within a minute
+    ///
+    /// - Parameter lines: The most lines within a minute.
     package init(linesPerMinute lines: Int = 30) { state = Mutex(State(lines: lines)) }
 
     /// Logs a line at level `notice` while the minute's allowance lasts, and at `debug` after that.
+    ///
     /// - Parameters:
-    ///   - message: the line
-    ///   - logger: where it goes
-    ///   - uptime: the monotonic time
-    ///   - metadata: what the line says; made only when the line is logged
+    ///   - message: The line.
+    ///   - logger: Where it goes.
+    ///   - uptime: The monotonic time.
+    ///   - metadata: What the line says; made only when the line is logged.
     package func notice(_ message: Logger.Message, to logger: Logger, at uptime: Duration, metadata: @autoclosure () -> Logger.Metadata) {
         guard logger.logLevel <= .notice else { return }
         switch state.withLock({ $0.draw(at: uptime) }) {

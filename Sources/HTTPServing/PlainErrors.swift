@@ -6,7 +6,8 @@ package struct PlainErrors<Context: RequestContext>: RouterMiddleware {
     private let methods: [String: String]
 
     /// Makes the middleware.
-    /// - Parameter methods: the method of each path that there is
+    ///
+    /// - Parameter methods: The method of each path that there is.
     package init(methods: [String: String]) {
         self.methods = methods
     }

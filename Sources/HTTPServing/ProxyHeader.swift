@@ -17,9 +17,10 @@ enum ProxyHeader: Equatable {
     static let maximumLength = 536
 
     /// Takes a header from the beginning of what has come.
-    /// - Parameter buffer: what has come; without the header afterwards
-    /// - Returns: the header, or nil while it is not complete
-    /// - Throws: `Malformed`, as early as one byte is wrong
+    ///
+    /// - Parameter buffer: What has come; without the header afterwards.
+    /// - Returns: The header, or nil while it is not complete.
+    /// - Throws: `Malformed`, as early as one byte is wrong.
     static func take(from buffer: inout ByteBuffer) throws(Malformed) -> ProxyHeader? {
         let bytes = buffer.readableBytesView
         guard zip(bytes, signature).allSatisfy(==) else { throw Malformed() }

@@ -3,7 +3,7 @@ package import Hummingbird
 internal import NIOCore
 
 extension Response {
-    /// Problem details (RFC 9457 section 4.2.1) that say no more than the status does.
+    /// Problem details (RFC 9457, section 4.2.1) that say no more than the status does.
     package static func problem(_ status: HTTPResponse.Status) -> Response {
         problem(status, Array(#"{"status":\#(status.code),"title":"\#(status.reasonPhrase)"}"#.utf8))
     }

@@ -16,8 +16,9 @@ package struct WriteBackpressure: Sendable {
     }
 
     /// To be called after bytes were written.
-    /// - Parameter count: how many
-    /// - Throws: when the event loop has ended
+    ///
+    /// - Parameter count: How many.
+    /// - Throws: When the event loop has ended.
     package mutating func wrote(_ count: Int) async throws {
         written += count
         guard written >= Self.stride else { return }
