@@ -1,9 +1,9 @@
 public import ApproovBase
 internal import Foundation
 
-/// What is wrong with a relay's configuration, and what to do about it.
+/// Why a relay's configuration cannot be served, and what to do about it.
 ///
-/// What goes wrong with one request is answered to its client and is no error of the relay's.
+/// The failure of one request is answered to its client, and is never a `RelayError`.
 public struct RelayError: CodedError {
     /// A stable, comparable name for the kind of failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -34,19 +34,19 @@ public struct RelayError: CodedError {
         public static let cannotListen = Code(.cannotListen)
     }
 
-    /// What kind of failure this is.
+    /// The kind of failure.
     public let code: Code
-    /// What happened and the remedy.
+    /// What happened, and the remedy.
     public let message: String
-    /// The error underneath, when there is one.
+    /// The underlying error, if there is one.
     public let cause: (any Error)?
 
     /// Makes an error.
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
-    ///   - message: What happened and the remedy; nothing secret.
-    ///   - cause: The error underneath.
+    ///   - message: What happened, and the remedy; never a secret.
+    ///   - cause: The underlying error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

@@ -1,10 +1,10 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Stands in a listening socket's pipeline, and accepts no more while too many connections wait to be closed.
+/// Stops a listening socket from accepting connections while too many sockets wait to be closed.
 ///
-/// The table makes room for every newcomer at once; but a socket is closed by its own event loop, which may be behind. Without this a
-/// flood takes all descriptors of the process.
+/// The table makes room for each new connection at once, but its own event loop closes the socket that must go, and may be behind. Without
+/// this gate a flood would take all descriptors of the process.
 final class AcceptGate: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
@@ -43,7 +43,8 @@ final class AcceptGate: ChannelDuplexHandler {
     }
 }
 
-/// Keeps a listening socket open when one connection could not be set up: SwiftNIO reports that as the listener's own error, which ends it.
+/// Keeps a listening socket open when one connection could not be set up: SwiftNIO reports this as an error of the listener, which would
+/// end it.
 final class AcceptErrors: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
@@ -53,7 +54,7 @@ final class AcceptErrors: ChannelInboundHandler {
 extension AcceptGate {
     /// Puts both handlers into a listening socket's pipeline.
     ///
-    /// Hummingbird lets a server's pipeline be changed nowhere; the first connection leads to it.
+    /// Hummingbird offers no way to change a server's pipeline, so the first connection leads to it.
     ///
     /// - Parameters:
     ///   - server: The listening socket.
@@ -61,7 +62,7 @@ extension AcceptGate {
     static func install(in server: any Channel, limit: Int) {
         server.eventLoop.execute {
             let operations = server.pipeline.syncOperations
-            // They fail when the listener has ended, and then there is nothing to keep.
+            // Both calls fail only when the listener has ended, and then no handler is needed.
             try? operations.addHandler(AcceptGate(limit: limit), position: .first)
             guard let accept = try? operations.context(name: "AcceptHandler").handler else { return }
             try? operations.addHandler(AcceptErrors(), position: .after(accept))
@@ -69,7 +70,7 @@ extension AcceptGate {
     }
 }
 
-// They belong to one channel's event loop.
+// These handlers belong to one channel's event loop.
 @available(*, unavailable)
 extension AcceptGate: Sendable {}
 

@@ -2,8 +2,8 @@ package import Hummingbird
 package import Logging
 internal import NIOCore
 
-/// How our servers meet the network: TLS with HTTP/2 and HTTP/1.1, or HTTP/1.1 in the clear; bounds on what a client can take; and an
-/// end that lets open requests end first.
+/// The network side of our servers: TLS with HTTP/2 and HTTP/1.1, or plain HTTP/1.1; limits on what a client can take; and a shutdown that
+/// lets open requests finish.
 package struct HTTPListener: Sendable {
     private let address: ListenerAddress
     private let limits: ListenerLimits
@@ -13,21 +13,21 @@ package struct HTTPListener: Sendable {
     ///
     /// - Parameters:
     ///   - address: Where to listen, and with which certificate.
-    ///   - limits: What keeps one client from taking everything.
-    ///   - proxies: The peers that must speak the PROXY protocol, version 2; their word for a client's address is taken.
+    ///   - limits: The limits on connections and requests, per client and in total.
+    ///   - proxies: The peers that must speak the PROXY protocol, version 2; the server believes the client addresses that they name.
     package init(address: ListenerAddress, limits: ListenerLimits, proxies: [AddressRange] = []) {
         self.address = address
         self.limits = limits
         self.proxies = proxies
     }
 
-    /// Serves until the task is cancelled or a graceful shutdown is asked for.
+    /// Serves until the task is cancelled or a graceful shutdown begins.
     ///
     /// - Parameters:
-    ///   - router: What answers.
-    ///   - logger: Hummingbird's.
-    ///   - onReady: Is told the port when connections are taken.
-    /// - Throws: `ListenerFailure` `cannotListen`.
+    ///   - router: Answers the requests.
+    ///   - logger: Hummingbird's logger.
+    ///   - onReady: Called with the port when the server accepts connections.
+    /// - Throws: `ListenerFailure` of kind `cannotListen` when the port is taken or the address is not this machine's.
     package func run<Router: HTTPResponderBuilder>(
         router: Router, logger: Logger, onReady: @escaping @Sendable (Int) async -> Void
     ) async throws where Router.Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
@@ -44,7 +44,7 @@ package struct HTTPListener: Sendable {
         }
     }
 
-    /// The most connections at once: as many as the limits say and there are descriptors for.
+    /// The most connections at once: the configured number, or as many as there are descriptors for.
     private func connections(_ logger: Logger) -> Int {
         guard let descriptors = DescriptorLimit.current else { return limits.connections }
         let connections = DescriptorLimit.connections(
