@@ -16,7 +16,8 @@ package struct AddressRange: Hashable, Sendable {
 
     /// Parses a range.
     ///
-    /// - Parameter text: An IPv4 or IPv6 address, a slash and how many leading bits count; the other bits must be zero.
+    /// - Parameter text: An IPv4 or IPv6 address, optionally with a slash and the number of leading bits that count; the other bits must be
+    ///   zero.
     /// - Throws: `Malformed` when the text is not a range.
     package init(_ text: String) throws(Malformed) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)

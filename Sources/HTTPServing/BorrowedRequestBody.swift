@@ -101,8 +101,8 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     ///
     /// For the handler, before it lends the content out, so that a request takes no shared resource until some of its content is there.
     ///
-    /// - Parameter count: How many bytes to wait for, or all of a shorter content.
-    /// - Throws: As `next`.
+    /// - Parameter count: The number of bytes to wait for; shorter content is read to its end.
+    /// - Throws: The errors of `next`.
     package func readAhead(_ count: Int) async throws {
         var ahead: [UInt8] = []
         while ahead.count < count, let part = try await next() { ahead += part }

@@ -84,7 +84,8 @@ package struct ConnectionGuardian: Sendable {
     /// Wraps a responder so that the table knows which requests are under way.
     ///
     /// - Parameter respond: Reads the request and writes the answer.
-    /// - Returns: The same; when its time is over, the sweep closes its stream or connection, which ends its reads and writes.
+    /// - Returns: The wrapped responder. When a request's time is over, the sweep closes its stream or connection, which ends the
+    ///   responder's reads and writes.
     private func accounting(_ respond: @escaping HTTPChannelHandler.Responder) -> HTTPChannelHandler.Responder {
         { [table] request, writer, channel in
             let client = table.requestBegins(on: channel)

@@ -100,7 +100,7 @@ extension ConnectionPlaces {
     ///   - owner: The client, or the proxy.
     ///   - isSecure: Whether TLS comes first.
     ///   - now: The time.
-    /// - Returns: The connections that lose their place; the new one may be among them.
+    /// - Returns: The connections that lose their places; the new one may be among them.
     mutating func opened(_ id: ID, by owner: Owner, isSecure: Bool, at now: NIODeadline) -> [ID] {
         var connection = Connection(owner: owner, isSecure: isSecure, waiting: .proxyHeader, deadline: now + limits.firstByte)
         if case .client = owner { begin(&connection, at: now) }
@@ -174,7 +174,7 @@ extension ConnectionPlaces {
     /// Finds connections and requests that have taken too long.
     ///
     /// - Parameter now: The time.
-    /// - Returns: What is to be done; once more with the next call for what is still there.
+    /// - Returns: What to do; the next call returns further actions for what is still there.
     mutating func overdue(at now: NIODeadline) -> [Action] {
         if let end, end <= now { return connections.keys.map { .cut($0) } }
         var actions: [Action] = []

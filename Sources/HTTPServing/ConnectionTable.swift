@@ -96,7 +96,7 @@ final class ConnectionTable: Sendable {
 
     /// Notes that a request's head has come on a connection, or on one of its HTTP/2 streams.
     ///
-    /// - Returns: The client's address, where a proxy named it.
+    /// - Returns: The client's address if a proxy named it, otherwise nil.
     func requestBegins(on channel: any Channel) -> SocketAddress? {
         let now = channel.eventLoop.now
         return state.withLock { state in

@@ -39,7 +39,7 @@ package struct ListenerAddress: Sendable {
     /// The server's URL, without a path.
     ///
     /// - Parameter port: The port that was bound.
-    /// - Returns: Such as `https://localhost:8443`.
+    /// - Returns: The URL, such as `https://localhost:8443`.
     package func url(port: Int) -> String {
         let name = (try? CanonicalHost(host)).map { $0.name == "0.0.0.0" || $0.name == "::" ? "localhost" : $0.urlText } ?? host
         return "\(tls == nil ? "http" : "https")://\(name):\(port)"

@@ -49,6 +49,6 @@ package struct ListenerLimits: Sendable {
     /// The most connections that one client may have.
     ///
     /// - Parameter places: The most connections of all clients.
-    /// - Returns: The most of one.
+    /// - Returns: The share of one client.
     func share(of places: Int) -> Int { connectionsPerClient ?? max(places / 4, min(places, 32)) }
 }

@@ -19,7 +19,7 @@ enum ProxyHeader: Equatable {
     /// Takes a header from the start of the received bytes.
     ///
     /// - Parameter buffer: The received bytes; without the header afterwards.
-    /// - Returns: The header, or nil while it is not complete.
+    /// - Returns: The header; nil while it is incomplete.
     /// - Throws: `Malformed` as soon as one byte is wrong.
     static func take(from buffer: inout ByteBuffer) throws(Malformed) -> ProxyHeader? {
         let bytes = buffer.readableBytesView

@@ -18,7 +18,7 @@ package struct WriteBackpressure: Sendable {
     /// Counts bytes that were written, and waits for the event loop when necessary.
     ///
     /// - Parameter count: The number of bytes written.
-    /// - Throws: When the event loop has ended.
+    /// - Throws: An error of the event loop, when it has ended.
     package mutating func wrote(_ count: Int) async throws {
         written += count
         guard written >= Self.stride else { return }
