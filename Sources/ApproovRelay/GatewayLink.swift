@@ -40,7 +40,7 @@ struct GatewayLink: Sendable {
     /// Reads the gateway's URL, pins and roots.
     ///
     /// - Throws: ``RelayError`` with code `malformedGateway` when the URL or the roots do not parse, `insecureGateway` for plain http to
-    ///   another machine or with pins or roots, `malformedPin` when a pin does not parse.
+    ///   another machine, or for pins or roots without TLS, `malformedPin` when a pin does not parse.
     init(_ configuration: RelayConfiguration) throws {
         limits = configuration.limits
         do {

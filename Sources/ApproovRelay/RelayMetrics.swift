@@ -26,6 +26,6 @@ struct RelayMetrics: Sendable {
     /// Counts a request for which the gateway gave no usable answer, or not all of it.
     func hasFailed() { failed.increment() }
 
-    /// Counts a request that the client broke off, or whose answer it did.
+    /// Counts a request that the client broke off, while sending it or while receiving its answer.
     func wasAbandoned() { abandoned.increment() }
 }

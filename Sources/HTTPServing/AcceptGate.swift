@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Stops a listening socket from accepting connections while too many sockets wait to be closed.
 ///
-/// The table makes room for each new connection at once, but its own event loop closes the socket that must go, and may be behind. Without
-/// this gate a flood would take all descriptors of the process.
+/// The table makes room for each new connection at once, but the event loop of the connection that must go closes its socket, and may be
+/// behind. Without this gate a flood would take all descriptors of the process.
 final class AcceptGate: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel

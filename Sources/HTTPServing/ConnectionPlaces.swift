@@ -161,7 +161,7 @@ extension ConnectionPlaces {
         connections[id] = connection
     }
 
-    /// Begins the shutdown: requests may continue for `limits.drain`, and connections without one have half a second.
+    /// Begins the shutdown: requests may continue for `limits.drain`, connections without one for half a second at most.
     mutating func drain(at now: NIODeadline) {
         guard end == nil else { return }
         end = now + limits.drain

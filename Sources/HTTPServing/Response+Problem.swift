@@ -9,6 +9,11 @@ extension Response {
     }
 
     /// Makes a response from problem details that are given as bytes.
+    ///
+    /// - Parameters:
+    ///   - status: The status.
+    ///   - bytes: The problem details, in JSON.
+    /// - Returns: The response, which no cache may store.
     package static func problem(_ status: HTTPResponse.Status, _ bytes: [UInt8]) -> Response {
         Response(
             status: status, headers: [.contentType: "application/problem+json", .cacheControl: "no-store"],

@@ -23,5 +23,10 @@ extension CodedError {
     public var errorDescription: String? { description }
 
     /// Compares the codes only.
+    ///
+    /// - Parameters:
+    ///   - left: An error.
+    ///   - right: Another error of the same type.
+    /// - Returns: True when their codes are equal.
     public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
 }

@@ -28,6 +28,8 @@ extension JSONValue {
     }
 
     /// Refuses NUL and deep nesting before the recursive parser sees the text.
+    ///
+    /// - Throws: ``JSONError`` with code `malformedJSON` when the text has either.
     package static func precheck(_ bytes: [UInt8]) throws(JSONError) {
         try bytes.withUnsafeBufferPointer { (buffer) throws(JSONError) in try scan(buffer) }
     }

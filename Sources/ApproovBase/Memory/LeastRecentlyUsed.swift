@@ -34,6 +34,10 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
 
     /// Changes the value in place; counts as a use unless `isUse` is false.
     ///
+    /// - Parameters:
+    ///   - key: The entry's key.
+    ///   - isUse: Whether the entry becomes the most recently used one.
+    ///   - body: Changes the value.
     /// - Returns: What `body` returns; nil when the key has no entry.
     package mutating func update<Result>(_ key: Key, isUse: Bool = true, _ body: (inout Value) -> Result) -> Result? {
         guard let place = places[key], var node = nodes[place] else { return nil }
@@ -49,6 +53,10 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     }
 
     /// Inserts or replaces an entry as the most recently used one; when there would be too many, removes the least recently used one.
+    ///
+    /// - Parameters:
+    ///   - value: The entry's value.
+    ///   - key: The entry's key.
     package mutating func insert(_ value: Value, for key: Key) {
         if update(key, { $0 = value }) != nil { return }
         if places.count == capacity, let node = nodes[oldest] { remove(node.key) }

@@ -1,6 +1,11 @@
 /// Makes text from outside safe for one line of a log.
 package enum LoggableText {
-    /// The text with everything but printable ASCII escaped, cut to `limit` characters.
+    /// The text with everything but printable ASCII escaped, cut after `limit` characters.
+    ///
+    /// - Parameters:
+    ///   - text: The text from outside.
+    ///   - limit: The most characters.
+    /// - Returns: The text for the log; it ends with `...` when it was cut.
     package static func quoted(_ text: String, limit: Int = 100) -> String {
         var result = ""
         for (count, scalar) in text.unicodeScalars.enumerated() {

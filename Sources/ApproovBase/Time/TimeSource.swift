@@ -31,6 +31,8 @@ public struct SystemTimeSource: TimeSource {
     }
 
     /// Sleeps on the continuous clock.
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
     public func sleep(for duration: Duration) async throws {
         try await Task.sleep(for: duration, clock: .continuous)
     }

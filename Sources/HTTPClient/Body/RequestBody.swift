@@ -32,7 +32,7 @@ public struct RequestBodyStream: Sendable {
 
     /// Wraps a sequence of byte arrays.
     ///
-    /// - Parameter sequence: The parts, in order. An error it throws fails the request with `requestBodyFailed`.
+    /// - Parameter sequence: The parts, in order. An error that it throws fails the request with code `requestBodyFailed`.
     public init<S: AsyncSequence & Sendable>(_ sequence: S) where S.Element == [UInt8] {
         write = { [start] sink in
             try start.begin()
