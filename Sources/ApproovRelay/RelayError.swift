@@ -18,11 +18,11 @@ public struct RelayError: CodedError {
         /// The code's name.
         public var description: String { name.rawValue }
 
-        /// A limit or a port is out of range.
+        /// A limit or the port is out of range, or a trusted proxy is not an address range.
         public static let invalidConfiguration = Code(.invalidConfiguration)
         /// Plain http for clients on an address that is not loopback.
         public static let insecureListener = Code(.insecureListener)
-        /// Plain http to a gateway that is not on this machine.
+        /// Plain http to a gateway that is not on this machine, or pins or roots for a gateway without TLS.
         public static let insecureGateway = Code(.insecureGateway)
         /// The gateway's URL or roots do not parse.
         public static let malformedGateway = Code(.malformedGateway)
@@ -30,7 +30,7 @@ public struct RelayError: CodedError {
         public static let malformedPin = Code(.malformedPin)
         /// The relay's own certificate or key cannot be read.
         public static let identityFailed = Code(.identityFailed)
-        /// The address or port cannot be listened on.
+        /// The port is taken, or the address is not this machine's.
         public static let cannotListen = Code(.cannotListen)
     }
 

@@ -36,7 +36,7 @@ public struct TransportError: CodedError {
         public static let totalTimeout = Code(.totalTimeout)
         /// The TLS handshake failed for a reason other than trust.
         public static let tlsFailed = Code(.tlsFailed)
-        /// The server's certificate was refused; ``TransportError/refusal`` says why.
+        /// The server's certificate or the call itself was refused; ``TransportError/refusal`` or the message says why.
         public static let trustRefused = Code(.trustRefused)
         /// The connection ended before the response was complete.
         ///

@@ -27,7 +27,7 @@ actor SequenceBodySource: ResponseBodySource {
     func next() async throws -> [UInt8]? { try await pull() }
 }
 
-/// Lets one iterator be advanced from an escaping closure.
+/// Lets an escaping closure advance one iterator.
 ///
 /// `@unchecked Sendable`: one consumer at a time advances the iterator, as `AsyncIteratorProtocol` demands of every caller.
 final class IteratorBox<Iterator: AsyncIteratorProtocol>: @unchecked Sendable where Iterator.Element == [UInt8] {

@@ -13,7 +13,7 @@ public struct CurlTransportConfiguration: Sendable {
     public var maximumIdleConnections = 64
     /// The most concurrent HTTP/2 streams on a connection, if the server allows as many.
     public var maximumStreamsPerConnection = 256
-    /// The longest that a connection takes new requests, busy or idle; from 1 millisecond to 23 days.
+    /// The longest time for which a connection takes new requests, busy or idle; from 1 millisecond to 23 days.
     ///
     /// Servers are judged when connections are made, so a certificate that expires or is revoked may go unnoticed for this long. After that
     /// time, new requests use new connections, and requests under way end on the old ones.
