@@ -2,9 +2,9 @@ internal import HTTPServing
 internal import NIOCore
 internal import Synchronization
 
-/// How many requests each client has under way, against the most that one may have.
+/// Counts the requests that each client has under way, against the most that one may have.
 final class ClientPlaces: Sendable {
-    /// One request's place; it is free again when the last reference goes.
+    /// The place of one request; released with its last reference.
     final class Place: Sendable {
         private let places: ClientPlaces
         private let client: AddressGroup
@@ -18,14 +18,15 @@ final class ClientPlaces: Sendable {
     }
 
     private let limit: Int
-    /// Those who have requests under way, which are no more than the connections.
+    /// The requests of each client that has some; never more entries than connections.
     private let taken = Mutex<[AddressGroup: Int]>([:])
 
     /// Makes a table.
-    /// - Parameter limit: how many requests one client may have under way
+    ///
+    /// - Parameter limit: The most requests that one client may have under way.
     init(limit: Int) { self.limit = limit }
 
-    /// Takes a place; nil when the client has as many as it may have.
+    /// Takes a place; nil when the client has all that it may have.
     func enter(_ address: SocketAddress?) -> Place? {
         let client = AddressGroup(address)
         let isFree = taken.withLock { taken in
@@ -36,7 +37,7 @@ final class ClientPlaces: Sendable {
         return isFree ? Place(self, client) : nil
     }
 
-    /// How many clients have requests under way.
+    /// The number of clients with requests under way.
     var clients: Int { taken.withLock { $0.count } }
 
     private func leave(_ client: AddressGroup) {

@@ -1,16 +1,17 @@
 internal import HTTPTypes
 
-/// The two ways in which a message is encapsulated, as their media types tell them apart.
+/// The two ways to encapsulate a message, which its media type tells apart.
 ///
-/// It is all that a relay knows of a message.
+/// A relay reads nothing else of a message.
 enum EncapsulatedMessage: Sendable, CaseIterable {
-    /// As a whole (RFC 9458 section 4).
+    /// As a whole (RFC 9458, section 4).
     case whole
     /// In chunks (draft-ietf-ohai-chunked-ohttp).
     case chunked
 
-    /// Reads the media type of a request.
-    /// - Parameter requestType: type and subtype in lower case; nil is returned for any other than the two
+    /// Recognises the media type of a request.
+    ///
+    /// - Parameter requestType: The type and subtype in lower case; the result is nil for any other than these two.
     init?(requestType: String) {
         guard let kind = Self.allCases.first(where: { $0.requestType == requestType }) else { return nil }
         self = kind
@@ -32,10 +33,10 @@ enum EncapsulatedMessage: Sendable, CaseIterable {
         }
     }
 
-    /// The fields of a request.
+    /// The header fields of a request.
     var requestFields: HTTPFields { fields(requestType) }
 
-    /// The fields of a response.
+    /// The header fields of a response.
     var responseFields: HTTPFields {
         var fields = fields(responseType)
         fields[.cacheControl] = "no-store"
@@ -44,12 +45,12 @@ enum EncapsulatedMessage: Sendable, CaseIterable {
 
     private func fields(_ type: String) -> HTTPFields {
         var fields: HTTPFields = [.contentType: type]
-        // Chunks are to go on as they come (draft-ietf-ohai-chunked-ohttp section 3), also through proxies that would gather them.
+        // Chunks must be forwarded as they come (draft-ietf-ohai-chunked-ohttp, section 3), also by proxies that would gather them.
         if self == .chunked, let incremental = HTTPField.Name("Incremental") { fields[incremental] = "?1" }
         return fields
     }
 
-    /// The most bytes that one may have.
+    /// The most bytes that a message may have.
     func bytes(in limits: RelayConfiguration.Limits) -> Int {
         switch self {
         case .whole: limits.messageBytes

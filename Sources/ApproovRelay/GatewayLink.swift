@@ -4,46 +4,48 @@ internal import HTTPServing
 internal import HTTPClient
 internal import HTTPTypes
 
-/// The way to the one gateway.
+/// Forwards messages to the one gateway.
 struct GatewayLink: Sendable {
     private static let problemBytes = 64 * 1024
 
-    /// Where the gateway is.
+    /// The gateway's URL.
     let url: TransportURL
     private let policy: TrustPolicy
     private let limits: RelayConfiguration.Limits
 
-    /// What a gateway answered, as far as it goes back to the client.
+    /// The gateway's answer, as far as it goes back to the client.
     enum Answer: Sendable {
-        /// An encapsulated response, on its way.
+        /// An encapsulated response, whose body is still on its way.
         case encapsulated(TransportResponse, EncapsulatedMessage)
-        /// An error outside of encapsulation, with its problem details (RFC 9457) when it has some.
+        /// An error outside the encapsulation, with its problem details (RFC 9457) if it has any.
         case refusal(status: Int, problem: [UInt8])
     }
 
-    /// Why there is no answer.
+    /// Why a message got no answer from the gateway.
     enum Failure: Error {
-        /// The gateway cannot be reached, is not who it should be, or answers what no gateway answers.
+        /// The gateway cannot be reached, fails authentication, or answers as no gateway does.
         case unusable(TransportError?)
-        /// It takes too long.
+        /// The gateway takes too long.
         case slow
         /// The client's message is too large.
         case requestTooLarge
         /// The client's message ended early.
         case requestBroken
-        /// Nothing more of the client's message came for too long.
+        /// The client sent nothing more of its message for too long.
         case requestStalled
-        /// There are too many requests at once.
+        /// Too many requests are under way.
         case busy
     }
 
-    /// Reads where the gateway is and how it is known.
-    /// - Throws: `RelayError` `malformedGateway`, `insecureGateway`, `malformedPin`
+    /// Reads the gateway's URL, pins and roots.
+    ///
+    /// - Throws: ``RelayError`` with code `malformedGateway` when the URL or the roots do not parse, `insecureGateway` for plain http to
+    ///   another machine, or for pins or roots without TLS, `malformedPin` when a pin does not parse.
     init(_ configuration: RelayConfiguration) throws {
         limits = configuration.limits
         do {
             let url = try TransportURL(configuration.gateway)
-            // With a slash at its end it names the root, where gateways of others may be.
+            // A slash at the end names the root, where other operators may serve their gateways.
             let hasPath = url.target != "/" || configuration.gateway.hasSuffix("/")
             self.url = hasPath ? url : try TransportURL(url.origin + "/gateway")
         } catch {
@@ -66,7 +68,7 @@ struct GatewayLink: Sendable {
         }
         let evaluator: any ServerTrustEvaluating
         do {
-            // One pin will do: unlike an app's, a relay's configuration can be changed when that key is lost.
+            // One pin without a backup is enough: unlike an app's, a relay's configuration can be changed when that key is lost.
             evaluator =
                 configuration.gatewayPins.isEmpty
                 ? DefaultTrustEvaluator() : try PublicKeysTrustEvaluator(withoutBackup: Pin.list(configuration.gatewayPins))
@@ -84,15 +86,16 @@ struct GatewayLink: Sendable {
         }
     }
 
-    /// Forwards a message, once: neither this nor what is below it sends any part of it a second time (RFC 9458 section 6.5).
+    /// Forwards a message once: neither this function nor the transport below sends any part of it a second time (RFC 9458, section 6.5).
+    ///
     /// - Parameters:
-    ///   - message: how it is encapsulated
-    ///   - length: its bytes, when the client said so
-    ///   - body: its content
-    ///   - deadline: when its answer must have ended
-    ///   - transport: what carries it
-    /// - Returns: the gateway's answer
-    /// - Throws: `Failure`
+    ///   - message: How it is encapsulated.
+    ///   - length: Its length in bytes, if the client declared it.
+    ///   - body: Its content.
+    ///   - deadline: The time by which its answer must have ended.
+    ///   - transport: Carries the message.
+    /// - Returns: The gateway's answer.
+    /// - Throws: `Failure` when the gateway gives no answer that may go back to the client.
     func forward(
         _ message: EncapsulatedMessage, length: Int?, body: BorrowedRequestBody, until deadline: ContinuousClock.Instant,
         over transport: any HTTPTransport
@@ -129,7 +132,7 @@ struct GatewayLink: Sendable {
             let problem = isProblem ? (try? await response.body.collect(upTo: Self.problemBytes)) : nil
             return .refusal(status: response.status, problem: problem ?? [])
         default:
-            // A redirect among them: there is one gateway, and it is elsewhere only once the operator says so.
+            // Redirects are refused too: the one gateway moves only when the operator says so.
             throw Failure.unusable(nil)
         }
     }
@@ -144,7 +147,7 @@ struct GatewayLink: Sendable {
         }
     }
 
-    /// What is wrong with a request whose content could not be read.
+    /// The failure for a request whose content could not be read.
     static func ofRequest(_ error: any Error) -> Failure {
         switch error {
         case is BorrowedRequestBody.TooLong: .requestTooLarge

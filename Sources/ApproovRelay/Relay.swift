@@ -4,16 +4,19 @@ public import HTTPClient
 public import Logging
 public import ServiceLifecycle
 
-/// An Oblivious HTTP relay (RFC 9458): takes encapsulated requests and forwards them to one fixed gateway, without anything that tells
-/// one client from another.
+/// An Oblivious HTTP relay (RFC 9458): forwards encapsulated requests to one fixed gateway, without anything that tells one client from
+/// another.
 ///
-/// It sees who asks and not what. This module does not depend on the one that could decapsulate.
+/// It sees who sends a request, but not what the request says. This module does not depend on the one that could decapsulate.
 ///
-///     let relay = try Relay(configuration: RelayConfiguration(port: 8444, gateway: "https://gateway.example/gateway"))
-///     try await ServiceGroup(services: [relay], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+/// ```swift
+/// let relay = try Relay(configuration: RelayConfiguration(port: 8444, gateway: "https://gateway.example/gateway"))
+/// try await ServiceGroup(services: [relay], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+/// ```
 ///
-/// `POST /` takes `message/ohttp-req` and `message/ohttp-chunked-req`, and `GET /health` answers 200, over HTTP/1.1 alone. A request is sent
-/// to the gateway once and never again; messages stream both ways. The logger gets no content, and addresses in debug lines alone.
+/// `POST /` takes `message/ohttp-req` and `message/ohttp-chunked-req`, and `GET /health` answers 200, both over HTTP/1.1 only. The relay
+/// sends a request to the gateway once and never again; messages stream both ways. The log gets no content, and client addresses only at
+/// level `debug`.
 public struct Relay: Service, CustomStringConvertible {
     private let configuration: RelayConfiguration
     private let address: ListenerAddress
@@ -24,16 +27,18 @@ public struct Relay: Service, CustomStringConvertible {
     private let logger: Logger
     private let onReady: @Sendable (URL) async -> Void
 
-    /// Its name alone: ServiceLifecycle logs the description, and the configuration may hold a private key.
+    /// The name only: ServiceLifecycle logs the description, and the configuration may hold a private key.
     public var description: String { "Relay" }
 
-    /// Makes a relay; it listens when it is run.
+    /// Makes a relay, which listens when it is run.
+    ///
     /// - Parameters:
-    ///   - configuration: where to listen, and the gateway
-    ///   - transport: what carries requests to the gateway; nil for libcurl
-    ///   - logger: gets failures of the gateway
-    ///   - onReady: is told the relay's URL when it listens
-    /// - Throws: `RelayError` for a configuration that cannot be served; `TransportError` when libcurl cannot be used
+    ///   - configuration: Where to listen, and the gateway.
+    ///   - transport: Carries requests to the gateway; nil: libcurl.
+    ///   - logger: Gets the failures of the gateway.
+    ///   - onReady: Called with the relay's URL when it listens.
+    /// - Throws: ``RelayError`` when the configuration cannot be served, with any code except `cannotListen`; `TransportError` with code
+    ///   `unsupported` or `internalError` when libcurl cannot be used.
     public init(
         configuration: RelayConfiguration, transport: (any HTTPTransport)? = nil, logger: Logger = Logger(label: "approov.relay"),
         onReady: @escaping @Sendable (URL) async -> Void = { _ in }
@@ -58,8 +63,9 @@ public struct Relay: Service, CustomStringConvertible {
         self.onReady = onReady
     }
 
-    /// Serves until the task is cancelled or a graceful shutdown is asked for.
-    /// - Throws: `RelayError.cannotListen`
+    /// Serves until the task is cancelled or a graceful shutdown begins.
+    ///
+    /// - Throws: ``RelayError`` with code `cannotListen` when the port is taken or the address is not this machine's.
     public func run() async throws {
         let limits = configuration.limits
         let routes = RelayRoutes(
@@ -67,7 +73,7 @@ public struct Relay: Service, CustomStringConvertible {
             logger: logger)
         var listenerLimits = ListenerLimits(
             headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
-            // Whoever waits is answered before; this is for who does not read.
+            // A client that waits for an answer gets one earlier; this limit is for clients that do not read.
             requestTimeout: limits.requestTimeout + .seconds(5), drain: limits.drain, offersHTTP2: false)
         listenerLimits.upstreamConnections = limits.requests
         listenerLimits.connectionsPerClient = limits.connectionsPerClient
@@ -113,14 +119,14 @@ extension RelayError {
 }
 
 extension RelayConfiguration.Limits {
-    /// Whether every bound is above zero, as it must be.
+    /// Whether every limit is above zero, as it must be; `drain` may be zero.
     var areUsable: Bool {
         let sizes = [messageBytes, chunkedMessageBytes, headerBytes, connections, connectionsPerClient ?? 1, requests, requestsPerClient]
         let times = [idleTimeout, connectTimeout, gatewayIdleTimeout, requestTimeout]
         return sizes.allSatisfy { $0 > 0 } && times.allSatisfy { $0 > .zero } && drain >= .zero
     }
 
-    /// Those of the transport, so that no request waits for a connection that another has: it would look as if the gateway were slow.
+    /// The transport's limits, high enough that no request waits for another's connection: the gateway would seem slow.
     var ofTransport: CurlTransportConfiguration {
         var bounds = CurlTransportConfiguration()
         bounds.maximumRequests = requests

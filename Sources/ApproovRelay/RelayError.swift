@@ -1,9 +1,9 @@
 public import ApproovBase
 internal import Foundation
 
-/// What is wrong with a relay's configuration, and what to do about it.
+/// Why a relay's configuration cannot be served, and what to do about it.
 ///
-/// What goes wrong with one request is answered to its client and is no error of the relay's.
+/// The failure of one request is answered to its client, and is never a `RelayError`.
 public struct RelayError: CodedError {
     /// A stable, comparable name for the kind of failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -18,11 +18,11 @@ public struct RelayError: CodedError {
         /// The code's name.
         public var description: String { name.rawValue }
 
-        /// A limit or a port is out of range.
+        /// A limit or the port is out of range, or a trusted proxy is not an address range.
         public static let invalidConfiguration = Code(.invalidConfiguration)
         /// Plain http for clients on an address that is not loopback.
         public static let insecureListener = Code(.insecureListener)
-        /// Plain http to a gateway that is not on this machine.
+        /// Plain http to a gateway that is not on this machine, or pins or roots for a gateway without TLS.
         public static let insecureGateway = Code(.insecureGateway)
         /// The gateway's URL or roots do not parse.
         public static let malformedGateway = Code(.malformedGateway)
@@ -30,22 +30,23 @@ public struct RelayError: CodedError {
         public static let malformedPin = Code(.malformedPin)
         /// The relay's own certificate or key cannot be read.
         public static let identityFailed = Code(.identityFailed)
-        /// The address or port cannot be listened on.
+        /// The port is taken, or the address is not this machine's.
         public static let cannotListen = Code(.cannotListen)
     }
 
-    /// What kind of failure this is.
+    /// The kind of failure.
     public let code: Code
-    /// What happened and the remedy.
+    /// What happened, and the remedy.
     public let message: String
-    /// The error underneath, when there is one.
+    /// The underlying error, if there is one.
     public let cause: (any Error)?
 
     /// Makes an error.
+    ///
     /// - Parameters:
-    ///   - code: the kind of failure
-    ///   - message: what happened and the remedy; nothing secret
-    ///   - cause: the error underneath
+    ///   - code: The kind of failure.
+    ///   - message: What happened, and the remedy; never a secret.
+    ///   - cause: The underlying error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

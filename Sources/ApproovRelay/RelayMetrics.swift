@@ -1,6 +1,6 @@
 internal import Metrics
 
-/// What a relay counts (swift-metrics); no label tells clients apart.
+/// The relay's counters (swift-metrics); no label tells clients apart.
 struct RelayMetrics: Sendable {
     private let forwarded: Counter
     private let refused: Counter
@@ -17,15 +17,15 @@ struct RelayMetrics: Sendable {
         abandoned = counter("abandoned")
     }
 
-    /// The gateway answered, and its answer went back.
+    /// Counts a request whose answer from the gateway went back.
     func wasForwarded() { forwarded.increment() }
 
-    /// The client's request was not one to forward.
+    /// Counts a request that the relay refused.
     func wasRefused() { refused.increment() }
 
-    /// The gateway gave no usable answer, or not to its end.
+    /// Counts a request for which the gateway gave no usable answer, or not all of it.
     func hasFailed() { failed.increment() }
 
-    /// The client broke off: its request, or the answer to it.
+    /// Counts a request that the client broke off, while sending it or while receiving its answer.
     func wasAbandoned() { abandoned.increment() }
 }

@@ -6,10 +6,10 @@ internal import Hummingbird
 internal import Logging
 internal import NIOCore
 
-/// The relay's HTTP face.
+/// The relay's HTTP interface.
 ///
-/// To the gateway goes the media type and the content, and back come the status, the media type and the content; so nothing of a client
-/// but its ciphertext reaches the gateway.
+/// The gateway gets only the media type and the content; the client gets back only the status, the media type and the content. So nothing
+/// of a client but its ciphertext reaches the gateway.
 struct RelayRoutes: Sendable {
     let link: GatewayLink
     let transport: any HTTPTransport
@@ -20,13 +20,13 @@ struct RelayRoutes: Sendable {
     private let warnings = WarningThrottle<Warning>()
     private let started = ContinuousClock.now
 
-    /// What the operator is warned of.
+    /// The failures that the operator is warned of.
     private enum Warning: Hashable {
         case slow
         case unusable(TransportError.Code?)
     }
 
-    /// The most bytes of a message that are here before it is forwarded.
+    /// The most bytes of a message that the relay reads before it forwards the message.
     private static let wholeBytes = 64 * 1024
 
     func router() -> Router<ConnectionContext> {
@@ -48,7 +48,7 @@ struct RelayRoutes: Sendable {
         guard let place = places.enter(context.remoteAddress) else { return refusal(.tooManyRequests, retryAfter: 1) }
         let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: limits.idleTimeout, deadline: deadline)
         do {
-            // Until then it takes no more than its client's own connection and place: whoever stays silent holds up nobody else.
+            // Until then a request takes only its client's own connection and place, so a silent client holds up no other.
             try await body.readAhead(message == .whole ? Self.wholeBytes : 1)
         } catch {
             return answer(to: GatewayLink.ofRequest(error))
@@ -87,14 +87,14 @@ struct RelayRoutes: Sendable {
                     try await backpressure.wrote(part.count)
                 }
             } catch {
-                // The client sees an answer that is not whole, if it is there yet: the connection, or the stream, is broken off.
+                // Throwing breaks off the connection, so a client that is still there sees that the answer is incomplete.
                 let isOfGateway = (error as? TransportError).map { $0.code != .requestBodyFailed } ?? false
                 if isOfGateway { metrics.hasFailed() } else { metrics.wasAbandoned() }
                 throw error
             }
             await body.takeBack()
             metrics.wasForwarded()
-            // All that a relay knows: who, and how much.
+            // All that a relay knows: the client's address, the type and the size.
             logger.debug(
                 "forwarded a message",
                 metadata: [
@@ -137,7 +137,7 @@ struct RelayRoutes: Sendable {
         }
     }
 
-    /// Once an hour for each kind: clients can cause it as often as they like, and the metrics count it.
+    /// Logs a warning at most once an hour for each kind: clients can cause it as often as they like, and the metrics count it.
     private func warn(_ subject: Warning, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
         if warnings.isDue(subject, at: started.duration(to: .now)) { logger.warning(message, metadata: metadata) }
     }

@@ -4,7 +4,7 @@
 #include <curl/curl.h>
 #include <stdint.h>
 
-// Swift cannot call C's variadic functions: one typed function for each kind of argument.
+// Swift cannot call C's variadic functions, so each kind of argument has one typed function.
 
 static inline CURLcode clibcurl_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
@@ -62,7 +62,7 @@ static inline CURLcode clibcurl_get_pointer(CURL *easy, CURLINFO info, void **va
     return curl_easy_getinfo(easy, info, value);
 }
 
-// The SSL* of the connection that carries the transfer, or NULL.
+// Returns the SSL* of the connection that carries the transfer, or NULL.
 static inline void *clibcurl_get_ssl(CURL *easy) {
     struct curl_tlssessioninfo *session = NULL;
     if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || session == NULL) { return NULL; }
@@ -85,7 +85,7 @@ static inline CURLMcode clibcurl_multi_set_timer_function(CURLM *multi, curl_mul
     return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, function);
 }
 
-// A finished transfer: its easy handle and result, or 0 when there is none (the message's union is not for Swift).
+// Returns 1 with the easy handle and result of a finished transfer, or 0 if there is none. Swift cannot read the message's union itself.
 static inline int clibcurl_multi_next_done(CURLM *multi, CURL **easy, CURLcode *result) {
     int left = 0;
     CURLMsg *message;

@@ -5,7 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 
-// epoll and eventfd, which Swift's Glibc module leaves out; struct epoll_event is packed, so Swift reads it through these.
+// epoll and eventfd, which Swift's Glibc module leaves out. struct epoll_event is packed, so Swift reads it through these functions.
 
 enum {
     clibcurl_epoll_in = EPOLLIN,
@@ -15,7 +15,7 @@ enum {
     clibcurl_epoll_add = EPOLL_CTL_ADD,
     clibcurl_epoll_modify = EPOLL_CTL_MOD,
     clibcurl_epoll_delete = EPOLL_CTL_DEL,
-    // POLLRDHUP, which is the same and hidden behind _GNU_SOURCE
+    // POLLRDHUP has the same value, but needs _GNU_SOURCE.
     clibcurl_poll_peer_ended = EPOLLRDHUP,
 };
 
@@ -34,5 +34,5 @@ static inline uint64_t clibcurl_epoll_event_tag(const struct epoll_event *events
 
 static inline int clibcurl_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
-/// Of the thread that calls; up to 15 characters.
+/// Names the calling thread, with up to 15 characters.
 static inline void clibcurl_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }

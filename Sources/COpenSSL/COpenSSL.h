@@ -12,7 +12,7 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
-// What OpenSSL offers as macros or with variadic types only, as functions that Swift can call.
+// Functions that Swift can call, for what OpenSSL offers only as macros or with variadic types.
 
 static inline int COpenSSL_chain_count(const STACK_OF(X509) *chain) { return chain ? sk_X509_num(chain) : 0; }
 
@@ -20,12 +20,12 @@ static inline X509 *COpenSSL_chain_certificate(const STACK_OF(X509) *chain, int 
 
 static inline STACK_OF(X509) *COpenSSL_chain_new(void) { return sk_X509_new_null(); }
 
-/// Adds a reference of its own; 1 on success.
+/// Appends a certificate and adds a reference to it; 1 on success.
 static inline int COpenSSL_chain_append(STACK_OF(X509) *chain, X509 *certificate) {
     return X509_add_cert(chain, certificate, X509_ADD_FLAG_UP_REF);
 }
 
-/// Gives back the references that COpenSSL_chain_append took, too.
+/// Frees the chain and its references, including those that COpenSSL_chain_append added.
 static inline void COpenSSL_chain_free(STACK_OF(X509) *chain) { sk_X509_pop_free(chain, X509_free); }
 
 static inline void COpenSSL_free(void *pointer) { OPENSSL_free(pointer); }
@@ -39,7 +39,7 @@ static inline long COpenSSL_memory_bio(BIO *bio, const unsigned char **bytes) {
     return count;
 }
 
-/// RFC 2253 order and escapes; control characters and everything beyond ASCII come out as \XX.
+/// Prints a name in the order and with the escapes of RFC 2253; control characters and everything beyond ASCII become \XX.
 static inline int COpenSSL_print_name(BIO *bio, const X509_NAME *name) { return X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253); }
 
 static inline int COpenSSL_is_end_of_pem(unsigned long error) {
@@ -53,6 +53,6 @@ static inline void COpenSSL_disable_tickets(SSL_CTX *context) { SSL_CTX_set_opti
 static inline void COpenSSL_disable_renegotiation(SSL_CTX *context) { SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION); }
 
 static inline int COpenSSL_require_tls12(SSL_CTX *context) {
-    // 0 as the upper bound: the highest that the library knows, whatever openssl.cnf says.
+    // An upper bound of 0 means the highest version that the library knows, whatever openssl.cnf says.
     return SSL_CTX_set_max_proto_version(context, 0) && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
 }

@@ -3,9 +3,9 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-/// A copy of a certificate whose only subject alternative name is one DNS name, which is copied; NULL when OpenSSL has no memory.
+/// Copies a certificate, with one DNS name as its only subject alternative name; NULL when OpenSSL has no memory.
 ///
-/// Its signature does not hold: the copy is for judging the name.
+/// The host name is copied too. The copy's signature is not valid: the copy serves only to judge the name.
 static inline X509 *COpenSSL_copy_for_host(X509 *certificate, const char *host, int length) {
     X509 *copy = X509_dup(certificate);
     GENERAL_NAMES *names = sk_GENERAL_NAME_new_null();
@@ -29,7 +29,7 @@ static inline X509 *COpenSSL_copy_for_host(X509 *certificate, const char *host, 
     return copy;
 }
 
-/// Whether the value of an extension parses; 1 also for an extension that OpenSSL does not know.
+/// Whether the value of an extension parses; also 1 for an extension that OpenSSL does not know.
 static inline int COpenSSL_extension_parses(X509_EXTENSION *extension) {
     const X509V3_EXT_METHOD *method = X509V3_EXT_get(extension);
     if (!method) { return 1; }

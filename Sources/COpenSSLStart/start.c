@@ -3,15 +3,14 @@
 #include <openssl/crypto.h>
 #include <stdlib.h>
 
-/// Settles what the process-wide OpenSSL does on its own. Before main, because the first to use it decides: Foundation's URLSession
-/// would, for instance.
+/// Configures the process-wide OpenSSL before main, because its first user would decide: Foundation's URLSession, for instance.
 ///
-/// - When the process ends nothing is freed: `exit` would pull OpenSSL's tables away under handshakes and signatures of other threads,
-///   and end the process with SIGSEGV now and then.
-/// - OPENSSL_CONF has no say. It may name a file that loads code or weakens TLS; with it set, no configuration is loaded at all. The
-///   system's own openssl.cnf (FIPS providers, for instance) stays in force otherwise.
+/// - OpenSSL frees nothing when the process ends: `exit` would free its tables under the handshakes and signatures of other threads, and
+///   now and then end the process with SIGSEGV.
+/// - OPENSSL_CONF has no effect, because it may name a file that loads code or weakens TLS. If it is set, no configuration is loaded at
+///   all. Otherwise the system's own openssl.cnf (FIPS providers, for instance) stays in force.
 ///
-/// Its priority puts it before every function without one, CLibCurlStart's for instance, which sets OpenSSL up, too.
+/// The priority runs this before every constructor without one, for instance that of CLibCurlStart, which initialises OpenSSL as well.
 __attribute__((constructor(101))) static void start(void) {
     uint64_t options = OPENSSL_INIT_NO_ATEXIT;
     if (getenv("OPENSSL_CONF")) { options |= OPENSSL_INIT_NO_LOAD_CONFIG; }

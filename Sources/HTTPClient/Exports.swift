@@ -1,2 +1,2 @@
-// The clock and the shape of errors are part of this module's interface.
+// ApproovBase's clock and error protocol are part of this module's interface.
 @_exported public import ApproovBase

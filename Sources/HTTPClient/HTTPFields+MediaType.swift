@@ -2,9 +2,9 @@ internal import Foundation
 package import HTTPTypes
 
 extension HTTPFields {
-    /// What `Content-Type` names: type and subtype in lower case, without parameters (RFC 9110 section 8.3.1).
+    /// The type and subtype that `Content-Type` names, in lower case and without parameters (RFC 9110, section 8.3.1).
     ///
-    /// Empty when there is no such field, or more than one.
+    /// Empty when the field is missing or repeated.
     package var mediaType: String {
         let values = self[values: .contentType]
         guard values.count == 1 else { return "" }

@@ -1,8 +1,8 @@
 package import HTTPTypes
 
 extension HTTPFields {
-    /// Whether there is a field of that name.
+    /// Whether the message has a field with this name.
     ///
-    /// Looks through the few fields of a message in place: `contains(_:)` and the subscripts make an index of all of them first.
+    /// Searches the few fields of a message in place, while `contains(_:)` and the subscripts first build an index of all of them.
     package func scan(for name: HTTPField.Name) -> Bool { contains { $0.name == name } }
 }

@@ -2,9 +2,9 @@ public import ApproovBase
 public import CertificatePinning
 internal import Foundation
 
-/// Why a request could not be performed: a stable code, what to do, and the cause.
+/// Why a request failed: a stable code, a message with the remedy, and the cause.
 ///
-/// Holds no header value and no body.
+/// Contains no header value and no body.
 public struct TransportError: CodedError {
     /// The kinds of failure; stable and comparable.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -20,25 +20,25 @@ public struct TransportError: CodedError {
 
         /// The URL cannot be requested.
         public static let invalidURL = Code(.invalidURL)
-        /// A header field may not be sent.
+        /// The request has a header field that the transport does not let callers set.
         public static let invalidHeader = Code(.invalidHeader)
-        /// This build or this libcurl cannot do what was asked.
+        /// This build, or the linked libcurl, cannot do what the request asks for.
         public static let unsupported = Code(.unsupported)
-        /// The host's or the proxy's name has no address.
+        /// The name of the host, or of the proxy, has no address.
         public static let hostUnresolved = Code(.hostUnresolved)
-        /// Nobody accepted the connection.
+        /// The connection could not be made, or the proxy refused it.
         public static let connectionFailed = Code(.connectionFailed)
-        /// No connection, TLS included, within the connect timeout.
+        /// The connection, TLS included, was not made within the connect timeout.
         public static let connectTimeout = Code(.connectTimeout)
-        /// No byte moved for as long as the idle timeout.
+        /// No byte was sent or received for as long as the idle timeout.
         public static let idleTimeout = Code(.idleTimeout)
-        /// Not done within the total timeout.
+        /// The transfer did not end within the total timeout.
         public static let totalTimeout = Code(.totalTimeout)
-        /// The TLS handshake failed for another reason than trust.
+        /// The TLS handshake failed for a reason other than trust.
         public static let tlsFailed = Code(.tlsFailed)
-        /// The server's certificate was refused; ``TransportError/refusal`` says why.
+        /// The server's certificate or the call itself was refused; ``TransportError/refusal`` or the message says why.
         public static let trustRefused = Code(.trustRefused)
-        /// The connection ended before the response was whole.
+        /// The connection ended before the response was complete.
         ///
         /// The server may have processed the request.
         public static let connectionLost = Code(.connectionLost)
@@ -48,16 +48,16 @@ public struct TransportError: CodedError {
         public static let bodyTooLarge = Code(.bodyTooLarge)
         /// The response is not valid HTTP, or its content encoding is broken.
         public static let malformedResponse = Code(.malformedResponse)
-        /// The request's body could not be read, or had another length than declared.
+        /// The request's body could not be read, or its length differs from the declared one.
         public static let requestBodyFailed = Code(.requestBodyFailed)
-        /// More requests at once than the transport is configured for.
+        /// More requests are under way than the transport's configuration allows.
         public static let tooManyRequests = Code(.tooManyRequests)
         /// The transport was shut down.
         public static let shutDown = Code(.shutDown)
-        /// libcurl refused an option or a handle; a defect or a lack of memory.
+        /// libcurl or the system failed unexpectedly: a defect, or a lack of memory, descriptors or threads.
         public static let internalError = Code(.internalError)
 
-        /// Whether a request that fails so was certainly not sent.
+        /// Whether this failure means that nothing of the request was sent.
         fileprivate var isBeforeSending: Bool {
             switch name {
             case .invalidURL, .invalidHeader, .unsupported, .hostUnresolved, .connectionFailed, .connectTimeout, .tlsFailed, .trustRefused,
@@ -73,25 +73,26 @@ public struct TransportError: CodedError {
         public var description: String { name.rawValue }
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public let code: Code
     /// What happened and what to do about it.
     public let message: String
-    /// The error underneath, if there is one.
+    /// The underlying error, if there is one.
     public let cause: (any Error)?
     /// Whether the request can be sent again without the server executing it twice.
     ///
-    /// True when nothing of it was sent, and when its method is idempotent (RFC 9110 section 9.2.2), or its options say that it is.
+    /// True when nothing of the request was sent, or when the request is idempotent: by its method (RFC 9110, section 9.2.2) or by its
+    /// options.
     public internal(set) var isSafeToRepeat: Bool
 
     /// Makes an error.
     ///
     /// - Parameters:
-    ///   - code: the kind of failure.
-    ///   - message: what happened and what to do; never a secret, a header value or a body.
-    ///   - cause: the error underneath.
-    ///   - isSafeToRepeat: whether the request can be sent again without the server executing it twice; nil: when the code says that nothing
-    ///     of it was sent.
+    ///   - code: The kind of failure.
+    ///   - message: What happened and what to do; never a secret, a header value or a body.
+    ///   - cause: The underlying error.
+    ///   - isSafeToRepeat: Whether the request can be sent again without the server executing it twice; nil: when the code says that
+    ///     nothing of it was sent.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil, isSafeToRepeat: Bool? = nil) {
         self.code = code
         self.message = message
@@ -99,10 +100,10 @@ public struct TransportError: CodedError {
         self.isSafeToRepeat = isSafeToRepeat ?? code.isBeforeSending
     }
 
-    /// The refusal by path validation or an evaluator, when the code is `trustRefused`.
+    /// The refusal by the policy, path validation or an evaluator, if that is the cause.
     public var refusal: TrustRefusal? { cause as? TrustRefusal }
 
-    /// True when the server was not reached or the way to it broke: what a later attempt may mend.
+    /// Whether the server was not reached, or the connection to it broke, so that a later attempt may succeed.
     public var isConnectivity: Bool {
         switch code {
         case .hostUnresolved, .connectionFailed, .connectTimeout, .idleTimeout, .totalTimeout, .connectionLost: true

@@ -3,31 +3,31 @@ public import HTTPTypes
 
 /// One request as a transport sends it.
 public struct TransportRequest: Sendable {
-    /// Where it goes.
+    /// The URL to request.
     public var url: TransportURL
-    /// The method; GET unless said otherwise.
+    /// The method; GET by default.
     public var method: HTTPRequest.Method
     /// The header fields.
     ///
-    /// `Host`, `Content-Length`, `Connection` and `Transfer-Encoding` are the transport's own: a field of that name is refused,
-    /// except a `Host` equal to the URL's and a `Content-Length`, which is left out and written anew.
+    /// The transport sets `Host`, `Content-Length`, `Connection` and `Transfer-Encoding` itself and refuses requests that contain them. Two
+    /// exceptions: a `Host` equal to the URL's, and any `Content-Length`, which the transport ignores and computes itself.
     public var headerFields: HTTPFields
     /// The content.
     public var body: RequestBody
-    /// What decides about the server's certificate, and which connections may be reused.
+    /// Decides about the server's certificate, and which connections may be reused.
     public var policy: TrustPolicy
-    /// Timeouts, bounds and progress.
+    /// Timeouts, limits and progress callbacks.
     public var options: TransferOptions
 
     /// Makes a request.
     ///
     /// - Parameters:
-    ///   - url: where it goes.
-    ///   - method: the method.
-    ///   - headerFields: the header fields.
-    ///   - body: the content.
-    ///   - policy: what decides about the server's certificate.
-    ///   - options: timeouts, bounds and progress.
+    ///   - url: The URL to request.
+    ///   - method: The method.
+    ///   - headerFields: The header fields.
+    ///   - body: The content.
+    ///   - policy: Decides about the server's certificate.
+    ///   - options: Timeouts, limits and progress callbacks.
     public init(
         url: TransportURL, method: HTTPRequest.Method = .get, headerFields: HTTPFields = [:], body: RequestBody = .none,
         policy: TrustPolicy, options: TransferOptions = TransferOptions()
@@ -40,14 +40,16 @@ public struct TransportRequest: Sendable {
         self.options = options
     }
 
-    /// Whether sending it twice has the effect of sending it once (RFC 9110 section 9.2.2), unless the options say otherwise.
+    /// Whether sending the request twice has the same effect as sending it once (RFC 9110, section 9.2.2).
+    ///
+    /// The method decides, unless ``TransferOptions/isIdempotent`` overrides it.
     public var isIdempotent: Bool {
         options.isIdempotent ?? method.isIdempotent
     }
 }
 
 extension HTTPRequest.Method {
-    /// Whether a request with this method that is sent twice has the effect of one that is sent once (RFC 9110 section 9.2.2).
+    /// Whether sending a request with this method twice has the same effect as sending it once (RFC 9110, section 9.2.2).
     package var isIdempotent: Bool {
         switch self {
         case .get, .head, .options, .put, .delete, .trace: true
@@ -56,60 +58,59 @@ extension HTTPRequest.Method {
     }
 }
 
-/// Timeouts, bounds and progress of one transfer.
+/// Timeouts, limits and progress callbacks of one transfer.
 public struct TransferOptions: Sendable {
     /// How long name look-up, TCP and TLS may take together.
     public var connectTimeout: Duration = .seconds(30)
-    /// How long no header line and no content may move in either direction.
+    /// The longest time without a header line or content in either direction.
     ///
-    /// Waiting for a slow consumer of the body does not count.
+    /// Waiting for a slow reader of the response body, or a slow producer of the request body, does not count.
     public var idleTimeout: Duration = .seconds(60)
-    /// How long the whole transfer may take; nil: no bound.
+    /// How long the whole transfer may take; nil: no limit.
     public var totalTimeout: Duration?
     /// The largest header section accepted, in bytes.
     public var maximumHeaderBytes = 65_536
-    /// The largest decoded body accepted, in bytes; nil: no bound, which is safe only for a body that is streamed.
+    /// The largest decoded body accepted, in bytes; nil: no limit, which is safe only for a body that is streamed.
     public var maximumBodyBytes: Int?
-    /// Whether gzip, br and zstd are offered and decoded.
+    /// Whether the transport offers and decodes those of gzip, br and zstd that libcurl supports.
     ///
-    /// A request with its own `Accept-Encoding` gets its response as sent.
+    /// The response to a request with its own `Accept-Encoding` is not decoded.
     public var decompresses = true
-    /// Called with the bytes of the request's content handed to the connection so far.
+    /// Called with the number of content bytes handed to the connection so far.
     ///
-    /// On the transport's thread: must not block.
+    /// Runs on the transport's thread, so it must not block.
     public var onUpload: (@Sendable (TransferProgress) -> Void)?
-    /// Called with the decoded bytes of the response's content received so far.
+    /// Called with the number of decoded content bytes received so far.
     ///
-    /// On the transport's thread: must not block.
+    /// Runs on the transport's thread, so it must not block.
     public var onDownload: (@Sendable (TransferProgress) -> Void)?
-    /// The proxy to go through; nil: none.
+    /// The proxy to use; nil: none.
     ///
-    /// The environment's proxy variables are never read.
+    /// The transport never reads the environment's proxy variables.
     public var proxy: ProxyConfiguration?
-    /// The IPv4 or IPv6 address of this machine that the connection comes from; nil: that of a connection that is there, or the system's
-    /// choice.
+    /// The local IPv4 or IPv6 address to connect from; nil: that of an open connection, or the system's choice.
     public var localAddress: CanonicalHost?
-    /// Overrides what the method says about idempotency.
+    /// Overrides whether the method counts as idempotent.
     ///
-    /// A request that is not idempotent is never put on the wire twice.
+    /// The transport never sends a request twice that is not idempotent.
     public var isIdempotent: Bool?
 
-    /// The defaults above.
+    /// Makes options with the defaults above.
     public init() {}
 }
 
-/// How far a body has come.
+/// How much of a body has been transferred.
 public struct TransferProgress: Sendable, Hashable {
-    /// Bytes so far.
+    /// Bytes transferred so far.
     public let completed: Int
-    /// Bytes in all, when known.
+    /// The total number of bytes, when known.
     public let total: Int?
 
     /// Makes a progress value.
     ///
     /// - Parameters:
-    ///   - completed: bytes so far.
-    ///   - total: bytes in all, when known.
+    ///   - completed: Bytes transferred so far.
+    ///   - total: The total number of bytes, when known.
     public init(completed: Int, total: Int?) {
         self.completed = completed
         self.total = total
@@ -118,29 +119,29 @@ public struct TransferProgress: Sendable, Hashable {
 
 /// A proxy that the caller configured.
 public struct ProxyConfiguration: Sendable, Hashable {
-    /// How to talk to the proxy.
+    /// The protocol to speak with the proxy.
     ///
-    /// A proxy that is itself reached over TLS is not supported.
+    /// TLS to the proxy itself is not supported.
     public enum Kind: Sendable, Hashable {
-        /// HTTP, with CONNECT for https (RFC 9110 section 9.3.6).
+        /// HTTP, with CONNECT for https (RFC 9110, section 9.3.6).
         case http
         /// SOCKS 5 with names resolved by the proxy (RFC 1928).
         case socks5
     }
 
-    /// How to talk to the proxy.
+    /// The protocol to speak with the proxy.
     public var kind: Kind
     /// The proxy's name or address.
     public var host: CanonicalHost
     /// The proxy's port.
     public var port: Int
 
-    /// Names a proxy.
+    /// Describes a proxy.
     ///
     /// - Parameters:
-    ///   - kind: how to talk to it.
-    ///   - host: its name or address.
-    ///   - port: its port, 1...65535.
+    ///   - kind: The protocol to speak with the proxy.
+    ///   - host: The proxy's name or address.
+    ///   - port: The proxy's port, 1...65535.
     public init(kind: Kind, host: CanonicalHost, port: Int) {
         self.kind = kind
         self.host = host

@@ -2,15 +2,15 @@ public import HTTPTypes
 
 /// A response: its head, and its body as a stream.
 public struct TransportResponse: Sendable {
-    /// The final status, 200...599 or what the server invented beyond; interim 1xx responses are not shown.
+    /// The final status: 200...599, or a higher one if the server sends it; interim 1xx responses are not shown.
     public let status: Int
-    /// The header fields in order, repeated ones apart.
+    /// The header fields in order; repeated fields stay separate.
     ///
-    /// A body that was decompressed comes without `Content-Encoding` and `Content-Length`.
+    /// When the transport decompressed the body, it removes `Content-Encoding` and `Content-Length`.
     public let headerFields: HTTPFields
     /// The protocol, such as "HTTP/1.1" or "HTTP/2".
     public let version: String
-    /// The URL that answered: the request's, because a transport follows no redirect.
+    /// The URL that answered: that of the request, because a transport follows no redirects.
     public let url: TransportURL
     /// The content.
     public let body: ResponseBody
@@ -18,11 +18,11 @@ public struct TransportResponse: Sendable {
     /// Makes a response; for transports and test doubles.
     ///
     /// - Parameters:
-    ///   - status: the final status.
-    ///   - headerFields: the header fields.
-    ///   - version: the protocol.
-    ///   - url: the URL that answered.
-    ///   - body: the content.
+    ///   - status: The final status.
+    ///   - headerFields: The header fields.
+    ///   - version: The protocol.
+    ///   - url: The URL that answered.
+    ///   - body: The content.
     public init(
         status: Int, headerFields: HTTPFields = [:], version: String = "HTTP/1.1", url: TransportURL,
         body: ResponseBody = ResponseBody(bytes: [])

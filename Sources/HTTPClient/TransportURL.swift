@@ -3,34 +3,36 @@ public import Foundation
 
 /// An absolute http or https URL with its host in canonical form.
 ///
-/// The host that is connected to, the one that is pinned and the one a token is asked for are this one value, so that no
-/// spelling of a name can reach a server without that name's pins.
+/// The connection, the pins and the token all use this one host value, so no other spelling of a name can reach a server without that
+/// name's pins.
 public struct TransportURL: Hashable, Sendable, CustomStringConvertible {
     /// True for https.
     public let isSecure: Bool
     /// The host in canonical form.
     public let host: CanonicalHost
-    /// The port, the scheme's default when the URL names none.
+    /// The port; the scheme's default if the URL names none.
     public let port: Int
-    /// Path and query as they go on the request line (RFC 9112 section 3.2.1, origin-form); at least "/".
+    /// Path and query as sent on the request line (RFC 9112, section 3.2.1, origin-form); at least "/".
     public let target: String
     /// The whole URL in canonical form, without a fragment.
     public let text: String
 
-    /// Scheme, host and port: what RFC 6454 compares.
+    /// Scheme, host and port: the origin of RFC 6454.
     public var origin: String {
         let scheme = isSecure ? "https" : "http"
         return "\(scheme)://\(host.urlText):\(port)"
     }
 
-    /// The canonical URL, safe to print: user information is refused, but a query may hold what its author put there.
+    /// The canonical URL.
+    ///
+    /// It contains no user information, because that is refused, but its query may contain secrets.
     public var description: String { text }
 
-    /// Reads an absolute URL (RFC 3986 section 3, the hierarchical form with an authority).
+    /// Parses an absolute URL (RFC 3986, section 3, the hierarchical form with an authority).
     ///
-    /// - Parameter text: at most 65,536 bytes of visible ASCII.
-    /// - Throws: `TransportError` `invalidURL` for any other scheme, a host that has no canonical form, user information, a
-    ///   port outside 1...65535, a backslash, a space, a control or a non-ASCII character.
+    /// - Parameter text: At most 65,536 bytes of visible ASCII.
+    /// - Throws: ``TransportError`` with code `invalidURL` for a scheme other than http and https, a host that has no canonical form, user
+    ///   information, a port outside 1...65535, a backslash, a space, a control or a non-ASCII character.
     public init(_ text: String) throws {
         guard text.utf8.count <= 65_536 else { throw TransportError.url("it is longer than 65,536 bytes") }
         var rest = Substring(text)
@@ -60,10 +62,10 @@ public struct TransportURL: Hashable, Sendable, CustomStringConvertible {
         self.text = (isSecure ? "https://" : "http://") + host.urlText + portText + self.target
     }
 
-    /// Reads Foundation's URL; the same rules as ``init(_:)-(String)``.
+    /// Parses a Foundation `URL`, by the rules of ``init(_:)-(String)``.
     ///
-    /// - Parameter url: an absolute URL, or one relative to a base that makes it so.
-    /// - Throws: `TransportError` `invalidURL`.
+    /// - Parameter url: An absolute URL, or a relative one whose base makes it absolute.
+    /// - Throws: ``TransportError`` with code `invalidURL` when the URL breaks one of those rules.
     public init(_ url: URL) throws {
         try self.init(url.absoluteString)
     }
@@ -79,7 +81,7 @@ public struct TransportURL: Hashable, Sendable, CustomStringConvertible {
         }
         var host = authority
         var port = isSecure ? 443 : 80
-        // The colon of a port stands after the last bracket; those within brackets belong to an IPv6 address.
+        // The port's colon comes after the last bracket; colons within brackets belong to an IPv6 address.
         let afterBracket = authority.utf8.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
         if let colon = authority[afterBracket...].utf8.firstIndex(of: UInt8(ascii: ":")) {
             host = authority[..<colon]

@@ -1,10 +1,10 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Stands in a listening socket's pipeline, and accepts no more while too many connections wait to be closed.
+/// Stops a listening socket from accepting connections while too many sockets wait to be closed.
 ///
-/// The table makes room for every newcomer at once; but a socket is closed by its own event loop, which may be behind. Without this a
-/// flood takes all descriptors of the process.
+/// The table makes room for each new connection at once, but the event loop of the connection that must go closes its socket, and may be
+/// behind. Without this gate a flood would take all descriptors of the process.
 final class AcceptGate: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
@@ -16,7 +16,8 @@ final class AcceptGate: ChannelDuplexHandler {
     private var isWaiting = false
 
     /// Makes a gate.
-    /// - Parameter limit: the most open sockets
+    ///
+    /// - Parameter limit: The most open sockets.
     init(limit: Int) { self.limit = limit }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -42,7 +43,8 @@ final class AcceptGate: ChannelDuplexHandler {
     }
 }
 
-/// Keeps a listening socket open when one connection could not be set up: SwiftNIO reports that as the listener's own error, which ends it.
+/// Keeps a listening socket open when one connection could not be set up: SwiftNIO reports this as an error of the listener, which would
+/// end it.
 final class AcceptErrors: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
@@ -52,14 +54,15 @@ final class AcceptErrors: ChannelInboundHandler {
 extension AcceptGate {
     /// Puts both handlers into a listening socket's pipeline.
     ///
-    /// Hummingbird lets a server's pipeline be changed nowhere; the first connection leads to it.
+    /// Hummingbird offers no way to change a server's pipeline, so the first connection leads to it.
+    ///
     /// - Parameters:
-    ///   - server: the listening socket
-    ///   - limit: the most open sockets
+    ///   - server: The listening socket.
+    ///   - limit: The most open sockets.
     static func install(in server: any Channel, limit: Int) {
         server.eventLoop.execute {
             let operations = server.pipeline.syncOperations
-            // They fail when the listener has ended, and then there is nothing to keep.
+            // Both calls fail only when the listener has ended, and then no handler is needed.
             try? operations.addHandler(AcceptGate(limit: limit), position: .first)
             guard let accept = try? operations.context(name: "AcceptHandler").handler else { return }
             try? operations.addHandler(AcceptErrors(), position: .after(accept))
@@ -67,7 +70,7 @@ extension AcceptGate {
     }
 }
 
-// They belong to one channel's event loop.
+// These handlers belong to one channel's event loop.
 @available(*, unavailable)
 extension AcceptGate: Sendable {}
 

@@ -1,12 +1,12 @@
 internal import Foundation
 package import NIOCore
 
-/// Whom limits by address take for one client: an IPv4 address, or the /64 of an IPv6 address, which is what one subscriber is given.
+/// One client, as limits by address count it: an IPv4 address, or the /64 of an IPv6 address, which is what one subscriber gets.
 package struct AddressGroup: Hashable, Sendable {
     private let isIPv4: Bool
     private let prefix: UInt64
 
-    /// Reads an address; one that is neither IPv4 nor IPv6 counts with all others of its kind.
+    /// Finds the group of an address; addresses that are neither IPv4 nor IPv6 share one group.
     package init(_ address: SocketAddress?) {
         switch address {
         case .v4(let address):

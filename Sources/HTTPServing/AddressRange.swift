@@ -1,8 +1,9 @@
 internal import Foundation
 package import NIOCore
 
-/// A range of IP addresses in CIDR notation (RFC 4632 section 3.1), such as `10.0.0.0/8` or `2001:db8::/32`; an address alone is a range of
-/// one.
+/// A range of IP addresses in CIDR notation (RFC 4632, section 3.1), such as `10.0.0.0/8` or `2001:db8::/32`.
+///
+/// A single address is a range of one.
 package struct AddressRange: Hashable, Sendable {
     /// The text is not a range.
     package struct Malformed: Error {
@@ -13,9 +14,11 @@ package struct AddressRange: Hashable, Sendable {
     private let bytes: [UInt8]
     private let bits: Int
 
-    /// Reads a range.
-    /// - Parameter text: an IPv4 or IPv6 address, a slash and how many leading bits count; the other bits must be zero
-    /// - Throws: `Malformed`
+    /// Parses a range.
+    ///
+    /// - Parameter text: An IPv4 or IPv6 address, optionally with a slash and the number of leading bits that count; the other bits must be
+    ///   zero.
+    /// - Throws: `Malformed` when the text is not a range.
     package init(_ text: String) throws(Malformed) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let host = parts.first, let address = try? SocketAddress(ipAddress: String(host), port: 0),
@@ -35,15 +38,16 @@ package struct AddressRange: Hashable, Sendable {
         self.bits = bits
     }
 
-    /// Reads ranges.
-    /// - Throws: `Malformed`, for the first that is not one
+    /// Parses ranges.
+    ///
+    /// - Throws: `Malformed` for the first text that is not a range.
     package static func all(_ texts: [String]) throws(Malformed) -> [AddressRange] {
         var ranges: [AddressRange] = []
         for text in texts { ranges.append(try AddressRange(text)) }
         return ranges
     }
 
-    /// Whether an address lies in the range; an IPv4 address inside of IPv6 counts as IPv4.
+    /// Whether an address is in the range; an IPv4-mapped IPv6 address counts as IPv4.
     package func contains(_ address: SocketAddress?) -> Bool {
         guard let address, let other = Self.bytes(of: address), other.count == bytes.count else { return false }
         return Self.masked(other, bits) == bytes

@@ -1,4 +1,4 @@
-/// A queue without duplicates: elements leave from its front, and from any other place as fast.
+/// A queue without duplicates; removing an element takes the same time at every place.
 struct AgeQueue<Element: Hashable> {
     private var links: [Element: (previous: Element?, next: Element?)] = [:]
     private var last: Element?
@@ -16,7 +16,8 @@ struct AgeQueue<Element: Hashable> {
     }
 
     /// Removes an element.
-    /// - Returns: whether it was in the queue
+    ///
+    /// - Returns: Whether it was in the queue.
     @discardableResult
     mutating func remove(_ element: Element) -> Bool {
         guard let (previous, next) = links.removeValue(forKey: element) else { return false }
@@ -25,7 +26,7 @@ struct AgeQueue<Element: Hashable> {
         return true
     }
 
-    /// The first element, among so many, that fulfils a condition.
+    /// The first of the oldest `count` elements that fulfils a condition.
     func first(among count: Int, where isWanted: (Element) -> Bool) -> Element? {
         var element = first
         for _ in 0..<count {

@@ -4,12 +4,12 @@ internal import Synchronization
 
 /// A request's content, lent to a task that may outlive the handler, until the handler takes it back.
 ///
-/// Hummingbird reads on where the handler stopped, to come to the next request; two readers at once end the process (NIO's sequences
-/// are for one). So whoever lends a request's content out waits, before the response's end, until nobody reads it any more.
+/// After the handler Hummingbird reads on, to come to the next request, and two concurrent readers end the process (NIO's sequences allow
+/// only one). So a handler that lends a request's content out must wait, before the response's end, until no task reads it any more.
 package final class BorrowedRequestBody: AsyncSequence, Sendable {
     package typealias Element = [UInt8]
 
-    /// The content is longer than it may be.
+    /// The content exceeds its limit.
     package struct TooLong: Error {
         package init() {}
     }
@@ -17,45 +17,45 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     /// The handler took the content back.
     package struct TakenBack: Error {}
 
-    /// Nothing came for as long as the idle timeout.
+    /// Nothing came for as long as the idle timeout, or the deadline has passed.
     package struct Stalled: Error {
         package init() {}
     }
 
     private struct State {
-        /// Whether somebody is in `next`.
+        /// Whether a task is in `next`.
         var isReading = false
-        /// Whether a read has begun and not come back: that of whoever is in `next`, or of one who was cancelled in there.
+        /// Whether a read has begun and not returned: that of the task in `next`, or of one that was cancelled in there.
         var isUnderWay = false
-        /// The read that waits for the client, and until when it may.
+        /// The read that waits for the client, and until when it may wait.
         var wait: (read: Task<Void, Never>, until: ContinuousClock.Instant)?
-        /// Takes what the read brings.
+        /// Receives the read's result.
         var reader: CheckedContinuation<Landed, Never>?
-        /// What a read has brought that nobody took.
+        /// A read's result that no task has taken yet.
         var landed: Landed?
         /// Whether a read was given up because it waited for too long.
         var isStalled = false
-        /// Gives such reads up; begun with the first one that waits.
+        /// Gives up reads that wait for too long; started with the first read that waits.
         var watch: Task<Void, Never>?
         var isTakenBack = false
         var isDraining = false
-        /// The handler, until nobody is in `next`, and no read under way unless it goes on with that itself.
+        /// The handler that waits until no task is in `next`, and no read is under way unless the handler itself continues it.
         var handler: CheckedContinuation<Void, Never>?
         var remaining: Int
-        /// What was read before the content was lent out.
+        /// The bytes that were read before the content was lent out.
         var ahead: [UInt8] = []
         var isAtEnd = false
 
-        /// Whether the handler need not wait.
+        /// Whether the handler may continue.
         var isFree: Bool { !isReading && (isDraining || !isUnderWay) }
 
-        /// The read that whoever waited for it has left, when it is in the handler's way.
+        /// The read that a cancelled task left behind, if the handler must wait for it.
         var abandonedRead: Task<Void, Never>? { isTakenBack && !isDraining && !isReading && isUnderWay ? wait?.read : nil }
 
-        /// The handler, when it need not wait any more.
+        /// Takes out the waiting handler, if it may continue.
         mutating func takeHandler() -> CheckedContinuation<Void, Never>? { isFree ? handler.take() : nil }
 
-        /// What is known without reading: bytes, or none at the end; nil when there is something to read.
+        /// Returns what is known without reading: the bytes read ahead, or an empty array at the end; nil when a read is needed.
         mutating func takeAhead() -> [UInt8]? {
             guard !isTakenBack, !ahead.isEmpty || isAtEnd else { return nil }
             defer { ahead = [] }
@@ -65,18 +65,19 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
 
     private typealias Landed = Result<ByteBuffer?, any Error>
 
-    // Touched by the one read that is under way alone.
+    // Used only by the one read that is under way.
     private nonisolated(unsafe) var iterator: RequestBody.AsyncIterator
     private let state: Mutex<State>
     private let idleTimeout: Duration
     private let deadline: ContinuousClock.Instant?
 
     /// Lends a request's content out.
+    ///
     /// - Parameters:
-    ///   - body: the content, which nobody else reads
-    ///   - limit: the most bytes it may have
-    ///   - idleTimeout: how long nothing may come
-    ///   - deadline: until when all of it must have come
+    ///   - body: The content, which no other task reads.
+    ///   - limit: The most bytes it may have.
+    ///   - idleTimeout: The longest time without any bytes.
+    ///   - deadline: The time by which all of it must have come.
     package init(_ body: RequestBody, limit: Int, idleTimeout: Duration = .seconds(30), deadline: ContinuousClock.Instant? = nil) {
         iterator = body.makeAsyncIterator()
         self.idleTimeout = idleTimeout
@@ -86,10 +87,11 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
 
     deinit { state.withLock { $0.watch?.cancel() } }
 
-    /// The next part, nil at the end.
+    /// The next part; nil at the end.
     ///
-    /// For one reader at a time, whichever task it is in.
-    /// - Throws: `TooLong`, `TakenBack`, `Stalled`, or what happened to the connection
+    /// For one reader at a time, in any task.
+    ///
+    /// - Throws: `TooLong`, `TakenBack` or `Stalled`; `CancellationError` when the task is cancelled; the connection's error.
     package func next() async throws -> [UInt8]? {
         if let ahead = state.withLock({ $0.takeAhead() }) { return ahead.isEmpty ? nil : ahead }
         return try await read()
@@ -97,34 +99,35 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
 
     /// Waits for the beginning of the content, which `next` then returns as its first part.
     ///
-    /// For the handler, before it lends the content out: a request takes nothing that others want until something of it is there.
-    /// - Parameter count: how many bytes to wait for, or all of a shorter content
-    /// - Throws: as `next`
+    /// For the handler, before it lends the content out, so that a request takes no shared resource until some of its content is there.
+    ///
+    /// - Parameter count: The number of bytes to wait for; shorter content is read to its end.
+    /// - Throws: The errors of `next`.
     package func readAhead(_ count: Int) async throws {
         var ahead: [UInt8] = []
         while ahead.count < count, let part = try await next() { ahead += part }
         state.withLock { $0.ahead = ahead }
     }
 
-    /// All of the content, when it was read ahead to its end, and nothing of it was taken; nil otherwise.
+    /// The whole content, if it was read ahead to its end and nothing of it was taken; nil otherwise.
     package func takeWhole() -> [UInt8]? {
         state.withLock { $0.isAtEnd ? $0.takeAhead() : nil }
     }
 
-    /// Goes on reading; what one iterator has read, no other reads again.
+    /// Continues reading: all iterators share one position.
     package func makeAsyncIterator() -> Iterator { Iterator(body: self) }
 
-    /// Waits until nobody reads, and lets nobody read from then on.
+    /// Waits until no task reads, and lets no task read from then on.
     ///
     /// The reader must be ending: its task cancelled, or its transfer over.
     package func takeBack() async {
         await waitForReader(isDraining: false)
     }
 
-    /// Takes the content back, reads what is left of it and drops that, within the bounds that it has.
+    /// Takes the content back, then reads and drops the rest, within the same limits.
     ///
-    /// For an answer that comes before its request's end: a client that goes on sending reads it once it has sent all, and until then its
-    /// connection would be an idle one, which is closed. As for ``takeBack()``, the reader must be ending.
+    /// For an answer that comes before its request's end: a client that keeps sending reads the answer only after it has sent everything,
+    /// and until then its connection would count as idle and be closed. As for ``takeBack()``, the reader must be ending.
     package func drain() async {
         await waitForReader(isDraining: true)
         while !state.withLock(\.isAtEnd), (try? await read(isDraining: true)) != nil {}
@@ -158,9 +161,9 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         return part.map { Array($0.readableBytesView) }
     }
 
-    /// The next part, or the error of a client that sends nothing for too long: its request would hold a place that others want.
+    /// The next part, or an error when the client sends nothing for too long: its request would hold a place that others want.
     ///
-    /// Whoever is cancelled here leaves the read to the next one: to cancel that, too, would end the content for everybody.
+    /// A task that is cancelled here leaves its read to the next reader: to cancel the read as well would end the content for every reader.
     private func nextInTime() async throws -> ByteBuffer? {
         if let deadline, .now >= deadline { throw Stalled() }
         startRead()
@@ -180,7 +183,7 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         }.get()
     }
 
-    /// Begins a read, unless there is one that whoever waited for it has left.
+    /// Begins a read, unless a cancelled task left one under way.
     private func startRead() {
         let isFirst = state.withLock { state in
             guard !state.isUnderWay, state.landed == nil else { return false }
@@ -188,12 +191,12 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
             return true
         }
         guard isFirst else { return }
-        // What is there already has been read when this returns.
+        // Content that is here already has been read when this returns.
         let read = Task.immediate {
             let result: Landed
             do {
                 let part = try await iterator.next()
-                // A content whose read was given up may look like one that has ended.
+                // A cancelled read may look as if the content had ended.
                 result = Task.isCancelled ? .failure(state.withLock(\.isStalled) ? Stalled() : TakenBack()) : .success(part)
             } catch {
                 result = .failure(Task.isCancelled && state.withLock(\.isStalled) ? Stalled() : error)
@@ -215,13 +218,14 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         handler?.resume()
     }
 
-    /// Has a read given up when it waits for too long.
+    /// Makes sure that a read that waits for too long is given up.
     private func watch(_ read: Task<Void, Never>) {
         state.withLock { state in
             guard state.isUnderWay else { return }
             state.wait = (read, limit(from: .now))
             guard state.watch == nil else { return }
-            // One timer for a content: a timer stays until its time, even cancelled, and one for each part would cost more than the parts.
+            // One timer for the whole content: a timer stays until its time, even if cancelled, and one for each part would cost more than
+            // the parts.
             state.watch = Task { [weak self] in
                 while let next = self?.giveUpLateRead() {
                     guard (try? await Task.sleep(until: next, clock: .continuous)) != nil else { return }
@@ -231,7 +235,8 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
     }
 
     /// Gives up a read that has waited for too long.
-    /// - Returns: when to look again; nil: never
+    ///
+    /// - Returns: When to look again; nil: never.
     private func giveUpLateRead() -> ContinuousClock.Instant? {
         let now = ContinuousClock.now
         let (late, next) = state.withLock { state -> (Task<Void, Never>?, ContinuousClock.Instant?) in
@@ -244,7 +249,7 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         return next
     }
 
-    /// Until when a read that begins now may wait.
+    /// The time until which a read that begins now may wait.
     private func limit(from now: ContinuousClock.Instant) -> ContinuousClock.Instant {
         let idle = now + idleTimeout
         guard let deadline, now < deadline else { return idle }
@@ -260,7 +265,7 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         if !isOurs { throw TakenBack() }
     }
 
-    /// Ends a read; false when there have been too many bytes.
+    /// Ends a read; false when the content exceeds its limit.
     private func end(read count: Int) -> Bool {
         let (handler, abandoned, isWithin) = state.withLock { state in
             state.isReading = false
@@ -272,7 +277,7 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         return isWithin
     }
 
-    /// Reads the parts of a content that was lent out.
+    /// Reads the parts of lent content.
     package struct Iterator: AsyncIteratorProtocol {
         let body: BorrowedRequestBody
 

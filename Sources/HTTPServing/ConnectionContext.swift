@@ -1,14 +1,14 @@
 package import Hummingbird
 package import NIOCore
 
-/// What a request carries for handlers that need to know its connection.
+/// The request context, with what handlers need to know about the request's connection.
 package struct ConnectionContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
-    /// The connection's own address, or the client's where a trusted proxy named it (PROXY protocol).
+    /// The connection's remote address, or the client's if a trusted proxy named it (PROXY protocol).
     ///
-    /// Header fields of proxies are not read: any client can send them.
+    /// Forwarding header fields are not read: any client can send them.
     package let remoteAddress: SocketAddress?
-    /// Where the connection is worked on.
+    /// The connection's event loop.
     package let eventLoop: any EventLoop
 
     package init(source: ApplicationRequestContextSource) {

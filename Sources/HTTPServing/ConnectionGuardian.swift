@@ -6,10 +6,10 @@ internal import NIOCore
 package import NIOSSL
 internal import Synchronization
 
-/// What stands between the network and a Hummingbird application: TLS, HTTP/2 and HTTP/1.1, shares, time limits, the PROXY protocol, and
-/// an end without lost answers.
+/// Stands between the network and a Hummingbird application: TLS, HTTP/2 and HTTP/1.1, shares, time limits, the PROXY protocol, and a
+/// shutdown that loses no answers.
 package struct ConnectionGuardian: Sendable {
-    /// How many sockets may be open beyond the table's places, while their event loops close them.
+    /// How many sockets may be open in excess of the table's places, until their event loops have closed them.
     static let closing = 64
 
     let table: ConnectionTable
@@ -18,7 +18,7 @@ package struct ConnectionGuardian: Sendable {
     private let proxies: [AddressRange]
     private let gate: Gate
 
-    /// Whether the listening socket has its gate.
+    /// Installs the gate of the listening socket once.
     private final class Gate: Sendable {
         let limit: Int
         private let isInstalled = Mutex(false)
@@ -35,12 +35,13 @@ package struct ConnectionGuardian: Sendable {
         }
     }
 
-    /// Makes one, for one server.
+    /// Makes the guardian of one server.
+    ///
     /// - Parameters:
-    ///   - tls: the server's certificate; nil for http in the clear
-    ///   - limits: what keeps one client from taking everything
-    ///   - proxies: the peers that must speak the PROXY protocol, version 2
-    ///   - places: the most connections at once
+    ///   - tls: The server's certificate; nil for plain http.
+    ///   - limits: The limits on connections and requests, per client and in total.
+    ///   - proxies: The peers that must speak the PROXY protocol, version 2.
+    ///   - places: The most connections at once.
     package init(tls: TLSConfiguration?, limits: ListenerLimits, proxies: [AddressRange], places: Int) {
         self.tls = tls
         self.limits = limits
@@ -49,7 +50,7 @@ package struct ConnectionGuardian: Sendable {
         gate = Gate(limit: places + Self.closing)
     }
 
-    /// What a Hummingbird application takes as its server.
+    /// The server for a Hummingbird application.
     package var server: HTTPServerBuilder {
         HTTPServerBuilder { responder in
             let responder = accounting(responder)
@@ -77,12 +78,14 @@ package struct ConnectionGuardian: Sendable {
     /// Whether a peer must speak the PROXY protocol.
     func isTrustedProxy(_ peer: SocketAddress?) -> Bool { proxies.contains { $0.contains(peer) } }
 
-    /// Sees a connection before anything else does.
+    /// Makes sure, when a connection comes, that its listening socket has the gate.
     func welcome(_ channel: any Channel) { gate.install(in: channel.parent) }
 
-    /// Keeps the books around a responder.
-    /// - Parameter respond: what reads the request and writes the answer
-    /// - Returns: the same; when its time is over, the sweep closes its stream or connection, which ends its reads and writes
+    /// Wraps a responder so that the table knows which requests are under way.
+    ///
+    /// - Parameter respond: Reads the request and writes the answer.
+    /// - Returns: The wrapped responder. When a request's time is over, the sweep closes its stream or connection, which ends the
+    ///   responder's reads and writes.
     private func accounting(_ respond: @escaping HTTPChannelHandler.Responder) -> HTTPChannelHandler.Responder {
         { [table] request, writer, channel in
             let client = table.requestBegins(on: channel)

@@ -2,14 +2,15 @@ internal import NIOCore
 internal import NIOSSL
 internal import NIOTLS
 
-/// Stands right behind a connection's TLS, or at the network's end in the clear: tells the table how far a connection has come, and ends
-/// it so that no answer is lost.
+/// Tells the table how far a connection has come, and ends the connection so that no answer is lost.
 ///
-/// A socket that is closed while input lies unread in it resets the connection, and the reset destroys what the client has not read yet.
-/// A process that ends does the same. So a connection ends in order: what was written goes out, then the server's own end (close_notify,
-/// FIN), and what still comes is read and dropped until the client ends its side, or for as long as the table lets it.
+/// Its place is directly behind the connection's TLS or, with plain http, at the network's end of the pipeline.
 ///
-/// What is dropped was never executed: a client that sees the end before the first byte of an answer sends its request again.
+/// Closing a socket with unread input resets the connection, and the reset destroys what the client has not read yet. The end of the
+/// process does the same. So a connection ends in order: the written bytes go out, then the server's own end (close_notify, FIN); what
+/// still comes is read and dropped until the client ends its side, or the table cuts the connection.
+///
+/// The dropped requests were never executed: a client that sees the end before the first byte of an answer sends its request again.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = NIOAny
     typealias InboundOut = NIOAny
@@ -23,7 +24,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let table: ConnectionTable
     private var state: State
     private var isInputClosed = false
-    /// The requests that were handed to the application and are not answered.
+    /// The requests that were handed to the application and not answered yet.
     private var requests = 0
 
     init(table: ConnectionTable, isSecure: Bool) {
@@ -31,7 +32,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         state = isSecure ? .handshake : .silent
     }
 
-    /// Closes a connection or an HTTP/2 stream at once, past TLS, which would wait for the client.
+    /// Closes a connection or an HTTP/2 stream at once, bypassing TLS, which would wait for the client.
     static func cut(_ channel: any Channel) {
         channel.eventLoop.execute {
             let operations = channel.pipeline.syncOperations
@@ -43,7 +44,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Ends a connection in order, unless it has got a request meanwhile: one that the table may not know yet, as its task begins later.
+    /// Ends a connection in order, unless it has received a request meanwhile, which the table may not know yet because the request's task
+    /// begins later.
     static func endIfIdle(_ channel: any Channel) {
         channel.eventLoop.execute {
             guard let handler = of(channel) else { return channel.close(promise: nil) }
@@ -51,15 +53,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// The handler of a connection; on its event loop.
+    /// The handler of a connection; must be called on its event loop.
     static func of(_ connection: (any Channel)?) -> ConnectionHandler? {
         try? connection?.pipeline.syncOperations.handler(type: ConnectionHandler.self)
     }
 
-    /// A request is handed to the application.
+    /// Notes that a request was handed to the application.
     func requestBegins() { requests += 1 }
 
-    /// A request is answered, or will never be.
+    /// Notes that a request was answered, or never will be.
     func requestEnds() { requests -= 1 }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -74,7 +76,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        // What stands behind this handler may have stopped reading.
+        // Handlers behind this one may have stopped reading.
         if state == .ending { context.read() } else { context.fireChannelReadComplete() }
     }
 
@@ -118,7 +120,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard state != .ending else { return }
         state = .ending
         let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
-        // Hummingbird closes an HTTP/2 connection that is to end while the last frame of the last response is being written.
+        // Not at once, because Hummingbird closes an HTTP/2 connection that must end while it is still writing the last frame of the last
+        // response.
         context.eventLoop.execute {
             let (handler, context) = bound.value
             handler.endOutput(context)
@@ -135,7 +138,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             if isInputClosed { context.close(mode: .all, promise: nil) } else { context.read() }
         }
         if isInputClosed {
-            // To end the output of a channel whose input has ended closes it, and drops what is still to be sent.
+            // Closing the output of a channel whose input has ended closes the whole channel, and drops what is not sent yet.
             context.writeAndFlush(NIOAny(context.channel.allocator.buffer(capacity: 0)), promise: sent)
         } else {
             context.flush()
@@ -144,6 +147,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 }
 
-// It belongs to one channel's event loop.
+// This handler belongs to one channel's event loop.
 @available(*, unavailable)
 extension ConnectionHandler: Sendable {}

@@ -1,19 +1,19 @@
 internal import NIOCore
 
-/// The connections of a server: who has them, what each waits for and until when.
+/// Keeps account of a server's connections: who has them, what each waits for, and until when.
 ///
-/// A value that touches no socket: each change returns the connections that are to be cut to make room, and `overdue` those whose time is
+/// A value that touches no socket: each change returns the connections that must be cut to make room, and `overdue` those whose time is
 /// over. Three rules keep one client from locking out the others:
-/// - A client (an address, or a /64 of IPv6) has its share of the places. One more connection costs it its own oldest one.
-/// - When every place is taken, the client with the most connections loses one to the newcomer.
+/// - A client (an address, or a /64 of IPv6) has its share of the places. One more connection replaces the client's own connection that has
+///   been without a request for the longest time; when all of them have requests, the new one is refused.
+/// - When every place is taken, the client with the most connections loses one to the new connection: the one that has been without a
+///   request for the longest time or, when all have requests, the one that has been busy for the longest time.
 /// - A connection must complete its handshake, and send the first byte of a request, within a few seconds each.
-///
-/// The connection that goes is the one that has been without a request for the longest time.
 struct ConnectionPlaces<ID: Hashable & Sendable>: Sendable {
-    /// Who has a connection.
+    /// The owner of a connection.
     enum Owner: Hashable {
         case client(AddressGroup)
-        /// A trusted proxy, until it has named the client; it has no share, as all clients come through it.
+        /// A trusted proxy, until it has named the client; it has no share, because all clients come through it.
         case proxy(AddressGroup)
     }
 
@@ -26,17 +26,17 @@ struct ConnectionPlaces<ID: Hashable & Sendable>: Sendable {
         var firstByte: TimeAmount
         var idle: TimeAmount
         var request: TimeAmount
-        /// How long a connection is read after the server has ended its own side.
+        /// How long a connection is still read after the server has ended its own side.
         var linger: TimeAmount
-        /// How long requests may go on after `drain`.
+        /// How long requests may continue after `drain`.
         var drain: TimeAmount
     }
 
-    /// What is done with what is overdue.
+    /// What to do with a connection or stream whose time is over.
     enum Action: Hashable {
-        /// Ends a connection in order.
+        /// End a connection in order.
         case end(ID)
-        /// Closes a connection, or an HTTP/2 stream, at once.
+        /// Close a connection, or an HTTP/2 stream, at once.
         case cut(ID)
     }
 
@@ -50,7 +50,7 @@ struct ConnectionPlaces<ID: Hashable & Sendable>: Sendable {
         let isSecure: Bool
         var waiting: Waiting
         var deadline: NIODeadline
-        /// By request, which is a stream on HTTP/2: when it must be over.
+        /// The deadline of each request; on HTTP/2 a request is a stream.
         var requests: [ID: NIODeadline] = [:]
 
         mutating func wait(for waiting: Waiting, until deadline: NIODeadline) { (self.waiting, self.deadline) = (waiting, deadline) }
@@ -63,27 +63,27 @@ struct ConnectionPlaces<ID: Hashable & Sendable>: Sendable {
         var count: Int { waiting.count + busy.count }
     }
 
-    /// How many owners of equally many connections are looked at for one that has a connection without a request.
+    /// How many of the owners with the most connections are searched for a connection without a request.
     private static var candidates: Int { 32 }
 
     private let limits: Limits
     private var connections: [ID: Connection] = [:]
     private var groups: [Owner: Group] = [:]
-    /// The owners by how many connections they have.
+    /// The owners by their number of connections.
     private var sizes: [Int: AgeQueue<Owner>] = [:]
     private var largest = 0
-    /// When all connections must be over.
+    /// When all connections must be closed; nil until the server is asked to stop.
     private var end: NIODeadline?
 
     init(limits: Limits) { self.limits = limits }
 
-    /// How many connections there are.
+    /// The number of connections.
     var count: Int { connections.count }
 
     /// Whether a connection has a place.
     func contains(_ id: ID) -> Bool { connections[id] != nil }
 
-    /// How many connections an owner has.
+    /// The number of an owner's connections.
     func count(of owner: Owner) -> Int { groups[owner]?.count ?? 0 }
 
     /// Whether the server was asked to stop.
@@ -93,21 +93,23 @@ struct ConnectionPlaces<ID: Hashable & Sendable>: Sendable {
 // MARK: The life of a connection
 
 extension ConnectionPlaces {
-    /// A connection was accepted.
+    /// Adds an accepted connection.
+    ///
     /// - Parameters:
-    ///   - id: the connection
-    ///   - owner: the client, or the proxy
-    ///   - isSecure: whether TLS comes first
-    ///   - now: the time
-    /// - Returns: the connections that lose their place; the new one may be among them
+    ///   - id: The connection.
+    ///   - owner: The client, or the proxy.
+    ///   - isSecure: Whether TLS comes first.
+    ///   - now: The time.
+    /// - Returns: The connections that lose their places; the new one may be among them.
     mutating func opened(_ id: ID, by owner: Owner, isSecure: Bool, at now: NIODeadline) -> [ID] {
         var connection = Connection(owner: owner, isSecure: isSecure, waiting: .proxyHeader, deadline: now + limits.firstByte)
         if case .client = owner { begin(&connection, at: now) }
         return insert(id, connection)
     }
 
-    /// A proxy has named the client of a connection.
-    /// - Returns: as `opened`
+    /// Notes the client that a proxy named for a connection.
+    ///
+    /// - Returns: As `opened`.
     mutating func identified(_ id: ID, as client: AddressGroup, at now: NIODeadline) -> [ID] {
         guard var connection = remove(id) else { return [] }
         connection.owner = .client(client)
@@ -115,31 +117,31 @@ extension ConnectionPlaces {
         return insert(id, connection)
     }
 
-    /// A proxy has said that a connection is its own.
+    /// Notes that a connection is the proxy's own.
     mutating func isOfProxy(_ id: ID, at now: NIODeadline) {
         guard var connection = connections[id] else { return }
         begin(&connection, at: now)
         connections[id] = connection
     }
 
-    /// The TLS handshake is complete.
+    /// Notes that the TLS handshake is complete.
     mutating func secured(_ id: ID, at now: NIODeadline) { wait(id, for: .firstByte, from: [.handshake], until: now + limits.firstByte) }
 
-    /// The first byte of a request has come.
+    /// Notes that the first byte of a request has come.
     mutating func received(_ id: ID, at now: NIODeadline) { wait(id, for: .request, from: [.firstByte], until: now + idle) }
 
-    /// The server has ended its side of a connection.
+    /// Notes that the server has ended its side of a connection.
     mutating func ended(_ id: ID, at now: NIODeadline) {
         wait(id, for: .peersEnd, from: [.proxyHeader, .handshake, .firstByte, .request], until: now + limits.linger)
     }
 
-    /// A connection that was to end has got a request meanwhile.
+    /// Notes that a connection that was about to end has received a request.
     mutating func resumed(_ id: ID, at now: NIODeadline) { wait(id, for: .request, from: [.peersEnd], until: now + idle) }
 
-    /// A connection is closed.
+    /// Removes a connection that was closed.
     mutating func closed(_ id: ID) { remove(id) }
 
-    /// A request's head has come.
+    /// Notes that a request's head has come.
     mutating func requestBegins(_ request: ID, on id: ID, at now: NIODeadline) {
         guard var connection = connections[id] else { return }
         if connection.requests.isEmpty, groups[connection.owner]?.waiting.remove(id) == true {
@@ -149,7 +151,7 @@ extension ConnectionPlaces {
         connections[id] = connection
     }
 
-    /// A request was answered, or given up.
+    /// Notes that a request was answered or given up.
     mutating func requestEnds(_ request: ID, on id: ID, at now: NIODeadline) {
         guard var connection = connections[id], connection.requests.removeValue(forKey: request) != nil else { return }
         if connection.requests.isEmpty {
@@ -159,7 +161,7 @@ extension ConnectionPlaces {
         connections[id] = connection
     }
 
-    /// The server is asked to stop: requests may go on for `limits.drain`, and connections without one have a moment.
+    /// Begins the shutdown: requests may continue for `limits.drain`, connections without one for half a second at most.
     mutating func drain(at now: NIODeadline) {
         guard end == nil else { return }
         end = now + limits.drain
@@ -169,9 +171,10 @@ extension ConnectionPlaces {
         }
     }
 
-    /// What has taken too long.
-    /// - Parameter now: the time
-    /// - Returns: what is to be done; once more with the next call for what is still there
+    /// Finds connections and requests that have taken too long.
+    ///
+    /// - Parameter now: The time.
+    /// - Returns: What to do; the next call returns further actions for what is still there.
     mutating func overdue(at now: NIODeadline) -> [Action] {
         if let end, end <= now { return connections.keys.map { .cut($0) } }
         var actions: [Action] = []
@@ -186,7 +189,7 @@ extension ConnectionPlaces {
                 continue
             }
             actions.append(.end(id))
-            // Its last bytes may never leave.
+            // The client may never take its last bytes, so this end has a deadline as well.
             connections[id]?.wait(for: .peersEnd, until: now + limits.linger)
         }
         return actions
@@ -196,7 +199,7 @@ extension ConnectionPlaces {
 // MARK: Making room
 
 extension ConnectionPlaces {
-    /// How long a connection may be without a request: while the server stops, long enough for a client to see its GOAWAY.
+    /// How long a connection may be without a request: while the server stops, just long enough for a client to see its GOAWAY.
     private var idle: TimeAmount { isDraining ? min(limits.idle, .milliseconds(500)) : limits.idle }
 
     private func begin(_ connection: inout Connection, at now: NIODeadline) {
@@ -215,8 +218,8 @@ extension ConnectionPlaces {
     private mutating func insert(_ id: ID, _ connection: Connection) -> [ID] {
         var cut: [ID] = []
         if case .client = connection.owner, let group = groups[connection.owner], group.count >= limits.share {
-            // Many people may share an address: who asks now is worth more than a connection that nothing is asked on, and less than one
-            // on which something is.
+            // Many people may share an address: a new connection is worth more than one without a request, and less than one with a
+            // request.
             guard let oldest = group.waiting.first else { return [id] }
             remove(oldest)
             cut.append(oldest)
@@ -230,7 +233,8 @@ extension ConnectionPlaces {
         return cut
     }
 
-    /// Of the owner with the most connections, the one that has been without a request for the longest time, or whose request is oldest.
+    /// The connection to cut, from the owner with the most: the one without a request for the longest time, else the one busy for the
+    /// longest time.
     private var mostExpendable: ID? {
         guard let owners = sizes[largest] else { return nil }
         let owner = owners.first(among: Self.candidates) { groups[$0]?.waiting.isEmpty == false } ?? owners.first

@@ -1,10 +1,10 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The connections that are open, and the requests on them that are being answered.
+/// The open connections, and the requests on them that are being answered.
 ///
-/// `ConnectionPlaces` decides; this applies it to channels: at once when a connection comes, and in a sweep every quarter of a second for
-/// what is overdue. The sweep runs while there are connections.
+/// `ConnectionPlaces` decides; this class applies its decisions to channels: at once when a connection comes, and every quarter of a second
+/// for what is overdue. That sweep runs while there are connections.
 final class ConnectionTable: Sendable {
     /// A connection's channel, or an HTTP/2 stream's.
     struct ID: Hashable {
@@ -17,7 +17,7 @@ final class ConnectionTable: Sendable {
 
     private struct State {
         var places: ConnectionPlaces<ID>
-        /// The addresses that proxies named.
+        /// The client addresses that proxies named.
         var addresses: [ID: SocketAddress] = [:]
         var sweep: RepeatedTask?
 
@@ -29,7 +29,7 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    /// How often what is overdue is looked for.
+    /// How often to look for what is overdue.
     static let interval = TimeAmount.milliseconds(250)
 
     private let state: Mutex<State>
@@ -38,14 +38,15 @@ final class ConnectionTable: Sendable {
         state = Mutex(State(places: ConnectionPlaces(limits: limits)))
     }
 
-    /// How many connections there are.
+    /// The number of connections.
     var count: Int { state.withLock { $0.places.count } }
 
-    /// Counts a connection in until it closes, and closes those that lose their place to it.
+    /// Counts a connection until it closes, and closes the connections that lose their places to it.
+    ///
     /// - Parameters:
-    ///   - channel: the connection, on its event loop
-    ///   - isProxied: whether its peer is a trusted proxy
-    ///   - isSecure: whether TLS comes first
+    ///   - channel: The connection, on its event loop.
+    ///   - isProxied: Whether its peer is a trusted proxy.
+    ///   - isSecure: Whether TLS comes first.
     func add(_ channel: any Channel, isProxied: Bool, isSecure: Bool) {
         let id = ID(channel: channel)
         let peer = AddressGroup(channel.remoteAddress)
@@ -58,10 +59,11 @@ final class ConnectionTable: Sendable {
         Self.cut(cut)
     }
 
-    /// A proxy has said whose a connection is.
+    /// Notes whose connection a proxy passes on.
+    ///
     /// - Parameters:
-    ///   - channel: the connection
-    ///   - client: the address; nil for a connection of the proxy's own
+    ///   - channel: The connection.
+    ///   - client: The client's address; nil for a connection of the proxy itself.
     func identify(_ channel: any Channel, as client: SocketAddress?) {
         let id = ID(channel: channel)
         let now = channel.eventLoop.now
@@ -77,23 +79,24 @@ final class ConnectionTable: Sendable {
         Self.cut(cut)
     }
 
-    /// A connection's TLS handshake is complete.
+    /// Notes that a connection's TLS handshake is complete.
     func secured(_ channel: any Channel) { change(channel) { $0.secured($1, at: $2) } }
 
-    /// The first byte of a connection's first request has come.
+    /// Notes that the first byte of a connection's first request has come.
     func received(_ channel: any Channel) { change(channel) { $0.received($1, at: $2) } }
 
-    /// The server has ended its side of a connection.
+    /// Notes that the server has ended its side of a connection.
     func ended(_ channel: any Channel) { change(channel) { $0.ended($1, at: $2) } }
 
-    /// A connection that was to end has got a request meanwhile.
+    /// Notes that a connection that was about to end has received a request.
     func resumed(_ channel: any Channel) { change(channel) { $0.resumed($1, at: $2) } }
 
-    /// The server is asked to stop.
+    /// Begins the shutdown of the server.
     func drain(_ channel: any Channel) { change(channel) { $0.drain(at: $2) } }
 
-    /// A request's head has arrived on a connection, or on one of its HTTP/2 streams.
-    /// - Returns: the client's address, where a proxy named it
+    /// Notes that a request's head has come on a connection, or on one of its HTTP/2 streams.
+    ///
+    /// - Returns: The client's address if a proxy named it, otherwise nil.
     func requestBegins(on channel: any Channel) -> SocketAddress? {
         let now = channel.eventLoop.now
         return state.withLock { state in
@@ -103,7 +106,7 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    /// A request has been answered, or given up.
+    /// Notes that a request was answered or given up.
     func requestEnds(on channel: any Channel) {
         let now = channel.eventLoop.now
         state.withLock { state in

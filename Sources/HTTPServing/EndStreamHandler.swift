@@ -2,18 +2,18 @@ package import NIOCore
 internal import NIOHTTP1
 package import NIOHTTP2
 
-/// Ends an HTTP/2 response with its last DATA frame instead of an empty one behind it.
+/// Ends an HTTP/2 response with its last DATA frame instead of an empty one after it.
 ///
-/// libcurl takes a response as complete when Content-Length bytes have come, and resets a stream that has not ended by then.
-/// NIOHTTP2 closes a connection with 200 resets in 30 seconds (CVE-2023-44487), so a busy client would lose its connection, and the
-/// requests on it, again and again. With END_STREAM on the last DATA frame (RFC 9113 §8.1) there is nothing to reset.
+/// libcurl treats a response as complete when Content-Length bytes have come, and resets a stream that has not ended by then. NIOHTTP2
+/// closes a connection with 200 resets in 30 seconds (CVE-2023-44487), so a busy client would lose its connection, and the requests on it,
+/// again and again. With END_STREAM on the last DATA frame (RFC 9113, section 8.1) libcurl has nothing to reset.
 package final class EndStreamHandler: ChannelOutboundHandler, RemovableChannelHandler {
     package typealias OutboundIn = HTTP2Frame.FramePayload
     package typealias OutboundOut = HTTP2Frame.FramePayload
 
     package init() {}
 
-    /// DATA that waits to see what follows it.
+    /// A DATA frame that waits to see what follows it.
     private var held: (data: HTTP2Frame.FramePayload.Data, promise: EventLoopPromise<Void>?)?
 
     package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -28,7 +28,7 @@ package final class EndStreamHandler: ChannelOutboundHandler, RemovableChannelHa
             var last = data
             last.endStream = true
             if let earlier {
-                // One frame answers both writes.
+                // One frame completes both writes.
                 earlier.futureResult.cascade(to: promise)
             }
             context.write(wrapOutboundOut(.data(last)), promise: earlier ?? promise)
@@ -65,8 +65,9 @@ package final class EndStreamHandler: ChannelOutboundHandler, RemovableChannelHa
 }
 
 extension EndStreamHandler {
-    /// Puts a handler at the network's end of a channel's pipeline, when the channel is an HTTP/2 stream; on HTTP/1.1 it does nothing.
-    /// - Parameter context: that of a handler at the other end, which is where Hummingbird lets further ones be added
+    /// Adds the handler at the network's end of an HTTP/2 stream's pipeline; on HTTP/1.1 it does nothing.
+    ///
+    /// - Parameter context: The context of a handler at the other end, where Hummingbird lets handlers be added.
     package static func install(from context: ChannelHandlerContext) {
         let operations = context.pipeline.syncOperations
         guard (try? operations.handler(type: HTTPResponseEncoder.self)) == nil else { return }
@@ -78,6 +79,6 @@ extension EndStreamHandler {
     }
 }
 
-// It belongs to one channel's event loop.
+// This handler belongs to one channel's event loop.
 @available(*, unavailable)
 extension EndStreamHandler: Sendable {}

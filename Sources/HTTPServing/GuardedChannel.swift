@@ -3,7 +3,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOSSL
 
-/// Puts a listener's connections into a `ConnectionTable` from their first byte on, and has them end in order.
+/// Puts a listener's connections into a `ConnectionTable` from their first byte on, and ends them in order.
 struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
     let listener: ConnectionGuardian
@@ -31,7 +31,7 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
 
     func handle(value: Base.Value, logger: Logger) async {
         await base.handle(value: value, logger: logger)
-        // A process that ended before would take the answer back.
+        // If the process ended before the connection closed, the answer would be lost.
         try? await value.channel.closeFuture.get()
     }
 }

@@ -2,30 +2,32 @@ package import Hummingbird
 package import Logging
 internal import NIOCore
 
-/// How our servers meet the network: TLS with HTTP/2 and HTTP/1.1, or HTTP/1.1 in the clear; bounds on what a client can take; and an
-/// end that lets open requests end first.
+/// The network side of our servers: TLS with HTTP/2 and HTTP/1.1, or plain HTTP/1.1; limits on what a client can take; and a shutdown that
+/// lets open requests finish.
 package struct HTTPListener: Sendable {
     private let address: ListenerAddress
     private let limits: ListenerLimits
     private let proxies: [AddressRange]
 
     /// Makes a listener.
+    ///
     /// - Parameters:
-    ///   - address: where to listen, and with which certificate
-    ///   - limits: what keeps one client from taking everything
-    ///   - proxies: the peers that must speak the PROXY protocol, version 2; their word for a client's address is taken
+    ///   - address: Where to listen, and with which certificate.
+    ///   - limits: The limits on connections and requests, per client and in total.
+    ///   - proxies: The peers that must speak the PROXY protocol, version 2; the server believes the client addresses that they name.
     package init(address: ListenerAddress, limits: ListenerLimits, proxies: [AddressRange] = []) {
         self.address = address
         self.limits = limits
         self.proxies = proxies
     }
 
-    /// Serves until the task is cancelled or a graceful shutdown is asked for.
+    /// Serves until the task is cancelled or a graceful shutdown begins.
+    ///
     /// - Parameters:
-    ///   - router: what answers
-    ///   - logger: Hummingbird's
-    ///   - onReady: is told the port when connections are taken
-    /// - Throws: `ListenerFailure` `cannotListen`
+    ///   - router: Answers the requests.
+    ///   - logger: Hummingbird's logger.
+    ///   - onReady: Called with the port when the server accepts connections.
+    /// - Throws: `ListenerFailure` of kind `cannotListen` when the port is taken or the address is not this machine's.
     package func run<Router: HTTPResponderBuilder>(
         router: Router, logger: Logger, onReady: @escaping @Sendable (Int) async -> Void
     ) async throws where Router.Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
@@ -42,7 +44,7 @@ package struct HTTPListener: Sendable {
         }
     }
 
-    /// The most connections at once: as many as the limits say and there are descriptors for.
+    /// The most connections at once: the configured number, or as many as there are descriptors for.
     private func connections(_ logger: Logger) -> Int {
         guard let descriptors = DescriptorLimit.current else { return limits.connections }
         let connections = DescriptorLimit.connections(

@@ -1,9 +1,9 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// On HTTP/1.1: marks the last answer of a connection whose server is asked to stop with `Connection: close` (RFC 9112 section 9.6).
+/// On HTTP/1.1, marks a connection's last answer with `Connection: close` when the server is asked to stop (RFC 9112, section 9.6).
 ///
-/// What was handed to the application before is answered before; what comes after the mark is dropped, so it is never executed.
+/// Requests handed to the application before are answered first; requests after the mark are dropped, so they are never executed.
 final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -46,6 +46,6 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 }
 
-// It belongs to one channel's event loop.
+// This handler belongs to one channel's event loop.
 @available(*, unavailable)
 extension LastAnswerHandler: Sendable {}

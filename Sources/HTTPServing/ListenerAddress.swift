@@ -3,11 +3,11 @@ package import NIOSSL
 
 /// Where a server listens, and with which certificate.
 package struct ListenerAddress: Sendable {
-    /// The address or name.
+    /// The address or name to listen on.
     package let host: String
     /// The port; 0 lets the system choose.
     package let port: Int
-    /// Nil for plain http.
+    /// The TLS configuration; nil for plain http.
     package let tls: TLSConfiguration?
 
     package init(host: String, port: Int, tls: TLSConfiguration?) {
@@ -16,12 +16,14 @@ package struct ListenerAddress: Sendable {
         self.tls = tls
     }
 
-    /// Where a server listens that has its operator's certificate, or none.
+    /// Makes an address with the operator's certificate, or without TLS.
+    ///
     /// - Parameters:
-    ///   - host: the address or name
-    ///   - port: the port; 0 lets the system choose
-    ///   - identity: the certificate with its intermediates, and its private key; nil for plain http
-    /// - Throws: `ListenerFailure` `insecure` for plain http on an address that is not loopback; `unreadableIdentity`
+    ///   - host: The address or name to listen on.
+    ///   - port: The port; 0 lets the system choose.
+    ///   - identity: The certificate with its intermediates, and its private key; nil for plain http.
+    /// - Throws: `ListenerFailure` of kind `insecure` for plain http on an address that is not loopback, `unreadableIdentity` when the
+    ///   certificate or key does not parse.
     package init(host: String, port: Int, identity: (certificatePEM: String, keyPEM: String)?) throws(ListenerFailure) {
         guard identity != nil || Self.isLoopback(host) else { throw .insecure(host) }
         var tls: TLSConfiguration?
@@ -29,25 +31,27 @@ package struct ListenerAddress: Sendable {
         self.init(host: host, port: port, tls: tls)
     }
 
-    /// Whether only this machine can reach it: the addresses for which plain http will do.
+    /// Whether only this machine can reach the address, so that plain http is allowed.
     package static func isLoopback(_ host: String) -> Bool {
         (try? CanonicalHost(host))?.isLoopback ?? false
     }
 
     /// The server's URL, without a path.
-    /// - Parameter port: the port that was bound
-    /// - Returns: such as `https://localhost:8443`
+    ///
+    /// - Parameter port: The port that was bound.
+    /// - Returns: The URL, such as `https://localhost:8443`.
     package func url(port: Int) -> String {
         let name = (try? CanonicalHost(host)).map { $0.name == "0.0.0.0" || $0.name == "::" ? "localhost" : $0.urlText } ?? host
         return "\(tls == nil ? "http" : "https")://\(name):\(port)"
     }
 
-    /// A server's TLS with a certificate of its operator's.
+    /// Makes a TLS configuration with the operator's certificate.
+    ///
     /// - Parameters:
-    ///   - certificatePEM: the certificate and its intermediates
-    ///   - keyPEM: its private key, without a passphrase
-    /// - Returns: TLS 1.2 and later, with the certificate
-    /// - Throws: `ListenerFailure` `unreadableIdentity`
+    ///   - certificatePEM: The certificate and its intermediates.
+    ///   - keyPEM: Its private key, without a passphrase.
+    /// - Returns: A configuration for TLS 1.2 and later with the certificate.
+    /// - Throws: `ListenerFailure` of kind `unreadableIdentity` when the certificate or key does not parse.
     package static func tls(certificatePEM: String, keyPEM: String) throws(ListenerFailure) -> TLSConfiguration {
         do {
             let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificatePEM.utf8)).map { NIOSSLCertificateSource.certificate($0) }

@@ -1,10 +1,10 @@
 internal import Glibc
 internal import NIOCore
 
-/// Why a server cannot listen as it was told to.
+/// Why a server cannot listen as configured.
 package struct ListenerFailure: Error {
     package enum Kind: Sendable {
-        /// Plain http where others could listen in.
+        /// Plain http on an address that is not loopback.
         case insecure
         /// The certificate or its key does not parse.
         case unreadableIdentity
@@ -29,7 +29,7 @@ package struct ListenerFailure: Error {
     }
 
     static func cannotListen(on host: String, port: Int, _ cause: any Error) -> ListenerFailure {
-        // SwiftNIO's own text tells of its functions.
+        // SwiftNIO's own text names its internal functions.
         let reason = (cause as? IOError).map { String(cString: strerror($0.errnoCode)) }
         return ListenerFailure(
             kind: .cannotListen,

@@ -1,20 +1,20 @@
 package import Logging
 internal import Synchronization
 
-/// How many lines a minute a log gets about an event that clients can cause as often as they like.
+/// Limits the lines per minute that a log gets about an event that clients can cause as often as they like.
 ///
-/// The metrics count every event. The log shows the first ones of each minute in full, and how many it left out: a flood must not fill
-/// a disk. At level `debug` the log shows them all.
+/// The metrics count every event. The log shows the first ones of each minute in full, and how many it left out, so that a flood cannot
+/// fill a disk. At level `debug` the log shows them all.
 package final class LogAllowance: Sendable {
-    /// What becomes of one line.
+    /// What happens to one line.
     enum Decision: Equatable {
-        /// It is logged. So many were left out since the last one.
+        /// Log it; `leftOut` lines were left out since the last one.
         case log(leftOut: Int)
-        /// It is left out.
+        /// Leave it out.
         case leaveOut
     }
 
-    /// The lines of one minute.
+    /// Counts the lines of one minute.
     struct State {
         private static let pause: Duration = .seconds(60)
 
@@ -39,16 +39,18 @@ package final class LogAllowance: Sendable {
 
     private let state: Mutex<State>
 
-    /// An allowance.
-    /// - Parameter lines: the most lines within a minute
+    /// Makes an allowance.
+    ///
+    /// - Parameter lines: The most lines within a minute.
     package init(linesPerMinute lines: Int = 30) { state = Mutex(State(lines: lines)) }
 
     /// Logs a line at level `notice` while the minute's allowance lasts, and at `debug` after that.
+    ///
     /// - Parameters:
-    ///   - message: the line
-    ///   - logger: where it goes
-    ///   - uptime: the monotonic time
-    ///   - metadata: what the line says; made only when the line is logged
+    ///   - message: The line.
+    ///   - logger: Where it goes.
+    ///   - uptime: The monotonic time.
+    ///   - metadata: The line's metadata; made only when the line is logged.
     package func notice(_ message: Logger.Message, to logger: Logger, at uptime: Duration, metadata: @autoclosure () -> Logger.Metadata) {
         guard logger.logLevel <= .notice else { return }
         switch state.withLock({ $0.draw(at: uptime) }) {

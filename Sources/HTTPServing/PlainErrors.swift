@@ -1,12 +1,13 @@
 package import Hummingbird
 internal import HTTPTypes
 
-/// Says what is not there, and which method is, in the form of every other error.
+/// Answers unknown paths with 404, and known paths with a wrong method with 405, in the form of every other error.
 package struct PlainErrors<Context: RequestContext>: RouterMiddleware {
     private let methods: [String: String]
 
     /// Makes the middleware.
-    /// - Parameter methods: the method of each path that there is
+    ///
+    /// - Parameter methods: The method of each known path.
     package init(methods: [String: String]) {
         self.methods = methods
     }

@@ -1,8 +1,8 @@
 internal import NIOCore
 
-/// A request's channel whose remote address is the one that a trusted proxy named; everything else is the channel's own.
+/// A request's channel with the remote address that a trusted proxy named; everything else is the underlying channel's.
 ///
-/// So every request context reads the client's address where it reads that of a direct connection.
+/// So every request context reads the client's address in the same place as for a direct connection.
 final class ProxiedChannel: Channel {
     private let base: any Channel
     let remoteAddress: SocketAddress?

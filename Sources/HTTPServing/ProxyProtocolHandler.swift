@@ -1,12 +1,11 @@
 internal import NIOCore
 
-/// Reads the header of the PROXY protocol, version 2, before everything else of a trusted proxy's connection; without it the connection
-/// is closed.
+/// Reads the PROXY protocol header (version 2) at the start of a trusted proxy's connection, and closes a connection without it.
 final class ProxyProtocolHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// Is told the client's address; nil when the connection is the proxy's own.
+    /// Called with the client's address; nil when the connection is the proxy's own.
     private let onHeader: (SocketAddress?) -> Void
     private var received = ByteBuffer()
     private var isOver = false
@@ -30,6 +29,6 @@ final class ProxyProtocolHandler: ChannelInboundHandler, RemovableChannelHandler
     }
 }
 
-// It belongs to one channel's event loop.
+// This handler belongs to one channel's event loop.
 @available(*, unavailable)
 extension ProxyProtocolHandler: Sendable {}

@@ -3,19 +3,24 @@ package import Hummingbird
 internal import NIOCore
 
 extension Response {
-    /// Problem details (RFC 9457 section 4.2.1) that say no more than the status does.
+    /// Problem details (RFC 9457, section 4.2.1) that say no more than the status.
     package static func problem(_ status: HTTPResponse.Status) -> Response {
         problem(status, Array(#"{"status":\#(status.code),"title":"\#(status.reasonPhrase)"}"#.utf8))
     }
 
-    /// Problem details as they are.
+    /// Makes a response from problem details that are given as bytes.
+    ///
+    /// - Parameters:
+    ///   - status: The status.
+    ///   - bytes: The problem details, in JSON.
+    /// - Returns: The response, which no cache may store.
     package static func problem(_ status: HTTPResponse.Status, _ bytes: [UInt8]) -> Response {
         Response(
             status: status, headers: [.contentType: "application/problem+json", .cacheControl: "no-store"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    /// What a server answers to `GET /health`.
+    /// The answer to `GET /health`.
     package static var healthy: Response {
         Response(
             status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],

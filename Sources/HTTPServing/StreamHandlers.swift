@@ -1,9 +1,9 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Installs what our servers have at the network's end of a pipeline, where Hummingbird lets no handlers be added.
+/// Installs our handlers at the network's end of a pipeline, where Hummingbird lets none be added.
 ///
-/// That is a `LastAnswerHandler` on HTTP/1.1, and an `EndStreamHandler` on an HTTP/2 stream, which is also counted as a request of its
+/// On HTTP/1.1 that is a `LastAnswerHandler`; on an HTTP/2 stream an `EndStreamHandler`, and the stream counts as a request of its
 /// connection.
 final class StreamHandlers: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
@@ -29,13 +29,13 @@ final class StreamHandlers: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // On HTTP/2 the connection ends once its streams have; Hummingbird's own handler would reset a stream whose last bytes wait for
-        // the client's window.
+        // On HTTP/2 the connection ends after its streams. Hummingbird's own handler must not see the event: it would reset a stream whose
+        // last bytes wait for the client's window.
         if event is ChannelShouldQuiesceEvent, !isHTTP1 { return }
         context.fireUserInboundEventTriggered(event)
     }
 }
 
-// It belongs to one channel's event loop.
+// This handler belongs to one channel's event loop.
 @available(*, unavailable)
 extension StreamHandlers: Sendable {}

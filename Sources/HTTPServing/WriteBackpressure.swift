@@ -2,9 +2,9 @@ package import NIOCore
 
 /// Keeps a response's writer from running ahead of its connection.
 ///
-/// NIO's writers wait for a socket that is full. What they do not wait for is the event loop that moves their bytes to the socket: while
-/// the client reads as fast as it can, the socket is never full, and whatever is written faster than the loop works piles up before it.
-/// So every so often a writer waits until the loop has come to where the writer is.
+/// NIO's writers wait for a full socket, but not for the event loop that moves their bytes to the socket. While the client reads as fast as
+/// it can, the socket is never full, and bytes written faster than the loop works pile up in front of it. So after every 128 KiB a writer
+/// waits until the loop has caught up.
 package struct WriteBackpressure: Sendable {
     private static let stride = 128 * 1024
 
@@ -15,14 +15,15 @@ package struct WriteBackpressure: Sendable {
         self.eventLoop = eventLoop
     }
 
-    /// To be called after bytes were written.
-    /// - Parameter count: how many
-    /// - Throws: when the event loop has ended
+    /// Counts bytes that were written, and waits for the event loop when necessary.
+    ///
+    /// - Parameter count: The number of bytes written.
+    /// - Throws: An error of the event loop, when it has ended.
     package mutating func wrote(_ count: Int) async throws {
         written += count
         guard written >= Self.stride else { return }
         written = 0
-        // Behind all that was written before: a loop works in the order of what it is given.
+        // The loop works in order, so it comes to this after everything that was written before.
         try await eventLoop.submit {}.get()
     }
 }

@@ -1,8 +1,10 @@
 internal import Glibc
 
-/// A file that processes, and threads of one process, lock to take turns; it stays empty, and stays when nobody holds it.
+/// A file that processes, and threads of one process, lock to take turns.
+///
+/// The file stays empty, and remains when the lock is released.
 package struct FileLock: Sendable {
-    /// The lock is not to be had; the message says which, why and what to do.
+    /// The lock could not be taken; the message says which one, why and what to do.
     package struct Failure: Error, CustomStringConvertible {
         package let message: String
 
@@ -12,38 +14,39 @@ package struct FileLock: Sendable {
     private let path: String
     private let timeout: Duration
 
-    /// The lock on the file at `path`, which is made, with mode 0600, when it is missing.
+    /// Names the file of the lock; a missing file is created with mode 0600 when the lock is taken.
+    ///
     /// - Parameters:
-    ///   - path: Where the file is.
-    ///   - timeout: How long to wait for whoever holds the lock.
+    ///   - path: The file's path.
+    ///   - timeout: How long to wait for the current holder.
     package init(path: String, timeout: Duration = .seconds(5)) {
         self.path = path
         self.timeout = timeout
     }
 
-    /// Runs `body` while nobody else holds the lock.
+    /// Runs `body` while no other process or thread holds the lock.
     ///
-    /// - Throws: What `body` throws; `Failure` when the file cannot be opened or locked, or the time is over.
+    /// - Throws: What `body` throws; `Failure` when the file cannot be opened or locked, or the timeout has passed.
     package func withLock<Result>(_ body: () throws -> Result) throws -> Result {
         let descriptor = try openFile()
-        // Closing gives the locks back.
+        // Closing the file releases the locks.
         defer { close(descriptor) }
         let deadline = ContinuousClock.now + timeout
-        // Whoever waits for the place stands at the gate, so that the one who leaves cannot be the next one at once, again and again.
+        // The next waiter holds the gate, so that the last holder cannot take the place again and again before the others.
         try set(F_WRLCK, onByte: Self.gate, of: descriptor, until: deadline)
         try set(F_WRLCK, onByte: Self.place, of: descriptor, until: deadline)
         try set(F_UNLCK, onByte: Self.gate, of: descriptor, until: deadline)
         return try body()
     }
 
-    /// Runs `body` while no other process or thread holds the lock, and waits for none of them.
+    /// Runs `body` if no other process or thread holds the lock; never waits.
     ///
-    /// - Returns: What `body` returns; nil, without running it, when another one holds the lock or waits for it.
+    /// - Returns: What `body` returns; nil, without running it, when another process or thread holds the lock or waits for it.
     /// - Throws: What `body` throws; `Failure` when the file cannot be opened or locked.
     package func withLockIfFree<Result>(_ body: () throws -> Result) throws -> Result? {
         let descriptor = try openFile()
         defer { close(descriptor) }
-        // Those who wait at the gate come first.
+        // Waiters at the gate come first.
         guard try isSet(F_WRLCK, onByte: Self.gate, of: descriptor), try isSet(F_WRLCK, onByte: Self.place, of: descriptor) else {
             return nil
         }
@@ -62,7 +65,7 @@ package struct FileLock: Sendable {
     /// The bytes of the file that are locked.
     private static let gate: off_t = 0
     private static let place: off_t = 1
-    /// F_OFD_SETLK of Linux: a lock that belongs to the open file, so that it also keeps threads of one process apart.
+    /// F_OFD_SETLK of Linux: the lock belongs to the open file, so it also separates threads of one process.
     private static let setOpenFileLock: Int32 = 37
 
     private func set(_ type: Int32, onByte byte: off_t, of descriptor: Int32, until deadline: ContinuousClock.Instant) throws(Failure) {
@@ -74,7 +77,7 @@ package struct FileLock: Sendable {
         }
     }
 
-    /// Whether the lock could be had, or given back, at once.
+    /// Whether the lock was taken, or released, at once.
     private func isSet(_ type: Int32, onByte byte: off_t, of descriptor: Int32) throws(Failure) -> Bool {
         var range = Glibc.flock()
         range.l_type = Int16(type)

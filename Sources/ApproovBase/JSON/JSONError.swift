@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Why bytes are not the JSON that was expected.
+/// Why bytes are not the expected JSON.
 ///
-/// The message names the place and never repeats what was read.
+/// The message names the position and never quotes the input.
 public struct JSONError: CodedError {
     /// A stable, comparable name for the kind of failure.
     public enum Code: String, Sendable, CustomStringConvertible {
@@ -19,7 +19,7 @@ public struct JSONError: CodedError {
     public let code: Code
     /// What is wrong and what to do about it.
     public let message: String
-    /// JSON errors have no error below them.
+    /// Always nil: JSON errors have no underlying error.
     public var cause: (any Error)? { nil }
 
     init(_ code: Code, _ message: String) {

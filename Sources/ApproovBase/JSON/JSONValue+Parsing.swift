@@ -1,13 +1,13 @@
 internal import CJansson
 
 extension JSONValue {
-    /// Reads one JSON array or object, strictly, with jansson.
+    /// Parses one JSON array or object, strictly, with jansson.
     ///
     /// - Parameters:
-    ///   - bytes: The whole text, UTF-8.
-    ///   - limit: The most bytes that are read.
-    /// - Throws: ``JSONError`` `tooLarge`, or `malformedJSON` for members that occur twice, anything after the value, a NUL
-    ///   (also as an escape), bad UTF-8, nesting beyond `maximumDepth` and integers beyond 64 bits.
+    ///   - bytes: The whole text, in UTF-8.
+    ///   - limit: The most bytes accepted.
+    /// - Throws: ``JSONError`` with code `tooLarge` above the limit; `malformedJSON` for members that occur twice, anything after the
+    ///   value, a NUL (also as an escape), bad UTF-8, nesting beyond `maximumDepth`, and integers beyond 64 bits.
     package init(parsing bytes: [UInt8], limit: Int) throws(JSONError) {
         guard bytes.count <= limit else {
             throw JSONError(.tooLarge, "\(bytes.count) bytes of JSON where \(limit) are allowed")
@@ -18,7 +18,7 @@ extension JSONValue {
             json_loadb(raw.baseAddress?.assumingMemoryBound(to: CChar.self), raw.count, Int(JSON_REJECT_DUPLICATES), &problem)
         }
         guard let root = parsed else {
-            // jansson's own text quotes what it read; only the place is repeated.
+            // jansson's own text quotes the input, so only the position is repeated.
             throw JSONError(
                 .malformedJSON,
                 "not strict JSON at line \(problem.line), column \(problem.column): send one object without repeated members")
@@ -27,7 +27,9 @@ extension JSONValue {
         self = try JSONValue.convert(root)
     }
 
-    /// Refuses NUL and deep nesting before a parser, which recurses, sees the text.
+    /// Refuses NUL and deep nesting before the recursive parser sees the text.
+    ///
+    /// - Throws: ``JSONError`` with code `malformedJSON` when the text has either.
     package static func precheck(_ bytes: [UInt8]) throws(JSONError) {
         try bytes.withUnsafeBufferPointer { (buffer) throws(JSONError) in try scan(buffer) }
     }
@@ -84,7 +86,7 @@ extension JSONValue {
             var iterator = json_object_iter(value)
             while let current = iterator {
                 if let key = json_object_iter_key(current), let member = json_object_iter_value(current) {
-                    // Two spellings of one name under Unicode equivalence are two members to jansson and one to Swift.
+                    // Names that are equal under Unicode equivalence are two members to jansson and one to Swift.
                     let name = String(cString: key)
                     guard members.updateValue(try convert(member), forKey: name) == nil else {
                         throw JSONError(.malformedJSON, "the member \(LoggableText.name(name)) occurs twice")

@@ -1,4 +1,4 @@
-/// A JSON text's value (RFC 8259), with whole numbers and fractions kept apart: `7` is an integer, `7.0` is not.
+/// A JSON value (RFC 8259) that keeps whole numbers and fractions apart: `7` is an integer, `7.0` is not.
 package enum JSONValue: Sendable, Hashable {
     /// `null`
     case null
@@ -12,17 +12,17 @@ package enum JSONValue: Sendable, Hashable {
     case string(String)
     /// An array.
     case array([JSONValue])
-    /// An object; every member's name occurs once.
+    /// An object; each member's name occurs once.
     case object([String: JSONValue])
 
-    /// The deepest nesting of arrays and objects that is read.
+    /// The deepest accepted nesting of arrays and objects.
     package static let maximumDepth = 32
 }
 
 extension JSONValue {
     /// The compact text with members sorted by name, so that equal values have equal bytes.
     ///
-    /// A number that is not finite is written as `null`, as JSON has no other word for it.
+    /// A number that is not finite is written as `null`, because JSON cannot express it.
     package func serialized() -> [UInt8] {
         var output: [UInt8] = []
         write(to: &output)

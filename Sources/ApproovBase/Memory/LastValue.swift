@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The last value that was made: where many requests in a row go to one resource, what is made of them is the same each time.
+/// Keeps the last value that was made, because many requests in a row to one resource need the same value.
 package final class LastValue<Key: Equatable & Sendable, Value: Sendable>: Sendable {
     private struct Entry {
         let key: Key
@@ -11,14 +11,14 @@ package final class LastValue<Key: Equatable & Sendable, Value: Sendable>: Senda
 
     package init() {}
 
-    /// The last value if it was made of the same key, otherwise a new one.
+    /// Returns the last value if it was made from the same key, otherwise a new one.
     ///
     /// - Parameters:
-    ///   - key: All that the value depends on.
-    ///   - isKept: Whether a new value may be given out again.
-    ///   - make: Makes it.
-    /// - Returns: The value.
-    /// - Throws: What `make` throws; nothing is kept then.
+    ///   - key: Everything that the value depends on.
+    ///   - isKept: Whether a new value may be kept for later calls.
+    ///   - make: Makes the value.
+    /// - Returns: The last value or the new one.
+    /// - Throws: What `make` throws; the kept value then stays.
     package func value<Failure: Error>(
         for key: Key, isKept: (Value) -> Bool = { _ in true }, make: (Key) throws(Failure) -> Value
     ) throws(Failure) -> Value {

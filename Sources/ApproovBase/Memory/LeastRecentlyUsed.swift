@@ -1,6 +1,6 @@
-/// A dictionary of bounded size: the entry that was not used for the longest time makes room.
+/// A dictionary of limited size: when it is full, the least recently used entry makes room.
 ///
-/// Look-up, use, insertion and removal cost the same however many entries there are.
+/// Look-up, use, insertion and removal take the same time for any number of entries.
 package struct LeastRecentlyUsed<Key: Hashable, Value> {
     private struct Node {
         var key: Key
@@ -29,12 +29,16 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     /// The number of entries.
     package var count: Int { places.count }
 
-    /// The value, without counting as use.
+    /// The value; this does not count as a use.
     package func peek(_ key: Key) -> Value? { places[key].flatMap { nodes[$0]?.value } }
 
-    /// Changes the value in place; counts as use when `isUse` says so.
+    /// Changes the value in place; counts as a use unless `isUse` is false.
     ///
-    /// - Returns: What `body` returns, or nil when there is no such entry.
+    /// - Parameters:
+    ///   - key: The entry's key.
+    ///   - isUse: Whether the entry becomes the most recently used one.
+    ///   - body: Changes the value.
+    /// - Returns: What `body` returns; nil when the key has no entry.
     package mutating func update<Result>(_ key: Key, isUse: Bool = true, _ body: (inout Value) -> Result) -> Result? {
         guard let place = places[key], var node = nodes[place] else { return nil }
         // Taken out and put back, so that the value is changed in place and not copied.
@@ -48,7 +52,11 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
         return result
     }
 
-    /// Inserts or replaces, as the most recently used; the least recently used entry goes when there would be too many.
+    /// Inserts or replaces an entry as the most recently used one; when there would be too many, removes the least recently used one.
+    ///
+    /// - Parameters:
+    ///   - value: The entry's value.
+    ///   - key: The entry's key.
     package mutating func insert(_ value: Value, for key: Key) {
         if update(key, { $0 = value }) != nil { return }
         if places.count == capacity, let node = nodes[oldest] { remove(node.key) }
@@ -65,7 +73,7 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
         linkAsNewest(place)
     }
 
-    /// Removes the entry, if there is one.
+    /// Removes the entry, if it exists.
     package mutating func remove(_ key: Key) {
         guard let place = places.removeValue(forKey: key) else { return }
         unlink(place)

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Runs one thing at a time for many callers, and not too often.
+/// Runs one operation at a time for many callers, and not more often than the interval allows.
 package final class SharedRefresh: Sendable {
     private struct State {
         var running: Task<Void, Never>?
@@ -16,12 +16,12 @@ package final class SharedRefresh: Sendable {
         self.time = time
     }
 
-    /// Whether something is under way.
+    /// Whether an operation is under way.
     package var isRunning: Bool { state.withLock { $0.running != nil } }
 
     /// Runs `work`, or waits for the one under way; does nothing when the last one began less than the interval ago.
     ///
-    /// A caller that is cancelled stops waiting; the work goes on for the others.
+    /// A cancelled caller stops waiting; the work continues for the others.
     package func run(_ work: @escaping @Sendable () async -> Void) async {
         guard let task = start(work) else { return }
         let (ended, end) = AsyncStream.makeStream(of: Never.self)
@@ -32,9 +32,9 @@ package final class SharedRefresh: Sendable {
         for await _ in ended {}
     }
 
-    /// Begins `work`, and waits for nothing.
+    /// Begins `work`, or joins the one under way, without waiting for it.
     ///
-    /// - Returns: What is under way; nil when the last one began less than the interval ago.
+    /// - Returns: The task under way; nil when the last one began less than the interval ago.
     @discardableResult
     package func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never>? {
         let now = time.uptime

@@ -1,19 +1,20 @@
 internal import Synchronization
 
-/// Says a thing again after an hour at the earliest: whoever can cause a warning must not be able to fill the log with it.
+/// Allows a warning to be repeated after an hour, so that clients that cause it cannot fill the log.
 ///
-/// What is warned of comes from a set that the operator's configuration bounds, never from a request.
+/// The subjects come from a set that the operator's configuration bounds, never from a request.
 package final class WarningThrottle<Subject: Hashable & Sendable>: Sendable {
     private let pause: Duration = .seconds(3_600)
     private let last = Mutex<[Subject: Duration]>([:])
 
     package init() {}
 
-    /// Whether a warning is to be logged now; if so, it counts as logged.
+    /// Whether to log a warning now; if so, it counts as logged.
+    ///
     /// - Parameters:
-    ///   - subject: what it is about
-    ///   - uptime: the monotonic time
-    /// - Returns: true for the first within an hour
+    ///   - subject: The warning's subject.
+    ///   - uptime: The monotonic time.
+    /// - Returns: True if no warning about the subject was logged within the last hour.
     package func isDue(_ subject: Subject, at uptime: Duration) -> Bool {
         last.withLock { last in
             if let before = last[subject], uptime - before < pause { return false }

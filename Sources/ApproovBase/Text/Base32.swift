@@ -1,8 +1,8 @@
-/// Base32 of RFC 4648 §6 without padding.
+/// Base32 without padding (RFC 4648, section 6).
 package enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
-    /// The text of some bytes.
+    /// The bytes as base32.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         var buffer: UInt32 = 0
@@ -21,7 +21,7 @@ package enum Base32 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of a text, or nil when it is not canonical upper-case base32 without padding.
+    /// The bytes of a text; nil when it is not canonical upper-case base32 without padding.
     package static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var buffer: UInt32 = 0
@@ -40,7 +40,7 @@ package enum Base32 {
                 bytes.append(UInt8(buffer >> bits & 0xFF))
             }
         }
-        // One text a value: what is left over must be less than one character, and zero.
+        // One text for each value: the bits left over must be fewer than a character's, and zero.
         guard bits < 5, buffer & (1 << bits - 1) == 0 else { return nil }
         return bytes
     }

@@ -1,6 +1,11 @@
-/// Text from outside, made fit for one line of a log.
+/// Makes text from outside safe for one line of a log.
 package enum LoggableText {
-    /// The text with everything but printable ASCII escaped, cut to `limit` characters.
+    /// The text with everything but printable ASCII escaped, cut after `limit` characters.
+    ///
+    /// - Parameters:
+    ///   - text: The text from outside.
+    ///   - limit: The most characters.
+    /// - Returns: The text for the log; it ends with `...` when it was cut.
     package static func quoted(_ text: String, limit: Int = 100) -> String {
         var result = ""
         for (count, scalar) in text.unicodeScalars.enumerated() {
@@ -14,7 +19,7 @@ package enum LoggableText {
         return result
     }
 
-    /// A name from outside: printable ASCII without spaces, 80 characters at most.
+    /// A name from outside as printable ASCII without spaces, cut to 80 characters; other characters become `?`.
     package static func name(_ name: String) -> String {
         let shown = name.unicodeScalars.prefix(80).map { (0x21...0x7E).contains($0.value) ? Character($0) : "?" }
         return String(shown) + (name.unicodeScalars.count > 80 ? "…" : "")

@@ -1,11 +1,11 @@
 package import Foundation
 
-/// Dates as header fields spell them (RFC 9110 section 5.6.7).
+/// Dates as header fields spell them (RFC 9110, section 5.6.7).
 package enum HTTPDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// Reads the preferred form, `Sun, 06 Nov 1994 08:49:37 GMT`; nil for every other.
+    /// Parses the preferred form, `Sun, 06 Nov 1994 08:49:37 GMT`; nil for every other.
     package static func parse(_ text: String) -> Date? {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0].hasSuffix(","), days.contains(String(parts[0].dropLast())), parts[5] == "GMT",
@@ -34,7 +34,7 @@ package enum HTTPDate {
     }
 
     private static func number(_ text: Substring) -> Int? {
-        // Int() takes signs as well.
+        // `Int` also accepts signs.
         text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
     }
 

@@ -1,12 +1,12 @@
 public import Foundation
 internal import Glibc
 
-/// Where the time comes from, so that a test can set it.
+/// The source of the time, which a test can replace.
 public protocol TimeSource: Sendable {
-    /// The calendar's time; it may jump.
+    /// The calendar time; it may jump.
     var date: Date { get }
 
-    /// Time since some fixed moment; it never goes back and counts while the machine sleeps.
+    /// The time since some fixed moment; it never goes back, and counts while the machine sleeps.
     var uptime: Duration { get }
 
     /// Returns after `duration`.
@@ -17,13 +17,13 @@ public protocol TimeSource: Sendable {
 
 /// The system's clocks.
 public struct SystemTimeSource: TimeSource {
-    /// The system's clocks.
+    /// Makes the source.
     public init() {}
 
     /// `CLOCK_REALTIME`.
     public var date: Date { Date() }
 
-    /// `CLOCK_BOOTTIME`: goes on while the machine is suspended.
+    /// `CLOCK_BOOTTIME`, which continues while the machine is suspended.
     public var uptime: Duration {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
@@ -31,6 +31,8 @@ public struct SystemTimeSource: TimeSource {
     }
 
     /// Sleeps on the continuous clock.
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
     public func sleep(for duration: Duration) async throws {
         try await Task.sleep(for: duration, clock: .continuous)
     }

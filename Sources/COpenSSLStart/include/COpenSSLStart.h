@@ -1,2 +1,2 @@
 #pragma once
-// Nothing to call: what start.c does, it does before main.
+// Declares nothing: start.c does its work before main.

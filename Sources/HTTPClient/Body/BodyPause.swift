@@ -1,11 +1,11 @@
-/// Hands the parts of a body to somebody who holds some bytes back to send them together with later ones, and says when they have waited
+/// Hands the parts of a body to a consumer that holds bytes back to send them together with later ones, and tells it when they have waited
 /// long enough.
 package struct BodyPause: Sendable {
-    /// What happens to a body.
+    /// What the consumer is told.
     package enum Event: Sendable {
         /// The next part.
         case part([UInt8])
-        /// What is held has waited long enough.
+        /// The held bytes have waited long enough.
         case pause
     }
 
@@ -16,21 +16,22 @@ package struct BodyPause: Sendable {
 
     private let wait: @Sendable () async throws -> Void
 
-    /// Says how long bytes may be held.
+    /// Sets how long bytes may be held.
     ///
-    /// - Parameter wait: returns after that time; throws when its task is cancelled.
+    /// - Parameter wait: Returns after that time; throws when its task is cancelled.
     package init(_ wait: @escaping @Sendable () async throws -> Void) { self.wait = wait }
 
-    /// Hands out the parts in order.
+    /// Hands out the parts in order, with a pause when bytes were held for too long.
     ///
-    /// What is held longer than the time is answered with a pause before twice the time has passed. The next part is asked for when `use`
-    /// has returned.
+    /// Bytes held for longer than the set time get a pause before twice that time has passed. The next part is requested after `use` has
+    /// returned.
     ///
     /// - Parameters:
-    ///   - next: the next part, nil at the end; is never asked twice at once.
-    ///   - holding: what is held already, as `use` returns it.
-    ///   - use: takes an event and returns which bytes are held from then on: nil for none, another number when what was held has gone out.
-    /// - Throws: what `next` and `use` throw; `CancellationError` when the task is cancelled.
+    ///   - next: Returns the next part, nil at the end; never called twice at once.
+    ///   - holding: The bytes held at the start, in the form that `use` returns.
+    ///   - use: Takes an event and returns a number for the bytes held from then on: nil for none, a different number once the held bytes
+    ///     have gone out.
+    /// - Throws: What `next` and `use` throw; `CancellationError` when the task is cancelled.
     package func forEach(
         _ next: @escaping @Sendable () async throws -> [UInt8]?, holding: Int? = nil, _ use: (Event) async throws -> Int?
     ) async throws {
@@ -39,7 +40,7 @@ package struct BodyPause: Sendable {
             var isWaiting = false
             group.addTask { .part(try await next()) }
             while true {
-                // One wait at a time: for parts that come fast there is none to begin and to end for each.
+                // One wait at a time, so that parts that come fast do not each begin and end one.
                 if let held = holding, !isWaiting {
                     isWaiting = true
                     group.addTask {
@@ -55,7 +56,7 @@ package struct BodyPause: Sendable {
                     isWaiting = false
                     if held == holding { holding = try await use(.pause) }
                 case .part(nil), nil:
-                    // A stream also ends because its reader is cancelled; what it gave until then must not be taken for all.
+                    // A stream also ends when its reader is cancelled; its parts so far must not pass for the whole body.
                     try Task.checkCancellation()
                     group.cancelAll()
                     return

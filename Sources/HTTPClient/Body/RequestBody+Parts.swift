@@ -2,15 +2,15 @@ import Foundation
 import Synchronization
 
 extension RequestBody {
-    /// Whether the body is there as a whole for a request, be it the second: a stream until somebody has begun to read it.
+    /// Whether a request, even a second one, can send the whole body; true for a stream until reading has begun.
     package var canBeSentAgain: Bool {
         if case .stream(_, let stream) = self { return !stream.hasBegun }
         return true
     }
 
-    /// The body's length in bytes; nil for a stream that does not say.
+    /// The body's length in bytes; nil for a stream of unknown length.
     ///
-    /// - Throws: `TransportError` `requestBodyFailed` for a file that cannot be read.
+    /// - Throws: ``TransportError`` with code `requestBodyFailed` for a file that cannot be opened.
     package var length: Int? {
         get throws {
             switch self {
@@ -25,10 +25,11 @@ extension RequestBody {
         }
     }
 
-    /// Hands out the body part by part, in order; for transports that put it into something else.
+    /// Hands out the body part by part, in order, for transports that embed it in another message.
     ///
-    /// - Parameter sink: takes a part; the next one comes when it returns.
-    /// - Throws: `TransportError` `requestBodyFailed` when a file cannot be read; what a stream or `sink` throws.
+    /// - Parameter sink: Takes a part; the next part follows when it returns.
+    /// - Throws: ``TransportError`` with code `requestBodyFailed` when a file cannot be read, a stream was read before, or its length
+    ///   differs from the declared one; what a stream or `sink` throws.
     package func forEachPart(_ sink: @Sendable ([UInt8]) async throws -> Void) async throws {
         switch self {
         case .none: break
@@ -41,15 +42,15 @@ extension RequestBody {
     /// Hands out the body part by part, in order, to a sink that holds bytes back, and tells it when a stream pauses.
     ///
     /// - Parameters:
-    ///   - pause: how long bytes may be held.
-    ///   - holding: what is held already.
-    ///   - use: takes a part or a pause, and returns which bytes are held from then on; see `BodyPause`.
-    /// - Throws: as the other.
+    ///   - pause: How long bytes may be held.
+    ///   - holding: The bytes held at the start, in the form that `use` returns.
+    ///   - use: Takes a part or a pause, and returns a number for the bytes held from then on; see `BodyPause`.
+    /// - Throws: What `forEachPart(_:)` throws; `CancellationError` when the task is cancelled.
     package func forEachPart(
         _ pause: BodyPause, holding: Int?, _ use: @Sendable (BodyPause.Event) async throws -> Int?
     ) async throws {
         guard case .stream(let length, let stream) = self, let next = try stream.read?() else {
-            // What is in memory or in a file does not pause.
+            // Bodies in memory or in a file, and streams that can only be written, have no pauses.
             return try await forEachPart { _ = try await use(.part($0)) }
         }
         let counter = PartCounter()
@@ -99,7 +100,7 @@ extension RequestBody {
     }
 }
 
-/// Bytes so far, counted by the task that makes a body.
+/// Counts the bytes of a body so far; used by the one task that produces it.
 private final class PartCounter: Sendable {
     private let total = Atomic(0)
 

@@ -6,18 +6,18 @@ public enum RequestBody: Sendable {
     case none
     /// Content that is in memory.
     case bytes([UInt8])
-    /// A regular file, read as it is sent. Its length is taken when the request starts and must not change.
+    /// A regular file, read while it is sent; its length is taken when the request starts and must not change.
     case file(path: String)
-    /// Content that is made while it is sent; `length` in bytes when known. Can be sent once only.
+    /// Content that is produced while it is sent, and can be sent only once; `length` is in bytes, nil when unknown.
     case stream(length: Int?, RequestBodyStream)
 }
 
 /// The parts of a streamed request body, pulled with back pressure: at most 256 KiB wait for the network.
 ///
-/// They are there once: who begins to read them a second time gets an error, and no body that is empty, or lacks its beginning.
+/// The parts can be read once: a second reader gets an error, never an empty or truncated body.
 public struct RequestBodyStream: Sendable {
     let write: @Sendable (_ sink: @Sendable ([UInt8]) async throws -> Void) async throws -> Void
-    /// Begins to read the parts one by one; nil: they can be written only.
+    /// Begins to read the parts one by one; nil when they can only be written to a sink.
     let read: (@Sendable () throws -> @Sendable () async throws -> [UInt8]?)?
     private let start = Start()
 
@@ -32,7 +32,7 @@ public struct RequestBodyStream: Sendable {
 
     /// Wraps a sequence of byte arrays.
     ///
-    /// - Parameter sequence: the parts, in order. An error it throws fails the request with `requestBodyFailed`.
+    /// - Parameter sequence: The parts, in order. An error that it throws fails the request with code `requestBodyFailed`.
     public init<S: AsyncSequence & Sendable>(_ sequence: S) where S.Element == [UInt8] {
         write = { [start] sink in
             try start.begin()
@@ -45,10 +45,10 @@ public struct RequestBodyStream: Sendable {
         }
     }
 
-    /// Whether somebody has begun to read the parts.
+    /// Whether reading has begun.
     var hasBegun: Bool { start.hasBegun }
 
-    /// Lets one reader begin.
+    /// Lets only one reader begin.
     private final class Start: Sendable {
         private let isBegun = Atomic(false)
 

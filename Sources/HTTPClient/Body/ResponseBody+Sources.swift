@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A body that is already there.
+/// A body that is already in memory.
 final class BufferedBodySource: ResponseBodySource {
     private let bytes: Mutex<[UInt8]>
 
@@ -15,7 +15,7 @@ final class BufferedBodySource: ResponseBodySource {
     }
 }
 
-/// A body that any asynchronous sequence makes.
+/// A body that an asynchronous sequence produces.
 actor SequenceBodySource: ResponseBodySource {
     private let pull: @Sendable () async throws -> [UInt8]?
 
@@ -27,16 +27,16 @@ actor SequenceBodySource: ResponseBodySource {
     func next() async throws -> [UInt8]? { try await pull() }
 }
 
-/// Lets one iterator be advanced from an escaping closure.
+/// Lets an escaping closure advance one iterator.
 ///
-/// `@unchecked Sendable`: an iterator is advanced by one consumer at a time, as `AsyncIteratorProtocol` demands of every caller.
+/// `@unchecked Sendable`: one consumer at a time advances the iterator, as `AsyncIteratorProtocol` demands of every caller.
 final class IteratorBox<Iterator: AsyncIteratorProtocol>: @unchecked Sendable where Iterator.Element == [UInt8] {
     private var iterator: Iterator
 
     init(_ iterator: Iterator) { self.iterator = iterator }
 
     func next() async throws -> [UInt8]? {
-        // An empty part would look like a stall to nobody, but the contract promises at least one byte.
+        // Skips empty parts: the contract promises at least one byte.
         while let part = try await iterator.next() {
             if !part.isEmpty { return part }
         }

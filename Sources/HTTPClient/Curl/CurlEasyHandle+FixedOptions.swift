@@ -1,11 +1,11 @@
 import CLibCurl
 
 extension CurlEasyHandle {
-    /// Sets what holds for every request, whatever it is and the callbacks by which libcurl reaches ``transfer``.
+    /// Sets the options that hold for every request, and the callbacks by which libcurl reaches ``transfer``.
     func setFixedOptions() throws(TransportError) {
         // No signals: name look-up timeouts must not use SIGALRM in a threaded program.
         try set(CURLOPT_NOSIGNAL, 1)
-        // A request that ends while its host's name is looked up leaves the look-up behind: waiting for it would stop all others.
+        // A request that ends during its name look-up leaves the look-up running: waiting for it would stop all other requests.
         try set(CURLOPT_QUICK_EXIT, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
@@ -16,14 +16,14 @@ extension CurlEasyHandle {
         // Wait for a connection that is being made, to multiplex over it, instead of opening one for each request.
         try set(CURLOPT_PIPEWAIT, 1)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
-        // The request's fields are for the server; a proxy sees none of them in CONNECT.
+        // Keeps the request's fields out of CONNECT: they are for the server, not for the proxy.
         try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try setTrustOptions()
         try setCallbacks()
         try setTextCallback()
     }
 
-    /// Listens to what libcurl says in words, because it says of GOAWAY nowhere else; the words go no further.
+    /// Reads libcurl's verbose text, because libcurl reports GOAWAY nowhere else; the text is passed on to no log.
     private func setTextCallback() throws(TransportError) {
         let listen:
             @convention(c) (UnsafeMutableRawPointer?, curl_infotype, UnsafeMutablePointer<CChar>?, Int, UnsafeMutableRawPointer?) -> Int32 =
@@ -33,7 +33,7 @@ extension CurlEasyHandle {
                     text.withMemoryRebound(to: UInt8.self, capacity: count) { transfer.hear(UnsafeBufferPointer(start: $0, count: count)) }
                     return 0
                 }
-        // POSIX lets a function's address be a `void *`.
+        // POSIX guarantees that a function's address fits into a `void *`.
         try setPointer(CURLOPT_DEBUGFUNCTION, unsafeBitCast(listen, to: UnsafeMutableRawPointer.self))
         try setPointer(CURLOPT_DEBUGDATA, Unmanaged.passUnretained(self).toOpaque())
         try set(CURLOPT_VERBOSE, 1)
@@ -43,7 +43,7 @@ extension CurlEasyHandle {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         try set(CURLOPT_SSL_SESSIONID_CACHE, 0)
-        // The roots come from the trust hook alone; libcurl's own paths would be added to them (CAINFO does not clear CAPATH).
+        // The roots come from the trust hook alone; libcurl would add those in its own paths (CAINFO does not clear CAPATH).
         try set(CURLOPT_CAINFO, nil as String?)
         try set(CURLOPT_CAPATH, nil as String?)
         try check(
@@ -88,7 +88,9 @@ extension CurlEasyHandle {
         try setPointer(CURLOPT_WRITEDATA, context)
     }
 
-    /// The callbacks that only a streamed request body needs: with them set, libcurl would ask them in place of bytes in memory.
+    /// Sets the callbacks of a streamed request body.
+    ///
+    /// Only for a streamed body, because libcurl would call them even when the content is bytes in memory.
     func setUploadCallbacks() throws(TransportError) {
         let context = Unmanaged.passUnretained(self).toOpaque()
         try check(

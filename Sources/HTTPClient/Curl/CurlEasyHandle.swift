@@ -4,19 +4,19 @@ import Synchronization
 
 /// Owns one libcurl easy handle, with the options that never change and the shape of the last request.
 ///
-/// `@unchecked Sendable`: an easy handle may be used on any thread, by one at a time; whoever holds the transfer is that one.
+/// `@unchecked Sendable`: an easy handle may be used on any thread, but by one at a time: the one that holds the transfer.
 final class CurlEasyHandle: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
     /// The transfer that libcurl's callbacks serve.
     ///
-    /// It holds the handle for as long as libcurl may call.
+    /// Not retained, because the transfer retains this handle for as long as libcurl may call.
     unowned(unsafe) var transfer: CurlTransfer?
-    /// What is set beside the fixed options; nil when nothing is.
+    /// The options set in addition to the fixed ones; nil when there are none, or when libcurl accepted only a part.
     private var shape: CurlRequestShape?
-    /// Whether HTTP/2 is not even offered.
+    /// Whether the handle does not even offer HTTP/2.
     private(set) var isHTTP1Only = false
     private var connectsAnew = false
-    /// Whether more than the fixed options may be set: also after a shape that libcurl took only in part.
+    /// Whether options beyond the fixed ones may be set, if only by a shape that libcurl accepted in part.
     private var isShaped = false
 
     init() throws(TransportError) {
@@ -29,8 +29,10 @@ final class CurlEasyHandle: @unchecked Sendable {
 
     deinit { curl_easy_cleanup(pointer) }
 
-    /// Brings the handle to a request's shape: nothing to do where the last request had the same one, anew otherwise, so that no
-    /// option of an earlier request can linger.
+    /// Gives the handle the options of a request.
+    ///
+    /// Changes nothing when the last request had the same shape. Otherwise resets all options first, so that none of an earlier request can
+    /// linger.
     func take(shape wanted: CurlRequestShape) throws(TransportError) {
         guard shape != wanted else { return }
         shape = nil
@@ -51,9 +53,10 @@ final class CurlEasyHandle: @unchecked Sendable {
         isHTTP1Only = onlyHTTP1
     }
 
-    /// Whether the request is about to go out over a connection that was used before and that nobody else uses now.
+    /// Whether the request is about to go out over a reused connection that carries no other request.
     ///
-    /// What a server sends there is the end: a TLS close_notify comes seconds before the connection's own end.
+    /// Readable bytes on such a connection mean that the server is closing it: a TLS close_notify can arrive seconds before the
+    /// connection's end.
     var isOnIdleHTTP1Connection: Bool {
         var newConnections = 0
         guard clibcurl_get_long(pointer, CURLINFO_NUM_CONNECTS, &newConnections) == CURLE_OK, newConnections == 0 else { return false }
@@ -64,13 +67,13 @@ final class CurlEasyHandle: @unchecked Sendable {
         return UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("http/1.1".utf8) || length == 0
     }
 
-    /// Lets no connection be used again for this request.
+    /// Makes libcurl open a new connection for this request.
     func connectAnew() throws(TransportError) {
         try set(CURLOPT_FRESH_CONNECT, 1)
         connectsAnew = true
     }
 
-    /// Lets go of what belongs to the request that is over.
+    /// Clears what belongs to the finished request.
     func forgetRequest() {
         transfer = nil
         if connectsAnew {
@@ -101,7 +104,7 @@ final class CurlEasyHandle: @unchecked Sendable {
         try check(clibcurl_set_list(pointer, option, value), option)
     }
 
-    /// Every option is load-bearing here (a trust hook that was not set is a host that is not pinned), so each result is looked at.
+    /// Throws unless libcurl accepted the option: no option may fail silently (without the trust hook a host is not pinned).
     func check(_ code: CURLcode, _ option: CURLoption) throws(TransportError) {
         guard code != CURLE_OK else { return }
         throw TransportError(
@@ -110,7 +113,7 @@ final class CurlEasyHandle: @unchecked Sendable {
     }
 }
 
-/// Easy handles that are kept for the next request: to make one and set its options costs more than the request's other work.
+/// Keeps easy handles for later requests: making one and setting its options costs more than the rest of a request's work.
 final class CurlEasyHandlePool: Sendable {
     private static let capacity = 128
     private let idle = Mutex<[CurlEasyHandle]>([])

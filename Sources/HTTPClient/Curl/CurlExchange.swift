@@ -1,15 +1,15 @@
 import DequeModule
 import Synchronization
 
-/// What the asking task and the driver thread share of one transfer: the head, the parts of the body that wait to be read, the end.
+/// What the requesting task and the driver's thread share of one transfer: the head, the unread parts of the body, the end.
 final class CurlExchange: Sendable {
-    /// As received, to be parsed by the task that asked and not on the driver's thread.
+    /// The head as received; the requesting task parses it, not the driver's thread.
     struct RawHead: Equatable, Sendable {
         var bytes: [UInt8] = []
         var isDecoded = false
     }
 
-    /// Receiving pauses when this much waits to be read, and goes on when half of it has been.
+    /// Receiving pauses when this many bytes wait to be read, and continues when half of them have been read.
     static let highWater = 512 * 1024
 
     private struct State {
@@ -30,18 +30,18 @@ final class CurlExchange: Sendable {
 
     private let state = Mutex(State())
 
-    // MARK: The asking task
+    // MARK: The requesting task
 
-    /// Says who waits for the head; before the transfer is started.
+    /// Registers the continuation that waits for the head; call it before the transfer starts.
     func expectHead(_ waiter: CheckedContinuation<RawHead, any Error>) {
         state.withLock { $0.headWaiter = waiter }
     }
 
-    /// The next part of the body, nil at its end.
+    /// The next part of the body; nil at its end.
     ///
-    /// - Parameter unpause: called when enough has been read for receiving to go on.
-    /// - Returns: at least one byte, or nil.
-    /// - Throws: what the transfer failed with.
+    /// - Parameter unpause: Called when enough has been read for receiving to continue.
+    /// - Returns: At least one byte, or nil.
+    /// - Throws: The transfer's failure.
     func next(unpause: () -> Void) async throws -> [UInt8]? {
         switch state.withLock({ Self.read(&$0) }) {
         case .part(let part, let mayGoOn):
@@ -55,7 +55,7 @@ final class CurlExchange: Sendable {
                 let read = state.withLock { state in
                     let read = Self.read(&state)
                     if case .wait = read {
-                        // Two consumers of one body are a mistake of theirs; the first must not hang for it.
+                        // Two concurrent consumers of one body are an error of the caller; the first must not hang because of it.
                         state.bodyWaiter?.resume(throwing: CancellationError())
                         state.bodyWaiter = waiter
                     }
@@ -87,7 +87,7 @@ final class CurlExchange: Sendable {
 
     // MARK: The driver
 
-    /// Hands the head to the task that asked.
+    /// Hands the head to the requesting task.
     ///
     /// Later calls do nothing.
     func deliver(_ head: RawHead) {
@@ -98,7 +98,7 @@ final class CurlExchange: Sendable {
         waiter?.resume(returning: head)
     }
 
-    /// Takes a part of the body, or refuses it because too much waits already; then receiving must pause.
+    /// Takes a part of the body; false when too much waits already, and receiving must pause.
     func append(_ part: UnsafeBufferPointer<UInt8>) -> Bool {
         let (accepted, waiter) = state.withLock { state -> (Bool, CheckedContinuation<[UInt8]?, any Error>?) in
             if let waiter = state.bodyWaiter {
@@ -125,11 +125,11 @@ final class CurlExchange: Sendable {
 
     /// Ends the exchange; the first end counts.
     ///
-    /// The end is set before the head is handed over, so that a small response is whole when its reader wakes.
+    /// The end is set before the head is handed over, so that a small response is complete when its reader wakes.
     func finish(_ result: Result<Void, any Error>, head: RawHead? = nil, trailers: [UInt8] = []) {
         let (headWaiter, bodyWaiter) = state.withLock { state in
             if state.end == nil { (state.end, state.trailers) = (result, trailers) }
-            // A failed transfer gives no more of its body: the consumer learns of the failure first.
+            // After a failure the unread parts are dropped: the consumer learns of the failure first.
             if case .failure = result {
                 state.parts.removeAll()
                 state.buffered = 0

@@ -1,6 +1,6 @@
 import CLibCurl
 
-/// What libcurl's result codes mean in our words.
+/// Translates libcurl's result codes into errors.
 enum CurlFailure {
     static func error(_ code: CURLcode, of transfer: CurlTransfer) -> TransportError {
         if let hook = transfer.hook, case .refused(let refusal) = hook.outcome, isHandshake(code) {
@@ -60,9 +60,9 @@ enum CurlFailure {
         }
     }
 
-    /// What became of HTTP/2, when it was that what failed.
+    /// How HTTP/2 broke down, if HTTP/2 is what failed.
     ///
-    /// libcurl has CURLE_HTTP2 for a GOAWAY that leaves the stream out, CURLE_HTTP2_STREAM for RST_STREAM, and other codes for
+    /// libcurl returns CURLE_HTTP2 for a GOAWAY that excludes the stream, CURLE_HTTP2_STREAM for RST_STREAM, and other codes for
     /// connections that end or break otherwise (tried with 7.88, with and without TLS close_notify).
     static func http2Breakdown(_ code: CURLcode) -> HTTP2Breakdown? {
         switch code {
@@ -78,13 +78,13 @@ enum CurlFailure {
 }
 
 extension CurlTransfer {
-    /// Whether libcurl counted more bytes of header lines than it takes (MAX_HTTP_RESP_HEADER_SIZE); it has no code for that.
+    /// Whether libcurl counted more bytes of header lines than it accepts (MAX_HTTP_RESP_HEADER_SIZE); it has no result code for that.
     fileprivate var hasTooManyHeaderBytes: Bool {
         var count = 0
         return clibcurl_get_long(easy.pointer, CURLINFO_HEADER_SIZE, &count) == CURLE_OK && count > 307_200
     }
 
-    /// What a proxy answered to CONNECT when it was no success.
+    /// The proxy's status when it refused CONNECT; nil otherwise.
     fileprivate var proxyRefusal: Int? {
         var status = 0
         guard options.proxy != nil, !wasSent, clibcurl_get_long(easy.pointer, CURLINFO_HTTP_CONNECTCODE, &status) == CURLE_OK

@@ -1,22 +1,20 @@
 import CLibCurl
 import COpenSSL
 
-/// What the process-wide libcurl is, and whether pins can hold with it.
+/// Describes the process-wide libcurl, and checks that certificates can be pinned with it.
 struct CurlLibrary: Sendable {
     /// The TLS backend as libcurl names it, "OpenSSL/3.0.20" for instance.
     let tlsBackend: String
     /// The version of the libcrypto that this process calls.
     let cryptoVersion: String
-    /// The content encodings it can undo, as an `Accept-Encoding` value.
+    /// The content encodings that libcurl can decode, as an `Accept-Encoding` value.
     let contentEncodings: String
 
-    /// The library that is linked.
-    ///
-    /// Initialises it at the first use.
+    /// The linked libcurl, initialised at the first use.
     static let linked = CurlLibrary()
 
     private init() {
-        // CLibCurlStart did so before main; this one is counted and does nothing more.
+        // CLibCurlStart has initialised libcurl before main; this call only raises libcurl's counter.
         curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         guard let info = clibcurl_version_info() else {
             self.init(tlsBackend: "", cryptoVersion: "", contentEncodings: "identity")
@@ -40,7 +38,7 @@ struct CurlLibrary: Sendable {
 
     /// Refuses a libcurl in which the trust hook would not run, or would run in another OpenSSL than ours.
     ///
-    /// - Throws: `TransportError` `unsupported`.
+    /// - Throws: ``TransportError`` with code `unsupported` for such a libcurl.
     func requireTrustHook() throws(TransportError) {
         guard tlsBackend.hasPrefix("OpenSSL/") else {
             throw TransportError(

@@ -2,24 +2,24 @@ import CLibCurl
 import CertificatePinning
 import Foundation
 
-/// What the driver's thread does: waits for sockets, timers and messages, and lets libcurl work.
+/// The loop of the driver's thread: waits for sockets, timers and messages, and lets libcurl work.
 ///
-/// Never leaves its thread.
+/// Used on that thread alone.
 final class CurlLoop {
     let epoll: Int32
-    /// The monotonic clock in nanoseconds, read once a round.
+    /// The monotonic clock in nanoseconds, read before and after each wait.
     private(set) var now: UInt64
     private let mailbox: CurlMailbox
     private let configuration: CurlTransportConfiguration
     private let load: CurlLoad
     /// The pools that take new requests, by generation.
     private var currentPools: [UInt64: CurlPool] = [:]
-    /// Those and the ones on which requests end, by number.
+    /// All pools by number: the current ones, and retired ones whose requests have not ended.
     private var pools: [UInt32: CurlPool] = [:]
     private var nextPoolNumber: UInt32 = 1
     private var active: [CurlTransfer] = []
     private var readyHeads: [CurlTransfer] = []
-    /// Those whose content is not wanted any more.
+    /// The transfers whose request content the server no longer wants.
     private var refusedUploads: [CurlTransfer] = []
     private var messages: [CurlMailbox.Message] = []
     private var isStopping = false
@@ -28,9 +28,9 @@ final class CurlLoop {
 
     /// The pool number that stands for the mailbox in epoll's events.
     private static let mailboxNumber: UInt32 = 0
-    /// From how many transfers on the thread lets others run before it looks for new ones.
+    /// From this many transfers on, the thread lets others run before it takes new messages.
     private static let busy = 8
-    /// A spent pool's connections stay this long for a policy that nobody replaced.
+    /// How long an idle pool keeps its connections while its policy still exists, in nanoseconds.
     private static let idlePoolLimit: UInt64 = 120_000_000_000
 
     init(epoll: Int32, mailbox: CurlMailbox, load: CurlLoad, configuration: CurlTransportConfiguration) {
@@ -45,14 +45,14 @@ final class CurlLoop {
 
     deinit { Foundation.close(epoll) }
 
-    /// Runs until it is told to stop.
+    /// Runs until the message `stop` arrives.
     func run() {
         let capacity = 64
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer { events.deallocate() }
         while true {
             now = Self.clock()
-            // With many requests under way more are about to be posted: those that leave together cost a fraction of those that do not.
+            // With many requests under way, more are about to be posted; requests that leave together cost a fraction of those that do not.
             if active.count >= Self.busy { sched_yield() }
             handleMessages()
             if isStopping { break }
@@ -69,7 +69,7 @@ final class CurlLoop {
             reap()
         }
         for transfer in active { remove(transfer).fail(TransportError(.shutDown, "the transport was shut down")) }
-        // While the loop stands, because libcurl tells it of each socket that it closes.
+        // Now, while the loop exists, because libcurl reports each socket that it closes to the loop's pools.
         currentPools = [:]
         pools = [:]
     }
@@ -99,7 +99,8 @@ final class CurlLoop {
         do {
             guard !transfer.isCancelled else { throw CancellationError() }
             let pool = try pool(of: transfer)
-            // Without TLS nobody speaks HTTP/2, which libcurl would else wait for the first answer to find out: all other requests behind it.
+            // Without TLS no server is asked for HTTP/2: libcurl would hold all other requests back until the first response tells the
+            // version.
             try transfer.easy.speak(onlyHTTP1: !transfer.url.isSecure || sparedOrigins.prefersHTTP1(transfer.url.origin, now: now))
             transfer.loop = self
             transfer.lastActivity = now
@@ -120,8 +121,8 @@ final class CurlLoop {
 
     private func unpause(_ transfer: CurlTransfer) {
         guard transfer.activeIndex >= 0 else { return }
-        // libcurl hands over what waited, and when that is refused it tells us and goes on as if it had been taken. Between two
-        // connections there is nothing to unpause.
+        // libcurl delivers what waited. When a callback refuses it, libcurl returns an error but continues as if it had been taken, so the
+        // transfer must end here. CURLE_BAD_FUNCTION_ARGUMENT comes between two connections, when there is nothing to unpause.
         let code = curl_easy_pause(transfer.easy.pointer, CURLPAUSE_CONT)
         guard code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT else { return remove(transfer).finish(code) }
     }
@@ -140,7 +141,7 @@ final class CurlLoop {
     }
 
     private func runTimers() {
-        // A timer's work may set a timer that is due at once; a few rounds of that, then the sockets get their turn.
+        // A timer's work may set a timer that is due at once; after a few rounds of that, the sockets get their turn.
         for _ in 0..<8 {
             var wasDue = false
             for pool in pools.values {
@@ -162,7 +163,7 @@ final class CurlLoop {
         return Int32(min((wakeAt - now + 999_999) / 1_000_000, 60_000))
     }
 
-    /// Whether the server has ended the connection that a transfer was about to go out on.
+    /// Whether the server has ended the connection on which a transfer was about to go out.
     func hasServerEnded(_ localPort: Int32, of transfer: CurlTransfer) -> Bool {
         pools[transfer.poolNumber]?.hasServerEnded(localPort, isSilent: transfer.easy.isOnIdleHTTP1Connection) ?? false
     }
@@ -175,8 +176,9 @@ final class CurlLoop {
         refusedUploads.append(transfer)
     }
 
-    /// Ends what is done and hands out the heads that came in this round: after, not during libcurl's work, so that a response
-    /// that arrived whole wakes its reader once.
+    /// Ends finished transfers and hands out the heads that arrived in this round.
+    ///
+    /// After libcurl's work, not during it, so that a response that arrived complete wakes its reader once.
     private func reap() {
         for pool in pools.values {
             var easy: UnsafeMutableRawPointer?
@@ -194,13 +196,13 @@ final class CurlLoop {
         endRefusedUploads()
     }
 
-    /// Keeps a pause in content that is not wanted from holding its transfer for ever.
+    /// Ends uploads that the server no longer wants, so that a paused upload does not hold its transfer forever.
     private func endRefusedUploads() {
         let refused = refusedUploads
         refusedUploads.removeAll(keepingCapacity: true)
         for transfer in refused where transfer.activeIndex >= 0 {
-            // libcurl has given the content up, but for its pause; or, where the server closes the connection, it has not, and asks again.
-            // In the end, when it waits for nothing else, it knows whether the response is whole.
+            // Usually libcurl has given up the content, and only its pause is left. Where the server closes the connection, libcurl has
+            // not, and asks for content again; only once it waits for nothing else can it tell whether the response is complete.
             if !transfer.isUploadUnpaused || (!transfer.exchange.isPaused && !isAnythingAwaited(by: transfer)) {
                 transfer.isUploadUnpaused = true
                 unpause(transfer)
@@ -209,7 +211,7 @@ final class CurlLoop {
         }
     }
 
-    /// Whether libcurl waits for the connection of a transfer.
+    /// Whether libcurl waits for activity on the connection of a transfer.
     private func isAnythingAwaited(by transfer: CurlTransfer) -> Bool {
         pools[transfer.poolNumber]?.isWatching(transfer.localPort) ?? false
     }
@@ -237,14 +239,15 @@ final class CurlLoop {
 
     // MARK: Keeping house
 
-    /// Ends transfers on which nothing moves, and closes the connections of policies that are gone.
+    /// Ends transfers on which nothing moves, and closes spent pools.
     private func sweep() {
         guard now >= nextSweep else { return }
         nextSweep = .max
         var index = 0
         while index < active.count {
             let transfer = active[index]
-            // Kept up to date, because the message that ends a pause comes a moment after the pause has ended.
+            // A pause does not count as idle time. Updated here, because the message that ends a pause comes a moment after the pause
+            // itself.
             if transfer.isPaused { transfer.lastActivity = now }
             if now - transfer.lastActivity >= transfer.idleLimit {
                 remove(transfer).fail(TransportError(.idleTimeout, "nothing moved on the connection for \(transfer.options.idleTimeout)"))
@@ -281,7 +284,7 @@ final class CurlLoop {
             guard now >= pool.retirement else { return pool }
             pool.isRetired = true
         }
-        // A new pool is the moment to let go of those that nobody uses.
+        // Before making a new pool, close those that are spent.
         for pool in pools.values where pool.isSpent(now: now, idleLimit: Self.idlePoolLimit) { close(pool) }
         let pool = try CurlPool(policy: transfer.policy, number: nextPoolNumber, loop: self, configuration: configuration)
         nextPoolNumber = nextPoolNumber == .max ? 1 : nextPoolNumber + 1
@@ -307,9 +310,9 @@ extension CurlTransfer {
     /// The idle timeout in nanoseconds.
     fileprivate var idleLimit: UInt64 { UInt64(options.idleTimeout.wholeMilliseconds) * 1_000_000 }
 
-    /// How often to look whether it is idle: its timeout is kept to within an eighth, by at most one look in 5 ms.
+    /// How often to check whether the transfer is idle: an eighth of its timeout, at least 5 ms and at most 1 s.
     fileprivate var sweepInterval: UInt64 { max(5_000_000, min(idleLimit / 8, 1_000_000_000)) }
 
-    /// Whether it waits for our own side: a slow reader of the response or maker of the request.
+    /// Whether the transfer waits for our side: a slow reader of the response, or a slow producer of the request.
     fileprivate var isPaused: Bool { exchange.isPaused || upload.isPaused }
 }

@@ -2,7 +2,7 @@ import CLibCurl
 import Foundation
 import Synchronization
 
-/// How tasks reach the driver's thread: a queue, and an eventfd that wakes the thread only when it sleeps.
+/// Brings messages to the driver's thread: a queue, and an eventfd that wakes the thread only when it sleeps.
 final class CurlMailbox: Sendable {
     enum Message: Sendable {
         case start(CurlTransfer)
@@ -29,7 +29,7 @@ final class CurlMailbox: Sendable {
 
     deinit { close(wakeDescriptor) }
 
-    /// Leaves a message; false when the driver has stopped.
+    /// Posts a message; false when the driver has stopped.
     @discardableResult
     func post(_ message: Message) -> Bool {
         let (accepted, mustWake) = state.withLock { state -> (Bool, Bool) in
@@ -45,13 +45,13 @@ final class CurlMailbox: Sendable {
 
     private func wake() {
         var one: UInt64 = 1
-        // It cannot fail but by overflow, and then the thread is being woken already.
+        // Fails only by overflow, and then the thread is being woken already.
         _ = write(wakeDescriptor, &one, 8)
     }
 
     // MARK: The driver's side
 
-    /// All messages so far, into `messages`, which must be empty.
+    /// Moves all messages so far into `messages`, which must be empty.
     func take(into messages: inout [Message]) {
         state.withLock { state in
             swap(&state.messages, &messages)
@@ -59,7 +59,7 @@ final class CurlMailbox: Sendable {
         }
     }
 
-    /// Announces that the thread will sleep; false when a message is there already.
+    /// Announces that the thread will sleep; false when a message already waits.
     func mayFallAsleep() -> Bool {
         state.withLock { state in
             guard state.messages.isEmpty else { return false }

@@ -1,19 +1,19 @@
-/// The origins with which HTTP/2 broke down lately, and that are spoken to over HTTP/1.1 for a while.
+/// Remembers origins with which HTTP/2 broke down recently; they get HTTP/1.1 for a while.
 ///
-/// libcurl 7.88 ends many HTTP/2 streams whose response is whole with RST_STREAM: every one without Content-Length, and others whose
-/// END_STREAM it has not read yet. Servers on SwiftNIO (Hummingbird, Vapor) take 200 of these in 30 seconds for an attack
-/// and end the connection, with everything that is under way on it (GOAWAY, ENHANCE_YOUR_CALM). One such end is enough, since the next
-/// connection would fare no better.
+/// libcurl 7.88 ends many HTTP/2 streams whose response is complete with RST_STREAM: every one without Content-Length, and others whose
+/// END_STREAM it has not read yet. Servers on SwiftNIO (Hummingbird, Vapor) treat 200 of these in 30 seconds as an attack and end the
+/// connection, with everything under way on it (GOAWAY, ENHANCE_YOUR_CALM). One such end is enough to switch, since the next connection
+/// would fare no better.
 ///
-/// A single stream that the server resets says nothing about the others: a handler may have failed. Only several in a row, without an
-/// HTTP/2 response between them, do, as with a server that demands HTTP/1.1 (HTTP_1_1_REQUIRED). Connections that break without GOAWAY
-/// are everyday life and count for nothing.
+/// A single stream that the server resets says nothing about the others: a handler may have failed. Only several in a row count, without an
+/// HTTP/2 response between them, as from a server that demands HTTP/1.1 (HTTP_1_1_REQUIRED). Connections that break without GOAWAY are
+/// common and do not count.
 struct CurlOriginMemory {
-    /// How long an origin is spared, in nanoseconds.
+    /// How long an origin gets HTTP/1.1, in nanoseconds.
     static let duration: UInt64 = 600_000_000_000
     /// How many broken streams in a row mean that HTTP/2 does not work.
     static let brokenStreamLimit = 4
-    /// After how long without another one broken streams are forgotten, in nanoseconds.
+    /// How long broken streams are remembered after the last one, in nanoseconds.
     static let suspicion: UInt64 = 60_000_000_000
     private static let capacity = 1_024
 
@@ -28,18 +28,18 @@ struct CurlOriginMemory {
     /// When the first entry ends, or earlier.
     private var nextEnd: UInt64 = .max
 
-    /// Whether there is nothing to look up, as mostly.
+    /// Whether no origin is remembered, which is the usual case.
     var isEmpty: Bool { entries.isEmpty }
 
-    /// Whether HTTP/1.1 is to be spoken with an origin.
+    /// Whether to speak HTTP/1.1 with an origin.
     mutating func prefersHTTP1(_ origin: @autoclosure () -> String, now: UInt64) -> Bool {
-        // No reason to spell the origin out.
+        // Saves building the origin's text.
         guard !entries.isEmpty else { return false }
         if now >= nextEnd { purge(now: now) }
         return entries[origin()]?.isSpared == true
     }
 
-    /// Notes that HTTP/2 broke down.
+    /// Notes that HTTP/2 broke down with an origin.
     mutating func note(_ breakdown: HTTP2Breakdown, with origin: String, now: UInt64) {
         if entries.count >= Self.capacity, entries[origin] == nil, let oldest = entries.min(by: { $0.value.end < $1.value.end }) {
             entries[oldest.key] = nil
@@ -56,9 +56,9 @@ struct CurlOriginMemory {
         nextEnd = min(nextEnd, entry.end)
     }
 
-    /// Notes that a response came over HTTP/2.
+    /// Notes that an origin responded over HTTP/2.
     mutating func noteResponse(from origin: String) {
-        // One that was under way when the connection broke down changes nothing.
+        // An origin that gets HTTP/1.1 keeps it: the response was under way when its connection broke down.
         if entries[origin]?.isSpared == false { entries[origin] = nil }
     }
 
@@ -68,10 +68,10 @@ struct CurlOriginMemory {
     }
 }
 
-/// How HTTP/2 can break down where the connection itself does not.
+/// How HTTP/2 can break down while the TCP connection works.
 enum HTTP2Breakdown {
-    /// The server reset the one stream, or ended it before its response.
+    /// The server reset one stream, or ended it before its response.
     case stream
-    /// The server gave the connection up with what was under way on it (GOAWAY).
+    /// The server gave up the connection and everything under way on it (GOAWAY).
     case connection
 }

@@ -4,22 +4,23 @@ import Foundation
 
 /// The connections of one policy generation: one libcurl multi handle.
 ///
-/// A pool takes new requests for a bounded time, then a successor does: libcurl's own bound on a connection's age
-/// (CURLOPT_MAXLIFETIME_CONN) spares connections in use, and one that is multiplexed and always busy would never be judged again.
+/// A pool takes new requests for a limited time, then a successor replaces it. libcurl's own limit on a connection's age
+/// (CURLOPT_MAXLIFETIME_CONN) is not enough: it spares connections in use, so a multiplexed connection that is always busy would never be
+/// judged again.
 ///
-/// No connection ever leaves its generation. Belongs to the driver's thread.
+/// No connection serves another generation. Used on the driver's thread alone.
 final class CurlPool {
     let multi: UnsafeMutableRawPointer
     let generation: UInt64
-    /// Tells this pool's sockets from others' in epoll's events.
+    /// Identifies this pool's sockets in epoll's events.
     let number: UInt32
     private(set) weak var policy: TrustPolicy?
-    /// When libcurl wants to be called even if no socket moves, in the driver's nanoseconds.
+    /// When libcurl's timer is due, in the driver's nanoseconds; nil when none is set.
     var deadline: UInt64?
     var activeTransfers = 0
     /// Transfers started since libcurl last worked on its timers.
     var startedTransfers = 0
-    /// From when on new requests go to the pool's successor, in the driver's nanoseconds.
+    /// When new requests start to go to the pool's successor, in the driver's nanoseconds.
     let retirement: UInt64
     /// Whether the pool has a successor.
     var isRetired = false
@@ -63,7 +64,8 @@ final class CurlPool {
 
     deinit { curl_multi_cleanup(multi) }
 
-    /// The policy is gone or replaced, or the pool is, and nothing runs any more: the connections can be closed.
+    /// Whether the connections can be closed: no transfer runs, and the pool has a successor, its policy is gone, or it was idle for longer
+    /// than `idleLimit`.
     func isSpent(now: UInt64, idleLimit: UInt64) -> Bool {
         activeTransfers == 0 && (isRetired || policy == nil || now - idleSince > idleLimit)
     }
@@ -72,10 +74,10 @@ final class CurlPool {
         deadline = milliseconds < 0 ? nil : loop.now + UInt64(milliseconds) * 1_000_000
     }
 
-    /// Follows libcurl's wish to be told about a socket.
+    /// Notes which events of a socket libcurl wants.
     private func watch(_ socket: Int32, _ what: Int32) -> Int32 {
         if what == CURL_POLL_REMOVE {
-            // At once: libcurl closes the socket next, and its number may come back as another's.
+            // At once, because libcurl closes the socket next, and another socket may get its number.
             if let entry = watched.removeValue(forKey: socket), entry.registered != 0 {
                 _ = clibcurl_epoll_control(epoll, Int32(clibcurl_epoll_delete), socket, 0, 0)
             }
@@ -91,12 +93,12 @@ final class CurlPool {
         return 0
     }
 
-    /// Whether libcurl wants to be told about the connection with this local port.
+    /// Whether libcurl wants events of the connection with this local port.
     func isWatching(_ localPort: Int32) -> Bool { sockets.socket(at: localPort).map { watched[$0] != nil } ?? false }
 
-    /// Tells the kernel what libcurl wants to know by now.
+    /// Tells the kernel which events libcurl wants now.
     ///
-    /// Not when libcurl says it: between two waits it turns writing on and off again for each request.
+    /// Called once before each wait, because libcurl turns writing on and off again for each request in between.
     func registerChanges() {
         guard !changed.isEmpty else { return }
         for socket in changed {
@@ -108,7 +110,7 @@ final class CurlPool {
         changed.removeAll(keepingCapacity: true)
     }
 
-    /// Whether the server has ended the connection with this local port; with `isSilent`, any byte that waits there says so.
+    /// Whether the server has ended the connection with this local port; with `isSilent`, any byte that waits there means that it has.
     func hasServerEnded(_ localPort: Int32, isSilent: Bool) -> Bool {
         guard let socket = sockets.socket(at: localPort) else { return false }
         var state = pollfd(fd: socket, events: Int16(clibcurl_poll_peer_ended) | (isSilent ? Int16(POLLIN) : 0), revents: 0)
@@ -126,26 +128,26 @@ final class CurlPool {
 
     func actOnTimer() {
         deadline = nil
-        // Requests that start together over a few connections leave together: each would be a segment and a wake-up of its own.
+        // Requests that start together over a few connections leave together; otherwise each would cost a segment and a wake-up.
         let isBurst = startedTransfers >= 2 && startedTransfers >= 2 * watched.count
         startedTransfers = 0
         if isBurst { cork(true) }
         var running: Int32 = 0
-        // CURL_SOCKET_TIMEOUT is CURL_SOCKET_BAD, which Swift does not import.
+        // -1 is CURL_SOCKET_TIMEOUT (CURL_SOCKET_BAD), which Swift does not import.
         curl_multi_socket_action(multi, -1, 0, &running)
         if isBurst { cork(false) }
     }
 
     private func cork(_ isCorked: Bool) {
         var value: Int32 = isCorked ? 1 : 0
-        // A socket on which it fails (a resolver's pair) sends as ever.
+        // A socket on which this fails (a resolver's pair) sends as before.
         for socket in watched.keys { setsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size)) }
     }
 }
 
-/// The sockets of a pool by their local ports: libcurl names the connection that it is about to use by nothing else.
+/// The sockets of a pool by their local ports: libcurl names the connection that it is about to use only by its port.
 private struct SocketsByPort {
-    /// All that libcurl has shown; some may be closed, and their numbers others' by now.
+    /// All sockets that libcurl has shown; some may be closed, and their numbers reused.
     private var seen: Set<Int32> = []
     private var sockets: [Int32: Int32] = [:]
 

@@ -2,9 +2,9 @@ import CLibCurl
 import CertificatePinning
 import HTTPTypes
 
-/// All that is set on an easy handle for a request but its URL, its fields and its content.
+/// All options of a request except its URL, its fields and its content.
 ///
-/// Most requests of a program have the same shape, so that their handles need not be set up anew.
+/// Most requests of a program have the same shape, so their handles need not be set up again.
 struct CurlRequestShape: Equatable {
     enum Content: Equatable {
         case none
@@ -26,7 +26,7 @@ struct CurlRequestShape: Equatable {
     let totalMilliseconds: Int
     let proxy: ProxyConfiguration?
     let localAddress: CanonicalHost?
-    /// The encodings to offer and undo; nil: none.
+    /// The encodings to offer and decode; nil: none.
     let contentEncodings: String?
 
     init(_ request: TransportRequest, upload: CurlUpload, terms: TrustHook.Terms?, library: CurlLibrary) {
@@ -40,7 +40,7 @@ struct CurlRequestShape: Equatable {
             case .bytes, .file, .stream: .streamed(length: upload.length ?? -1)
             }
         connectMilliseconds = request.options.connectTimeout.wholeMilliseconds
-        // 0 is libcurl's "none".
+        // 0 means no timeout to libcurl.
         totalMilliseconds = request.options.totalTimeout?.wholeMilliseconds ?? 0
         proxy = request.options.proxy
         localAddress = request.options.localAddress
@@ -59,7 +59,7 @@ struct CurlRequestShape: Equatable {
     }
 
     private func setLocalAddress(_ address: CanonicalHost, of easy: CurlEasyHandle) throws(TransportError) {
-        // libcurl would look a name up, or take it for that of a network interface.
+        // libcurl would look up a name, or take it for that of a network interface.
         guard address.kind != .name else { throw TransportError(.unsupported, "a local address must be an IPv4 or IPv6 address") }
         try easy.set(CURLOPT_INTERFACE, "host!\(address.name)")
     }
@@ -92,14 +92,14 @@ struct CurlRequestShape: Equatable {
             try easy.set(CURLOPT_NOBODY, 1)
             return
         case .none where method == .post || method == .put || method == .patch:
-            // Methods that give content a meaning say that there is none (RFC 9110 section 8.6).
+            // Requests whose method gives content a meaning must say that there is none (RFC 9110, section 8.6).
             try easy.set(CURLOPT_POST, 1)
             try easy.setLarge(CURLOPT_POSTFIELDSIZE_LARGE, 0)
             try easy.set(CURLOPT_COPYPOSTFIELDS, "")
         case .none:
             break
         case .small where method == .head, .streamed where method == .head:
-            // libcurl would wait for content in the response, too.
+            // libcurl would wait for content in the response as well.
             throw TransportError(.unsupported, "a HEAD request has no content (RFC 9110 section 9.3.2); take the body off it")
         case .small:
             try easy.set(CURLOPT_POST, 1)
@@ -114,7 +114,7 @@ struct CurlRequestShape: Equatable {
 }
 
 extension Duration {
-    /// For libcurl's timeouts, where 0 would mean "none": at least 1, at most what its 32 bits hold.
+    /// Milliseconds for libcurl's timeouts: at least 1, because 0 means no timeout, and at most 2,000,000,000, which fits into 32 bits.
     var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
         guard seconds < 2_000_000 else { return 2_000_000_000 }

@@ -1,7 +1,7 @@
 import CLibCurl
 import Foundation
 
-/// The transport's thread.
+/// Starts the transport's thread.
 enum CurlThread {
     private final class Work {
         let run: @Sendable () -> Void
@@ -9,10 +9,11 @@ enum CurlThread {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Runs `work` on a thread of its own.
+    /// Runs `work` on a new thread.
     ///
-    /// Foundation's `Thread` does not tell when the system gives no thread, and requests would wait for ever for one that is not there.
-    /// - Throws: `TransportError` `internalError` when the system gives no thread; `work` is not run then.
+    /// Foundation's `Thread` does not report that the system gave no thread, and requests would then wait without limit.
+    ///
+    /// - Throws: ``TransportError`` with code `internalError` when the system gives no thread; `work` does not run then.
     static func start(_ work: @escaping @Sendable () -> Void) throws(TransportError) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
@@ -23,7 +24,7 @@ enum CurlThread {
         let code = pthread_create(
             &thread, &attributes,
             { argument in
-                // Signals are for the program's own threads; and a write to a closed socket must not end the process with SIGPIPE.
+                // Signals are for the program's own threads, and a write to a closed socket must not end the process with SIGPIPE.
                 var all = sigset_t()
                 sigfillset(&all)
                 pthread_sigmask(SIG_BLOCK, &all, nil)

@@ -1,16 +1,17 @@
 import CLibCurl
 
-// What can be known of the end of a response over HTTP/2, with libcurl 7.88:
+// What libcurl 7.88 reports about the end of a response over HTTP/2:
 //
-// - With Content-Length the bytes are counted, by libcurl and below.
-// - Without it only END_STREAM says that the response is whole, and libcurl shows it nowhere: no option, callback, CURLINFO or line of its
-//   verbose text depends on it (lib/http2.c). A connection that ends, GOAWAY that leaves the stream out, and RST_STREAM with an error are
-//   errors. RST_STREAM with NO_ERROR before END_STREAM, which RFC 9113 section 8.1 allows only after a complete response, looks like
-//   END_STREAM: nghttp2 reports both as a stream that was closed without an error. OpenSSL's callbacks see records and no content.
-// - When the server gives up a connection (GOAWAY with an error, of which libcurl's verbose text tells), libcurl may take a stream for ended whose content it has not handed over
-//   (cf_h2_recv: "already marked for closure, return OK"). So an empty response is not believed that ends when its connection breaks down.
+// - With Content-Length, libcurl and the library below it count the bytes.
+// - Without it, only END_STREAM says that the response is complete, and libcurl shows it nowhere: no option, callback, CURLINFO or line of
+//   its verbose text depends on it (lib/http2.c). A connection that ends, a GOAWAY that excludes the stream, and RST_STREAM with an error
+//   are errors. RST_STREAM with NO_ERROR before END_STREAM, which RFC 9113, section 8.1 allows only after a complete response, looks like
+//   END_STREAM: nghttp2 reports both as a stream that was closed without an error. OpenSSL's callbacks see records, not content.
+// - When the server gives up a connection (GOAWAY with an error, reported only in libcurl's verbose text), libcurl may treat a stream as
+//   ended although it has not delivered the content (cf_h2_recv: "already marked for closure, return OK"). So an empty response whose
+//   connection broke down is not believed.
 extension CurlTransfer {
-    /// Whether libcurl takes a response over HTTP/2 for whole that neither brought content nor says that there is none.
+    /// Whether an HTTP/2 response that libcurl reports as complete brought no content and did not declare that it has none.
     var isEmptyOverHTTP2: Bool {
         var (version, declared) = (0, Int64(-1))
         guard isHeadComplete, bodyBytes == 0, mayHaveContent,
@@ -20,18 +21,18 @@ extension CurlTransfer {
         return declared < 0
     }
 
-    /// Takes a line of libcurl's verbose text, which may say that the server has given up the connection that carries this transfer.
+    /// Reads a line of libcurl's verbose text, which may say that the server has given up the connection of this transfer.
     ///
-    /// "recveived GOAWAY, error=11, last_stream=0" in 7.88, spelled better in others.
+    /// The line is "recveived GOAWAY, error=11, last_stream=0" in 7.88; other versions spell it better.
     func hear(_ line: UnsafeBufferPointer<UInt8>) {
-        // Most lines are others.
+        // Skips most lines quickly.
         guard line.count > 20, line[0] == UInt8(ascii: "r"), line[1] == UInt8(ascii: "e"), line[2] == UInt8(ascii: "c") else { return }
         let text = String(decoding: line, as: UTF8.self)
         guard let error = text.firstRange(of: "GOAWAY, error=")?.upperBound, !text[error...].hasPrefix("0,") else { return }
         TrustHook.ofConnection(carrying: easy.pointer)?.serverGaveUp()
     }
 
-    /// What a response lacks that libcurl takes for whole; nil when nothing is missing.
+    /// Why a response that libcurl reports as complete is not; nil when it is complete.
     var missingEnd: TransportError? {
         guard isHeadComplete, mayHaveContent else { return nil }
         if isDoubtful { return Self.lost("the server gave the connection up, and the response has neither Content-Length nor content") }
@@ -50,13 +51,14 @@ extension CurlTransfer {
         }
     }
 
-    /// Only the end of the connection says where such a body ends: without close_notify it may have been cut (RFC 9112 section 9.8).
+    /// The error for a body that only the end of the connection delimits, without close_notify: it may have been cut off (RFC 9112, section
+    /// 9.8).
     private var missingClosure: TransportError? {
         guard let connection, !connection.hasServerClosed, !ResponseHeadParser.isChunked(head) else { return nil }
         return Self.lost("it has neither Content-Length nor chunks, and the server did not end it with TLS's close_notify")
     }
 
-    /// Whether content may follow on the head (RFC 9110 section 6.4.1).
+    /// Whether content may follow the head (RFC 9110, section 6.4.1).
     private var mayHaveContent: Bool {
         var status = 0
         clibcurl_get_long(easy.pointer, CURLINFO_RESPONSE_CODE, &status)

@@ -3,7 +3,7 @@ import CertificatePinning
 import HTTPTypes
 
 extension CurlTransfer {
-    /// Tells libcurl everything about the request.
+    /// Sets the options, the fields and the content of the request on the easy handle.
     func configure(_ request: TransportRequest, library: CurlLibrary) throws(TransportError) {
         try easy.take(shape: CurlRequestShape(request, upload: upload, terms: terms, library: library))
         easy.transfer = self
@@ -15,7 +15,7 @@ extension CurlTransfer {
     private func setSmallContent(_ bytes: [UInt8]) throws(TransportError) {
         guard bytes.count <= CurlRequestShape.smallLimit, options.onUpload == nil else { return }
         try easy.setLarge(CURLOPT_POSTFIELDSIZE_LARGE, bytes.count)
-        // An empty array need not have an address, and without one libcurl would ask the upload callbacks.
+        // An empty array may have no address, and without one libcurl would call the upload callbacks.
         guard !bytes.isEmpty else { return try easy.set(CURLOPT_COPYPOSTFIELDS, "") }
         let code = bytes.withUnsafeBytes {
             clibcurl_set_pointer(easy.pointer, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
@@ -34,7 +34,7 @@ extension CurlTransfer {
             }
             try addHeader(field)
         }
-        // libcurl would add these on its own; the last two where there is content, or could be.
+        // libcurl would add these itself; the last two only when there is content, or could be.
         if !request.headerFields.scan(for: .accept) { try leaveOut("Accept") }
         if upload.length != 0 || (request.method != .get && request.method != .head) {
             if !request.headerFields.scan(for: .contentType) { try leaveOut("Content-Type") }
@@ -43,7 +43,7 @@ extension CurlTransfer {
         try easy.set(CURLOPT_HTTPHEADER, headers)
     }
 
-    /// Octet for octet: a value need not be UTF-8 (RFC 9110 section 5.5).
+    /// Adds a field byte for byte: a value need not be UTF-8 (RFC 9110, section 5.5).
     private func addHeader(_ field: HTTPField) throws(TransportError) {
         let name = field.name.rawName.utf8
         try field.withUnsafeBytesOfValue { value throws(TransportError) in
@@ -58,7 +58,7 @@ extension CurlTransfer {
         }
     }
 
-    // The line ends with a NUL, as C has it.
+    // The line ends with a NUL, as in C.
     private func addHeader(_ line: [UInt8]) throws(TransportError) {
         let longer = line.withUnsafeBytes { curl_slist_append(headers, $0.bindMemory(to: CChar.self).baseAddress) }
         guard let longer else {
@@ -67,7 +67,7 @@ extension CurlTransfer {
         headers = longer
     }
 
-    /// Keeps libcurl from adding a field of its own.
+    /// Keeps libcurl from adding this field itself.
     private func leaveOut(_ name: String) throws(TransportError) {
         try addHeader(Array("\(name):".utf8) + [0])
     }
@@ -84,7 +84,7 @@ extension CurlTransfer {
         }
     }
 
-    /// Starts the content anew, if none of it has gone out or sending it again does no harm.
+    /// Goes back to the start of the content, if none of it has gone out or the request is idempotent.
     func rewindBody() -> Bool {
         (upload.sent == 0 || isIdempotent) && upload.rewind()
     }

@@ -3,10 +3,11 @@ import CertificatePinning
 import HTTPTypes
 import Synchronization
 
-/// One request in libcurl: its easy handle, and what libcurl's callbacks read and write.
+/// One request in libcurl: its easy handle, and the state that libcurl's callbacks read and write.
 ///
-/// `@unchecked Sendable`: the task that asks makes and fills it, then hands it to the driver's thread through the mailbox and
-/// touches only `exchange` and `upload` from then on, which guard themselves; everything else belongs to the driver's thread.
+/// `@unchecked Sendable`: the requesting task makes and fills it, then hands it to the driver's thread through the mailbox. From then on
+/// the task touches only `exchange`, `upload` and the cancellation flag, which are safe to share; everything else belongs to the driver's
+/// thread.
 final class CurlTransfer: @unchecked Sendable {
     let easy: CurlEasyHandle
     let exchange = CurlExchange()
@@ -20,19 +21,19 @@ final class CurlTransfer: @unchecked Sendable {
     /// The header lines, which libcurl borrows for as long as the transfer lives.
     var headers: UnsafeMutablePointer<curl_slist>?
 
-    // The driver's.
+    // Used by the driver's thread alone.
     unowned(unsafe) var loop: CurlLoop?
     var activeIndex = -1
     var poolNumber: UInt32 = 0
     /// When the last byte moved, in the driver's nanoseconds.
     var lastActivity: UInt64 = 0
-    /// The hook of the connection that this transfer caused to be made, for the refusal it may hold.
+    /// The hook of the connection that was made for this transfer; it may hold a refusal.
     var hook: TrustHook?
     /// The hook of the connection that the request went out on.
     private(set) var connection: TrustHook?
-    /// Why we ended the transfer, where libcurl only knows that a callback said so.
+    /// Why a callback ended the transfer; libcurl knows only that one did.
     var failure: (any Error)?
-    /// Whether the request has gone to a connection; a second time would be a resend.
+    /// Whether the request was handed to a connection; a second time would be a resend.
     var wasSent = false
     /// The local port of that connection.
     private(set) var localPort: Int32 = 0
@@ -40,15 +41,15 @@ final class CurlTransfer: @unchecked Sendable {
     private var trailers: [UInt8] = []
     private var headerBytes = 0
     private(set) var isHeadComplete = false
-    /// Whether libcurl was told that there is no waiting for content that the server does not want.
+    /// Whether the upload that the server no longer wants was unpaused.
     var isUploadUnpaused = false
-    /// Whether the task that asked has been given the head.
+    /// Whether the requesting task has received the head.
     private var isHeadDelivered = false
-    /// Whether the response, which libcurl takes for whole, may have lost its content with the connection.
+    /// Whether a response that libcurl reports as complete may have lost its content with the connection.
     var isDoubtful = false
     private var hasEndedWell = false
     private var wasStartedAnew = false
-    /// Whether the connection that libcurl chose had been ended by the server before anything of the request went out.
+    /// Whether the server had ended the connection that libcurl chose before anything of the request went out.
     private(set) var foundConnectionEnded = false
     private(set) var bodyBytes = 0
     private var expectedBodyBytes: Int?
@@ -69,17 +70,18 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     deinit {
-        // What an attempt that failed leaves in a handle is libcurl's secret (7.88 counts the streams that wait to be read there).
+        // A failed attempt may leave state in the handle that we cannot see (7.88 counts the streams that wait to be read there), so only a
+        // handle that ended well is used again.
         if hasEndedWell { handles.give(back: easy) } else { easy.forgetRequest() }
         curl_slist_free_all(headers)
     }
 
-    /// Whether the task that asked has been cancelled; it may be before the driver hears of the transfer.
+    /// Whether the requesting task was cancelled, which may happen before the driver hears of the transfer.
     var isCancelled: Bool { cancellation.load(ordering: .relaxed) }
 
-    /// Says that nobody waits for the transfer any more.
+    /// Notes that the request was cancelled.
     ///
-    /// The driver must be told, too.
+    /// The driver must be told by a message as well.
     func cancel() { cancellation.store(true, ordering: .relaxed) }
 
     // MARK: libcurl's callbacks, on the driver's thread
@@ -92,8 +94,10 @@ final class CurlTransfer: @unchecked Sendable {
         return hook.install(in: context)
     }
 
-    /// The last look before the request's bytes go out: over a connection that was judged by these very terms, and only once
-    /// unless sending it again does no harm.
+    /// The last check before the request is sent.
+    ///
+    /// The connection must have been judged for the same host under the same policy, and a request that is not idempotent is sent only
+    /// once.
     func mayBeSent(from localPort: Int32) -> Bool {
         guard !isCancelled else {
             failure = CancellationError()
@@ -119,7 +123,8 @@ final class CurlTransfer: @unchecked Sendable {
                 "the connection ended before a response came; the request may have been processed and is not sent a second time")
             return false
         }
-        // libcurl notices too late that a server has ended an idle TLS connection, and sends again elsewhere, which not every request may.
+        // libcurl notices too late that a server has ended an idle TLS connection, and then resends the request elsewhere, which not every
+        // request allows.
         if !maySendAgain, !wasStartedAnew, let loop, loop.hasServerEnded(localPort, of: self) {
             foundConnectionEnded = true
             return false
@@ -144,7 +149,7 @@ final class CurlTransfer: @unchecked Sendable {
         }
         let isBlank = line.count <= 2 && line.allSatisfy { $0 == 0x0D || $0 == 0x0A }
         guard isBlank else {
-            // A status line begins anew: what came before belonged to an interim response.
+            // A status line begins another head: the lines before belonged to an interim response.
             if line.count > 5, line[4] == UInt8(ascii: "/"), line.prefix(4).elementsEqual("HTTP".utf8) {
                 head.bytes.removeAll(keepingCapacity: true)
             }
@@ -157,11 +162,12 @@ final class CurlTransfer: @unchecked Sendable {
         isHeadComplete = true
         head.isDecoded = options.decompresses && upload.offersDecoding
         if options.onDownload != nil {
-            // The parser knows that what a server says of encoded content is not so of what comes out of it.
+            // The parser drops the Content-Length of decoded content, because it counts the encoded bytes.
             expectedBodyBytes = (try? ResponseHeadParser.parse(head))?.fields[.contentLength].flatMap { Int($0) }
         }
         loop?.headIsReady(of: self)
-        // A refusal ends what is left of the content, which libcurl would otherwise wait for, even past the server's closing.
+        // After a status of 300 or more the rest of the content is not wanted; libcurl would wait for it, even after the server has closed
+        // the connection.
         if status >= 300, upload.endIfUnfinished() { loop?.uploadIsRefused(of: self) }
         return true
     }
@@ -191,15 +197,17 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: The driver
 
-    /// Whether to start anew: over HTTP/1.1, because HTTP/2 broke down before anything of the response was there, or may have taken its content
-    /// with it before the head was handed over; or over a new connection, because the one that libcurl chose had ended.
+    /// Whether to start again.
+    ///
+    /// Over HTTP/1.1, if HTTP/2 broke down before the response's head was complete, or may have lost the content before the head was handed
+    /// over; over a new connection, if the one that libcurl chose had ended.
     func mayStartAnew(after code: CURLcode) -> Bool {
         if foundConnectionEnded { return failure == nil && !wasStartedAnew }
         let isRecoverable = isDoubtful ? !isHeadDelivered : CurlFailure.http2Breakdown(code) != nil && !isHeadComplete
         return isRecoverable && !wasStartedAnew && failure == nil && isIdempotent && upload.rewind()
     }
 
-    /// Forgets the first attempt's head.
+    /// Resets what the first attempt left.
     func startAnew() {
         wasStartedAnew = true
         isDoubtful = false
@@ -215,7 +223,7 @@ final class CurlTransfer: @unchecked Sendable {
         exchange.deliver(head)
     }
 
-    /// Ends the exchange with what libcurl says became of the transfer.
+    /// Ends the exchange with libcurl's result.
     func finish(_ code: CURLcode) {
         guard code != CURLE_OK else {
             if let flaw = missingEnd { return fail(flaw) }

@@ -5,38 +5,41 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Bounds of a ``CurlTransport``.
+/// Limits of a ``CurlTransport``.
 public struct CurlTransportConfiguration: Sendable {
-    /// The most connections to one host and port; further requests wait, or share a connection where HTTP/2 is spoken.
+    /// The most connections to one host and port; further requests wait, or share a connection over HTTP/2.
     public var maximumConnectionsPerHost = 16
     /// The most idle connections kept for reuse, for each trust policy in use.
     public var maximumIdleConnections = 64
-    /// The most HTTP/2 streams at once on a connection, where the server allows as many.
+    /// The most concurrent HTTP/2 streams on a connection, if the server allows as many.
     public var maximumStreamsPerConnection = 256
-    /// The longest that a connection takes new requests, busy or idle; from 1 millisecond to 23 days.
+    /// The longest time for which a connection takes new requests, busy or idle; from 1 millisecond to 23 days.
     ///
-    /// Servers are judged when connections are made: this is how long one goes on unjudged that has expired or was revoked meanwhile.
-    /// After that time the connections of a policy are made anew, and requests under way end on the old ones.
+    /// Servers are judged when connections are made, so a certificate that expires or is revoked may go unnoticed for this long. After that
+    /// time, new requests use new connections, and requests under way end on the old ones.
     public var maximumConnectionAge: Duration = .seconds(3_600)
-    /// The most requests at once, waiting ones included; one more fails with `tooManyRequests`.
+    /// The most requests at once, waiting ones included; one more fails with code `tooManyRequests`.
     public var maximumRequests = 65_536
-    /// What fetches OCSP responses and CRLs that evaluators ask for; nil: an ``HTTPLookupFetcher`` over the transport itself.
+    /// Fetches the OCSP responses and CRLs that evaluators ask for; nil: an ``HTTPLookupFetcher`` over the transport itself.
     public var lookupFetcher: (any TrustLookupFetching)?
-    /// How long the look-ups of one attempt may take together; those that take longer count as failed.
+    /// How long the look-ups of one attempt may take together; slower ones count as failed.
     public var lookupTimeout: Duration = .seconds(10)
 
-    /// The defaults above.
+    /// Makes limits with the defaults above.
     public init() {}
 }
 
-/// The ``HTTPTransport`` on the system's libcurl and OpenSSL: any number of requests over one thread of its own.
+/// The ``HTTPTransport`` on the system's libcurl and OpenSSL: any number of requests over one thread.
 ///
-/// HTTP/2 where the server speaks it, else HTTP/1.1. A server with which HTTP/2 breaks down is spoken to over HTTP/1.1 for ten minutes:
-/// one that gives up a connection with what is under way on it (GOAWAY), as SwiftNIO's do after 200 streams that libcurl 7.88 ended its
-/// way, or one that resets four streams without an answer between them. A request that can be repeated is, once, and does not fail for
-/// it. The environment has no say: proxy, trust-store, key-log and OPENSSL_CONF
-/// variables are without effect. It ends, with what runs on it, when it is shut down; or when its last reference goes, of which the body
-/// of a response is one until it has been read.
+/// It speaks HTTP/2 where the server does, otherwise HTTP/1.1. For ten minutes it speaks only HTTP/1.1 with an origin where HTTP/2 breaks
+/// down: one that gives up a connection and everything under way on it (GOAWAY), as SwiftNIO's servers do after 200 streams that libcurl
+/// 7.88 ended with RST_STREAM, or one that resets four streams without a response between them. An idempotent request that this interrupts
+/// before its response is repeated once.
+///
+/// The environment has no influence: variables for proxies, trust stores, key logs and OPENSSL_CONF have no effect.
+///
+/// The transport ends, with the requests on it, when ``shutdown()`` is called or its last reference is released. The body of a response
+/// holds a reference until it is released.
 public final class CurlTransport: HTTPTransport {
     fileprivate let mailbox: CurlMailbox
     private let handles = CurlEasyHandlePool()
@@ -47,9 +50,9 @@ public final class CurlTransport: HTTPTransport {
 
     /// Starts the transport's thread.
     ///
-    /// - Parameter configuration: its bounds.
-    /// - Throws: `TransportError` `unsupported` when the linked libcurl is not the OpenSSL flavour or another OpenSSL than this
-    ///   program's, so that certificates could not be pinned; `internalError` when there are no descriptors or threads left.
+    /// - Parameter configuration: The transport's limits.
+    /// - Throws: ``TransportError`` with code `unsupported` when the linked libcurl is not the OpenSSL flavour or uses another OpenSSL than
+    ///   this program, so that certificates could not be pinned; `internalError` when no descriptors or threads are left.
     public convenience init(configuration: CurlTransportConfiguration = CurlTransportConfiguration()) throws {
         let library = CurlLibrary.linked
         try library.requireTrustHook()
@@ -77,23 +80,23 @@ public final class CurlTransport: HTTPTransport {
 
     deinit { mailbox.post(.stop) }
 
-    /// Ends every request under way with `shutDown`, closes the connections and ends the thread.
+    /// Ends every request under way with code `shutDown`, closes the connections and ends the thread.
     ///
-    /// Later requests fail.
+    /// Later requests fail with the same code.
     public func shutdown() {
         mailbox.post(.stop)
     }
 
     /// Sends a request; see ``HTTPTransport/send(_:)``.
     ///
-    /// - Parameter request: the request.
-    /// - Returns: the response, its body to be read.
-    /// - Throws: `TransportError`; `CancellationError` when the task is cancelled.
+    /// - Parameter request: The request.
+    /// - Returns: The response, whose body is still to be read.
+    /// - Throws: ``TransportError`` when the request fails; `CancellationError` when the task is cancelled.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         var results: [TrustLookup: TrustLookupResult] = [:]
         var request = request
         let deadline = request.options.totalTimeout.map { ContinuousClock.now + $0 }
-        // Nothing of the request was sent while its server could not be judged, so that it can be sent again, whatever it is.
+        // Nothing is sent before the server has been judged, so any request can be sent again after look-ups.
         for _ in 0..<Self.maximumLookupRounds {
             do {
                 return try await attempt(request, results)
@@ -113,7 +116,7 @@ public final class CurlTransport: HTTPTransport {
         return try await attempt(request, results, isLast: true)
     }
 
-    /// The first place that a certificate names, then all others of those certificates for which it brought nothing.
+    /// The first round asks the first place that a certificate names; the second asks all others of those certificates that got no answer.
     private static let maximumLookupRounds = 2
 
     private func attempt(
@@ -131,7 +134,7 @@ public final class CurlTransport: HTTPTransport {
             mailbox.post(.cancel(transfer))
         }
         let body = CurlBodySource(transfer: transfer, transport: self)
-        // A cookie is nobody's but its jar's.
+        // A head that sets cookies is not kept: they belong only in the jar of its request.
         let parsed = try heads.value(for: head, isKept: { !$0.fields.scan(for: .setCookie) }, make: ResponseHeadParser.parse)
         return TransportResponse(
             status: parsed.status, headerFields: parsed.fields, version: parsed.version, url: request.url, body: ResponseBody(source: body))
@@ -180,7 +183,7 @@ public final class CurlTransport: HTTPTransport {
     }
 }
 
-/// How many requests are under way, against the most there may be.
+/// Counts the requests under way, against the most there may be.
 final class CurlLoad: Sendable {
     let limit: Int
     private let count = Atomic(0)
@@ -202,10 +205,10 @@ final class CurlLoad: Sendable {
 
 /// The body of a response that libcurl receives.
 ///
-/// Its end, or its being dropped, ends the transfer.
+/// Releasing it before the body's end cancels the transfer.
 final class CurlBodySource: ResponseBodySource {
     private let transfer: CurlTransfer
-    /// Kept: the caller may have let go of it, and of the session that holds it.
+    /// Retained, because the caller may have released it, and the session that holds it.
     private let transport: CurlTransport
 
     init(transfer: CurlTransfer, transport: CurlTransport) {
@@ -221,7 +224,7 @@ final class CurlBodySource: ResponseBodySource {
     var trailers: HTTPFields { ResponseHeadParser.trailers(transfer.exchange.trailers) }
 
     func next() async throws -> [UInt8]? {
-        // Copies, because a cancellation may outlive the consumer.
+        // Local copies, because a cancellation may outlive the consumer.
         let (transfer, mailbox) = (transfer, transport.mailbox)
         return try await withTaskCancellationHandler {
             try await transfer.exchange.next { mailbox.post(.unpause(transfer)) }

@@ -2,7 +2,7 @@ import CLibCurl
 import Foundation
 import Synchronization
 
-/// The request's content as libcurl asks for it: from memory, from a file, or from a task that makes it.
+/// Gives libcurl the request's content: from memory, from a file, or from a task that produces it.
 final class CurlUpload: Sendable {
     enum Source: Sendable {
         case none
@@ -11,7 +11,7 @@ final class CurlUpload: Sendable {
         case stream(RequestBodyStream)
     }
 
-    /// The producing task waits when this much has not been sent yet.
+    /// The producing task waits when this many bytes have not been sent yet.
     static let highWater = 256 * 1024
 
     private struct State {
@@ -34,9 +34,9 @@ final class CurlUpload: Sendable {
     }
 
     let source: Source
-    /// The declared or known length in bytes; nil: as much as comes.
+    /// The declared or known length in bytes; nil when unknown.
     let length: Int?
-    /// Whether this transfer offers content encodings that libcurl will undo.
+    /// Whether this transfer offers content encodings that libcurl will decode.
     let offersDecoding: Bool
     private let state = Mutex(State())
 
@@ -58,7 +58,7 @@ final class CurlUpload: Sendable {
         if case .file(let descriptor) = source { close(descriptor) }
     }
 
-    /// Whether libcurl may start the content anew.
+    /// Whether libcurl may send the content again from its start.
     var canRewind: Bool {
         if case .stream = source { return false }
         return true
@@ -108,7 +108,7 @@ final class CurlUpload: Sendable {
     private func readStream(into buffer: UnsafeMutableRawBufferPointer) -> Read {
         let (read, room) = state.withLock { state -> (Read, CheckedContinuation<Void, any Error>?) in
             if state.failure != nil { return (.fail, nil) }
-            // Nothing is lacking, but nothing more comes: a final chunk would make half a body look whole.
+            // A pause, not the end: a final chunk would make half a body look complete.
             if state.isEnded { return (.pause, nil) }
             let isFirst = !state.isWanted
             state.isWanted = true
@@ -146,7 +146,7 @@ final class CurlUpload: Sendable {
         return .bytes(0)
     }
 
-    /// Goes back to the start, when libcurl must send the content again.
+    /// Goes back to the start, because libcurl must send the content again; false for a stream.
     func rewind() -> Bool {
         guard canRewind else { return false }
         state.withLock { $0.offset = 0 }
@@ -155,12 +155,12 @@ final class CurlUpload: Sendable {
 
     // MARK: The producing task
 
-    /// Starts the task that makes a streamed body; `unpause` tells the driver that there is something to send again.
+    /// Starts the task that produces a streamed body; it calls `unpause` when libcurl is paused and there is more to send.
     func startProducing(unpause: @escaping @Sendable () -> Void) {
         guard case .stream(let stream) = source else { return }
         let task = Task {
             do {
-                // Not before the connection is there and judged: a refused request leaves its stream as it was.
+                // Waits until the connection is made and judged: a refused request leaves its stream unread.
                 try await self.makeRoom()
                 try await stream.write { part in
                     try await self.makeRoom()
@@ -195,14 +195,14 @@ final class CurlUpload: Sendable {
         }
     }
 
-    /// Adds to what waits to be sent; true when libcurl is paused for want of it.
+    /// Adds a part to what waits to be sent; true when libcurl is paused because nothing waited.
     private func add(_ part: [UInt8]) -> Bool {
         state.withLock { state in
             if let length, part.count > length - state.offset - (state.waiting.count - state.waitingOffset) {
                 state.failure = TransportError(.requestBodyFailed, "the request's body is longer than the \(length) bytes declared")
             } else {
                 if state.waitingOffset >= Self.highWater {
-                    // A producer that is always ahead never lets it run empty.
+                    // A producer that is always ahead never lets the buffer run empty, so the sent bytes are dropped here.
                     state.waiting.removeFirst(state.waitingOffset)
                     state.waitingOffset = 0
                 }
@@ -225,16 +225,16 @@ final class CurlUpload: Sendable {
     /// Whether libcurl waits for the producing task.
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Ends a streamed body that is still being made, because the server has answered without waiting for it.
+    /// Ends a streamed body that is still being produced, because the server has already answered.
     ///
-    /// - Returns: Whether it was: nothing more will be read, and libcurl may wait for it.
+    /// - Returns: True if it was still being produced; nothing more will be read, and libcurl may wait for it.
     func endIfUnfinished() -> Bool {
         guard case .stream = source, state.withLock({ !$0.isProducerDone }) else { return false }
         end()
         return true
     }
 
-    /// The transfer is over: nothing more will be read.
+    /// Ends the content: nothing more will be read, and the producing task is cancelled.
     func end() {
         let (room, producer) = state.withLock { state in
             state.isEnded = true
@@ -248,9 +248,10 @@ final class CurlUpload: Sendable {
 
     /// Opens a regular file.
     ///
-    /// - Returns: its descriptor, to be closed by the caller, and its size in bytes.
+    /// - Returns: The descriptor, which the caller must close, and the size in bytes.
+    /// - Throws: ``TransportError`` with code `requestBodyFailed` when the file cannot be opened or is not a regular file.
     static func open(_ path: String) throws(TransportError) -> (Int32, Int) {
-        // Not blocking: a FIFO without a writer must not hang the caller, and is refused below.
+        // Non-blocking: a FIFO without a writer must not hang the caller; it is refused below.
         let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw TransportError(.requestBodyFailed, "\(path) cannot be read for upload: \(String(cString: strerror(errno)))")

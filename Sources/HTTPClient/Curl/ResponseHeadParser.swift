@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Reads the header section that libcurl handed over line by line (RFC 9112 sections 4 and 5; libcurl writes HTTP/2's the same way).
+/// Parses the header section that libcurl delivered line by line (RFC 9112, sections 4 and 5); libcurl writes HTTP/2's in the same form.
 enum ResponseHeadParser {
     struct Head {
         let version: String
@@ -15,7 +15,7 @@ enum ResponseHeadParser {
         return head
     }
 
-    /// Reads a trailer section (RFC 9110 section 6.5); one that is malformed is as good as none, which every recipient must reckon with.
+    /// Parses a trailer section (RFC 9110, section 6.5); a malformed one counts as none, which every recipient must expect anyway.
     static func trailers(_ bytes: [UInt8]) -> HTTPFields {
         bytes.withUnsafeBufferPointer { bytes in
             var rest = bytes[...]
@@ -29,7 +29,7 @@ enum ResponseHeadParser {
         }
     }
 
-    /// Whether the chunked coding delimits the content, as libcurl reads Transfer-Encoding: wherever in the list it stands.
+    /// Whether the chunked coding delimits the content; it may stand anywhere in Transfer-Encoding, as in libcurl.
     static func isChunked(_ head: CurlExchange.RawHead) -> Bool {
         head.bytes.withUnsafeBufferPointer { bytes in
             var rest = bytes[...]
@@ -54,7 +54,7 @@ enum ResponseHeadParser {
             fields.append(field)
         }
         if isEncoded, isDecoded {
-            // They described what was sent, which nobody sees.
+            // They describe the encoded content, which the caller never sees.
             fields[.contentEncoding] = nil
             fields[.contentLength] = nil
         }
@@ -66,7 +66,7 @@ enum ResponseHeadParser {
             let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
         else { return nil }
         let value = trimmed(line[(colon + 1)...])
-        // Octets stay what they are (RFC 9110 section 5.5); as text ASCII takes a quarter of the time.
+        // A value's bytes are kept as they are (RFC 9110, section 5.5); ASCII is read as text, which takes a quarter of the time.
         return value.allSatisfy { $0 < 0x80 }
             ? HTTPField(name: name, value: String(decoding: value, as: UTF8.self)) : HTTPField(name: name, value: value)
     }
@@ -87,7 +87,7 @@ enum ResponseHeadParser {
             guard (0x30...0x39).contains(byte) else { return nil }
             status = status * 10 + Int(byte - 0x30)
         }
-        // Three digits and no more (RFC 9112 section 4).
+        // Three digits and no more (RFC 9112, section 4).
         guard line.endIndex == space + 4 || line[space + 4] == UInt8(ascii: " ") else { return nil }
         return (String(decoding: line[..<space], as: UTF8.self), status)
     }

@@ -3,26 +3,26 @@ import CertificatePinning
 import CLibCurl
 import Synchronization
 
-/// What one TLS handshake is judged by, and how it was judged.
+/// Judges one TLS handshake, and keeps the outcome.
 ///
 /// Lives as long as the connection's SSL_CTX, which retains it.
 final class TrustHook: Sendable {
-    /// What the connection is judged by.
+    /// The terms by which the connection is judged.
     struct Terms: Sendable {
         let host: CanonicalHost
         let port: Int
         let rule: TrustRule
         let defaultAnchors: TrustAnchors
         let generation: UInt64
-        /// What an earlier attempt's verdict asked for.
+        /// The results of the look-ups that an earlier attempt's verdict asked for.
         var lookupResults: [TrustLookup: TrustLookupResult] = [:]
-        /// Whether nothing is looked up for this attempt's verdict any more.
+        /// Whether no further look-ups are made for this attempt's verdict.
         var isLast = false
     }
 
     enum Outcome: Sendable {
         case notEvaluated
-        /// The path is validated; the evaluators are asked when the server's status is there.
+        /// The path is validated; the evaluators are asked when the server's OCSP status has arrived.
         case awaitsStatus(ServerTrust)
         case trusted
         case refused(TrustRefusal)
@@ -37,25 +37,25 @@ final class TrustHook: Sendable {
 
     var outcome: Outcome { state.withLock { $0 } }
 
-    /// Whether the server has ended the connection with TLS's close_notify, so that nothing was cut off.
+    /// Whether the server has ended the connection with TLS close_notify, so that nothing was cut off.
     var hasServerClosed: Bool { closure.load(ordering: .relaxed) }
 
-    /// Whether the server has given the connection up with what was under way on it (GOAWAY with an error, RFC 9113 section 6.8).
+    /// Whether the server has given up the connection and everything under way on it (GOAWAY with an error, RFC 9113, section 6.8).
     var hasServerGivenUp: Bool { surrender.load(ordering: .relaxed) }
 
-    /// Notes that the server has given the connection up.
+    /// Notes that the server has given up the connection.
     func serverGaveUp() { surrender.store(true, ordering: .relaxed) }
 
-    /// The slot of every SSL_CTX that holds its hook; negative when OpenSSL has no memory for one.
+    /// The ex_data slot in which every SSL_CTX holds its hook; negative when OpenSSL has no memory for one.
     private static let slot = copenssl_ssl_ctx_new_slot { _, pointer, _, _, _, _ in
         guard let pointer else { return }
         Unmanaged<TrustHook>.fromOpaque(pointer).release()
     }
 
-    /// Puts this hook into the handshakes of an SSL_CTX that libcurl is about to use.
+    /// Installs this hook in an SSL_CTX that libcurl is about to use.
     ///
-    /// - Parameter context: the SSL_CTX*, from CURLOPT_SSL_CTX_FUNCTION.
-    /// - Returns: false when OpenSSL refused; the connection must not be made then.
+    /// - Parameter context: The SSL_CTX*, from CURLOPT_SSL_CTX_FUNCTION.
+    /// - Returns: False when OpenSSL refused; the connection must not be made then.
     func install(in context: OpaquePointer) -> Bool {
         guard Self.slot >= 0 else { return false }
         guard terms.rule.prepare(sslContext: context) else { return false }
@@ -78,9 +78,10 @@ final class TrustHook: Sendable {
                     return Unmanaged<TrustHook>.fromOpaque(argument).takeUnretainedValue().judgeStatus(ssl) ? 1 : 0
                 }, pointer)
         }
-        // Libcurl 7.88 reads through a BIO of its own that reports the end of TCP and close_notify alike: OpenSSL's "unexpected EOF" never comes.
+        // libcurl 7.88 reads through its own BIO, which reports the end of TCP and close_notify alike: OpenSSL's "unexpected EOF" never
+        // comes.
         SSL_CTX_set_info_callback(context) { ssl, event, detail in
-            // The low byte is the alert's description (RFC 8446 section 6); close_notify is 0.
+            // The low byte is the alert's description (RFC 8446, section 6); close_notify is 0.
             guard event == SSL_CB_READ_ALERT, detail & 0xFF == 0, let ssl, let context = SSL_get_SSL_CTX(ssl),
                 let pointer = SSL_CTX_get_ex_data(context, TrustHook.slot)
             else { return }
@@ -91,13 +92,13 @@ final class TrustHook: Sendable {
 
     /// The hook of the connection that carries a transfer.
     ///
-    /// - Parameter easy: the transfer's easy handle.
-    /// - Returns: nil when the connection has no TLS or was not made with a hook.
+    /// - Parameter easy: The transfer's easy handle.
+    /// - Returns: Nil when the connection has no TLS or was not made with a hook.
     static func ofConnection(carrying easy: UnsafeMutableRawPointer) -> TrustHook? {
         guard slot >= 0, let ssl = clibcurl_get_ssl(easy), let context = SSL_get_SSL_CTX(OpaquePointer(ssl)),
             let pointer = SSL_CTX_get_ex_data(context, slot)
         else { return nil }
-        // A resumed session skipped the verify callback; none is offered, so one that appears is not trusted.
+        // A resumed session skips the verify callback. No session is ever offered, so a resumed one is not trusted.
         guard SSL_session_reused(OpaquePointer(ssl)) == 0 else { return nil }
         return Unmanaged<TrustHook>.fromOpaque(pointer).takeUnretainedValue()
     }
@@ -121,7 +122,7 @@ final class TrustHook: Sendable {
         }
     }
 
-    /// Judges what had to wait for the status; the answer false ends the handshake.
+    /// Judges a path that had to wait for the OCSP status; false ends the handshake.
     private func judgeStatus(_ ssl: OpaquePointer) -> Bool {
         switch outcome {
         case .trusted: return true

@@ -1,17 +1,17 @@
 public import CertificatePinning
 import HTTPTypes
 
-/// Fetches look-ups over plain HTTP, as the certificates' URLs say (RFC 6960 appendix A, RFC 5280 §4.2.1.13).
+/// Fetches look-ups over plain HTTP, as the certificates' URLs say (RFC 6960, appendix A; RFC 5280, section 4.2.1.13).
 ///
-/// Plain, because answers are signed, and the certificate of an https responder would need look-ups of its own. Nothing but a 200 with
-/// the right content type counts; redirects are not followed.
+/// Plain http is safe because the answers are signed. https would not work, because the responder's certificate would itself need look-ups.
+/// Only a 200 with the right content type counts; redirects are not followed.
 public struct HTTPLookupFetcher: TrustLookupFetching {
     /// The largest OCSP response, in bytes.
     public static let maximumOCSPBytes = 64 << 10
     /// The largest CRL, in bytes.
     ///
-    /// It is parsed by the look-up. Its signature is checked inside a handshake, on the transport's one thread: some milliseconds for the
-    /// largest.
+    /// The look-up parses the CRL. The evaluator checks its signature inside a handshake, on the transport's one thread, which takes some
+    /// milliseconds for the largest CRL.
     public static let maximumCRLBytes = 1 << 20
 
     private let transport: any HTTPTransport
@@ -20,8 +20,8 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
     /// Makes a fetcher.
     ///
     /// - Parameters:
-    ///   - transport: What sends the requests.
-    ///   - policy: The policy they are sent under; as they are plain http, it only decides which hosts are refused.
+    ///   - transport: Sends the requests.
+    ///   - policy: The policy of the requests; as they use plain http, it only decides which hosts are refused.
     public init(transport: any HTTPTransport, policy: TrustPolicy) {
         self.transport = transport
         self.policy = policy
@@ -29,7 +29,12 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
 
     /// Fetches the answer of one look-up within ten seconds.
     ///
-    /// - Throws: `TransportError` `unsupported` for another scheme than http, `malformedResponse`, `bodyTooLarge` above the limits, and those of the transport.
+    /// - Parameters:
+    ///   - lookup: What to look up, and where.
+    ///   - proxy: The proxy to use; nil: none.
+    /// - Returns: The answer's bytes, in DER.
+    /// - Throws: ``TransportError`` with code `unsupported` for a scheme other than http, `malformedResponse` for a status other than 200
+    ///   or the wrong content type, `bodyTooLarge` above the limits, and the errors of the transport.
     public func fetch(_ lookup: TrustLookup, proxy: ProxyConfiguration?) async throws -> [UInt8] {
         let url = try TransportURL(lookup.url)
         guard !url.isSecure else {
@@ -66,7 +71,7 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
         return try await sayingWhatHelps(lookup.kind) { try await response.body.collect(upTo: limit) }
     }
 
-    /// Throws what the body throws; of a CRL that is too large it says what to do.
+    /// Throws what `body` throws; for a CRL that is too large, the error says what to do.
     private func sayingWhatHelps<Value>(_ kind: TrustLookup.Kind, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

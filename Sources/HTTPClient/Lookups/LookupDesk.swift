@@ -2,12 +2,12 @@ import CertificatePinning
 import Foundation
 import Synchronization
 
-/// Performs the look-ups that handshakes ended for: each one once at a time, however many requests wait for it, and within bounds.
+/// Performs the look-ups that made handshakes end early: each one once at a time, however many requests wait for it, and within limits.
 final class LookupDesk: Sendable {
-    /// The most look-ups under way; one more fails at once.
+    /// The most look-ups at once; one more fails immediately.
     private static let capacity = 256
 
-    /// What requests share a look-up by: one that goes through a proxy must not be asked past it, nor the other way round.
+    /// The key by which requests share a look-up: a look-up for a proxy must not bypass the proxy, nor the other way round.
     private struct Route: Hashable {
         let lookup: TrustLookup
         let proxy: ProxyConfiguration?
@@ -29,9 +29,10 @@ final class LookupDesk: Sendable {
 
     /// Performs the look-ups of one verdict at the same time.
     ///
-    /// A `deadline` is when the request's own time is over.
+    /// Waits until `deadline` at the latest, when the request's total timeout ends.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled. A look-up that fails is a result, too: the evaluator decides about it.
+    /// - Throws: `CancellationError` when the task is cancelled. A failed look-up is a result, not an error: the evaluator decides about
+    ///   it.
     func results(
         of lookups: [TrustLookup], for request: TransportRequest, until deadline: ContinuousClock.Instant?,
         over transport: any HTTPTransport
@@ -48,7 +49,7 @@ final class LookupDesk: Sendable {
         return results
     }
 
-    /// Plain http needs no roots and no rules; one policy keeps the responders' connections together.
+    /// One policy for all look-ups, so that they share connections; plain http needs no roots and no rules.
     private func policy(of request: TransportRequest) -> TrustPolicy {
         state.withLock { state in
             if let policy = state.policy { return policy }
@@ -86,7 +87,7 @@ final class LookupDesk: Sendable {
             }
         }
         defer { timing?.cancel() }
-        // Ends without a result when this task is cancelled or its time is over, while the look-up may go on for others.
+        // The loop ends without a result when this task is cancelled or its time is over; the look-up may continue for others.
         for await result in answers {
             leave(route, task)
             return result
@@ -101,7 +102,7 @@ final class LookupDesk: Sendable {
         }
     }
 
-    /// The last one who waits takes the look-up with him.
+    /// Leaves a look-up, and cancels it when no other request waits for it.
     private func cancel(_ route: Route, _ task: Task<TrustLookupResult, Never>) {
         let isUnwanted = state.withLock { state in
             guard let running = state.running[route], running.task == task else { return false }
@@ -119,7 +120,7 @@ final class LookupDesk: Sendable {
         _ lookup: TrustLookup, proxy: ProxyConfiguration?, by fetcher: any TrustLookupFetching, within timeout: Duration
     ) async -> TrustLookupResult {
         let (answers, answer) = AsyncStream.makeStream(of: TrustLookupResult.self)
-        // Apart from this task: a fetcher that does not heed its cancellation must not be waited for.
+        // A separate task, because a fetcher that ignores cancellation must not delay this one.
         let fetching = Task {
             do {
                 answer.yield(TrustLookupResult(of: lookup, bytes: try await fetcher.fetch(lookup, proxy: proxy), receivedAt: Date()))

@@ -1,17 +1,17 @@
 public import CertificatePinning
 
-/// Fetches what an evaluator must know and only the network can tell: OCSP responses and CRLs.
+/// Fetches what an evaluator needs from the network: OCSP responses and CRLs.
 ///
-/// Write one to send look-ups another way, or to answer them from a store of one's own. What it brings is outside input: the evaluator
-/// verifies signature, subject and dates. It does so inside a handshake, on the transport's one thread, though a CRL is parsed before:
-/// bring none larger than ``HTTPLookupFetcher/maximumCRLBytes``, or other transfers wait for its signature to be checked.
+/// Write one to send look-ups another way, or to answer them from your own store. Evaluators do not trust the answers: they verify
+/// signature, subject and dates. They do so inside a handshake, on the transport's one thread, although a CRL is parsed earlier. Return no
+/// CRL larger than ``HTTPLookupFetcher/maximumCRLBytes``, or other transfers wait while its signature is checked.
 public protocol TrustLookupFetching: Sendable {
     /// Fetches the answer of one look-up.
     ///
     /// - Parameters:
-    ///   - lookup: What is looked up, and where.
-    ///   - proxy: The proxy of the request that waits for it.
-    /// - Returns: The bytes of the answer, DER.
-    /// - Throws: Whatever kept it from being answered. The task is cancelled when the answer is no longer waited for.
+    ///   - lookup: What to look up, and where.
+    ///   - proxy: The proxy of the request that waits for the answer.
+    /// - Returns: The answer's bytes, in DER.
+    /// - Throws: Any error that prevented an answer. The task is cancelled when no request waits for the answer any more.
     func fetch(_ lookup: TrustLookup, proxy: ProxyConfiguration?) async throws -> [UInt8]
 }
