@@ -85,7 +85,7 @@ struct ChunkedExchange: Sendable {
                 forwarder.metrics.count(.answered)
             } catch {
                 let problem = forwarder.failed(error, target)
-                guard writer.begin(anew: problem.response(at: forwarder.now)) else { throw error }
+                guard writer.begin(again: problem.response(at: forwarder.now)) else { throw error }
             }
             while let bytes = try writer.end(trailers: trailers) { try await send(bytes) }
             try await output.finish(nil)

@@ -46,7 +46,7 @@ final class ChunkedResponseWriter: Sendable {
     ///
     /// The caller then calls `end`.
     /// - Returns: Whether the response was replaced.
-    func begin(anew response: BinaryHTTPResponse) -> Bool {
+    func begin(again response: BinaryHTTPResponse) -> Bool {
         let isInTime = state.withLock { state in
             guard state.output.restart() else { return false }
             state.encoder = BinaryHTTPResponseEncoder()

@@ -20,7 +20,7 @@ struct InnerProblem: Error, Sendable, Equatable {
         detail: "A field or the path is malformed, or it has content that its method does not allow.")
     static let date = InnerProblem(
         status: 400, title: "The request's Date is missing or too far from the gateway's clock", type: OHTTPProblemType.date,
-        detail: "Encapsulate it anew with the date of this response.")
+        detail: "Encapsulate it again with the date of this response.")
     static let forbidden = InnerProblem(
         status: 403, title: "The gateway does not forward to this target", detail: "Its operator allows origins with --allow.")
     static let busy = InnerProblem(status: 503, title: "The gateway cannot remember more requests", detail: "Try again in a minute.")

@@ -97,7 +97,9 @@ private struct Result: Decodable {
 extension InitialConfiguration {
     /// The roots of the first host that brings its own.
     func hostRoots() throws -> String {
-        guard let roots = try Payload(of: self).hosts.values.compactMap(\.trustRoots).first else { throw BenchmarkError("no host has roots of its own") }
+        guard let roots = try Payload(of: self).hosts.values.compactMap(\.trustRoots).first else {
+            throw BenchmarkError("no host has roots of its own")
+        }
         return roots
     }
 }

@@ -111,7 +111,7 @@ struct OHTTPBenchmark {
     }
 }
 
-/// Counts time only while what is measured runs: the gateway's part of an exchange is nobody's.
+/// Counts time only while what is measured runs: the gateway's part of an exchange does not count.
 private struct Stopwatch {
     private(set) var total = Duration.zero
 

@@ -46,7 +46,7 @@ struct AuthorityFailure: Error {
             self.init(
                 .mitmDetected,
                 ApproovError(
-                    .networkingError, "the authority's server is not trusted: somebody else may be answering, or its keys have changed",
+                    .networkingError, "the authority's server is not trusted: another server may be answering, or its keys have changed",
                     cause: error))
         case .hostUnresolved, .connectionFailed, .connectTimeout:
             self.init(.noNetwork, ApproovError(.networkingError, "the authority cannot be reached; try again later", cause: error))

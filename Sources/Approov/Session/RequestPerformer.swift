@@ -290,7 +290,7 @@ struct RequestPerformer: Sendable {
         guard case RelayExchange.Refusal.key = error else { return error }
         let remedy =
             isOwnRoute
-            ? "fetch its keys anew, from its /ohttp-keys, and give the session those"
+            ? "fetch its current keys from its /ohttp-keys, and give them to the session"
             : "publish its keys with `approov oblivious -set`"
         return ApproovError(.obliviousError, "the gateway does not accept the key that the request was sealed with: \(remedy)")
     }

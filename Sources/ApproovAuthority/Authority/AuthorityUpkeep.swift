@@ -24,7 +24,7 @@ struct AuthorityUpkeep: Sendable {
                 if try await store.refresh() { logger.info("administrative change taken up") }
             }
             try await attempt("the configuration cannot be renewed", &failing) {
-                if try await store.renewConfigurationIfDue() { logger.info("configuration signed anew") }
+                if try await store.renewConfigurationIfDue() { logger.info("the next configuration is signed") }
             }
             try await attempt("the certificate cannot be renewed", &failing) {
                 switch try await renewal?.renewIfDue() {

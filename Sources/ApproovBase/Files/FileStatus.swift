@@ -17,12 +17,11 @@ package struct FileStatus: Equatable, Sendable {
     /// When the content was last changed, since 1970.
     package let modified: Duration
 
-    /// Reads the status of the file at `path`.
+    /// Reads the status of the file at `path`; nil when the system refuses, and `errno` then holds the reason.
     ///
     /// - Parameters:
     ///   - path: Where the file is.
     ///   - followsLink: Whether a symbolic link stands for the file that it points to.
-    /// - Returns: Nil when the system refuses; `errno` then holds the reason.
     package init?(_ path: String, followsLink: Bool = true) {
         var status = Glibc.stat()
         guard (followsLink ? stat(path, &status) : lstat(path, &status)) == 0 else { return nil }

@@ -4,7 +4,7 @@ internal import Glibc
 extension PrivateFile {
     /// Removes the temporary files that writers of this file left behind because they were killed; what cannot be removed stays.
     ///
-    /// - Parameter age: How long nobody has written to them at least. Zero only where a lock keeps other writers away.
+    /// - Parameter age: The least time since the last write. Use zero only where a lock keeps other writers away.
     package func removeLeftovers(unchangedFor age: TimeInterval) {
         for leftover in leftovers {
             var status = stat()
@@ -23,7 +23,7 @@ extension PrivateFile {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return [] }
         return names.filter { name in
             guard name.hasPrefix(prefix), name.hasSuffix(Self.temporarySuffix) else { return false }
-            // Just the names that are made here: approov-dynamic.json.backup.tmp is somebody else's.
+            // Just the names that are made here: approov-dynamic.json.backup.tmp belongs to another program.
             return UInt64(name.dropFirst(prefix.count).dropLast(Self.temporarySuffix.count), radix: 36) != nil
         }.map { folder + $0 }
     }

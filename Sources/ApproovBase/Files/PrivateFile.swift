@@ -35,7 +35,7 @@ package struct PrivateFile: Sendable {
     /// - Throws: `FileError.fileUnsafe` when it is not a regular file, is someone else's, or group or others have any right to it;
     ///   `.tooLarge`; `.fileUnreadable`.
     package func read(upTo limit: Int, isSigned: Bool = false) throws(FileError) -> [UInt8]? {
-        // O_NONBLOCK: a FIFO without a writer would otherwise hold us for ever.
+        // O_NONBLOCK: a FIFO without a writer would otherwise block this call.
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else {
             switch errno {
@@ -82,7 +82,7 @@ package struct PrivateFile: Sendable {
 
     /// Makes the file with `content` unless there is one.
     ///
-    /// - Returns: False when somebody was first; their file is as it was.
+    /// - Returns: False when another process was first; its file is unchanged.
     /// - Throws: `FileError.fileWriteFailed`.
     package func create(_ content: [UInt8]) throws(FileError) -> Bool {
         let temporary = try writeTemporary(content)

@@ -41,7 +41,7 @@ struct SDKCommand: AsyncParsableCommand {
     @Flag(name: .dash("rotateServerKey"), help: "Replace the authority's TLS key by its backup; running apps follow.")
     var rotateServerKey = false
 
-    @Flag(name: .dash("newEpoch"), help: "Begin the configurations anew; running apps need a new initial configuration.")
+    @Flag(name: .dash("newEpoch"), help: "Begin a new epoch of configurations; running apps need a new initial configuration.")
     var newEpoch = false
 
     @Option(name: .long, help: ArgumentHelp("With -getConfig: the authority's URL, in place of the one last served.", valueName: "url"))
@@ -84,7 +84,7 @@ struct SDKCommand: AsyncParsableCommand {
                     + pins.joined(separator: " "), store)
         } else {
             try await store.startEpoch(epoch)
-            try report("began anew with another key; give every app a new initial configuration: approov sdk -getConfig FILE", store)
+            try report("began a new epoch with another key; give every app a new initial configuration: approov sdk -getConfig FILE", store)
         }
     }
 

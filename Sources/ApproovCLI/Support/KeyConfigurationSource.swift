@@ -25,7 +25,7 @@ struct KeyConfigurationSource {
         }
         guard url.isSecure || url.host.isLoopback else {
             throw CommandFailure(
-                "\(source): plain http is for this machine alone; whoever changes the keys on their way reads the requests")
+                "\(source): plain http is for this machine alone; an attacker who changes the keys in transit can read the requests")
         }
         let transport = try CurlTransport()
         defer { transport.shutdown() }

@@ -18,7 +18,7 @@ package final class RawClient: Sendable {
         let isBound = host == 1 || Self.call(bind, descriptor, address(0, host)) == 0
         guard isBound else { throw TestServerError("127.0.0.\(host) cannot be used: \(String(cString: strerror(errno)))") }
         let result = Self.call(connect, descriptor, address(port, 1))
-        guard result == 0 else { throw TestServerError("nobody listens on port \(port): \(String(cString: strerror(errno)))") }
+        guard result == 0 else { throw TestServerError("no server listens on port \(port): \(String(cString: strerror(errno)))") }
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     }

@@ -23,7 +23,7 @@ public struct RunningService: Sendable {
     ) async throws -> RunningService {
         let ready = StartSignal<URL>()
         let service = try make { ready.succeed($0) }
-        let group = ServiceGroup(services: [service], logger: logger ?? .nobody)
+        let group = ServiceGroup(services: [service], logger: logger ?? .silent)
         let task = Task {
             defer { ready.fail() }
             try await group.run()
@@ -88,9 +88,4 @@ public struct RunningService: Sendable {
     }
 
     func cancel() { task.cancel() }
-}
-
-extension Logger {
-    /// A logger that discards everything.
-    static var nobody: Logger { Logger(label: "approov.testing") { _ in SwiftLogNoOpLogHandler() } }
 }

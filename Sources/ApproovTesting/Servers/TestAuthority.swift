@@ -61,7 +61,7 @@ public final class TestAuthority: Sendable {
             attestationsPerMinute: attestationsPerMinute)
         do {
             let service = try await RunningService.start { onReady in
-                try Authority(store: store, configuration: configuration, time: time, logger: .nobody, onReady: onReady)
+                try Authority(store: store, configuration: configuration, time: time, logger: .silent, onReady: onReady)
             }
             return TestAuthority(store: store, directory: folder, isTemporary: directory == nil, service: service)
         } catch {

@@ -89,7 +89,7 @@ public final class TestHTTPServer: Sendable {
                 onServerRunning: { channel in
                     guard let url = URL(string: "\(scheme)://localhost:\(channel.localAddress?.port ?? 0)") else { return }
                     await onReady(url)
-                }, logger: .nobody)
+                }, logger: .silent)
         }
         return TestHTTPServer(service: service, ledger: ledger)
     }

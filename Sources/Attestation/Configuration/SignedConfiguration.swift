@@ -61,7 +61,7 @@ public struct SignedConfiguration: Sendable, Hashable {
         let value = try JSONValue(reading: bytes, limit: SignedConfiguration.maximumBytes)
         try self.init(json: value)
         guard serialized == bytes else {
-            throw AttestationError(.malformedSignature, "the JWS was written anew on its way: pass on the bytes as they were signed")
+            throw AttestationError(.malformedSignature, "the JWS was reserialized in transit: pass on the bytes as they were signed")
         }
     }
 

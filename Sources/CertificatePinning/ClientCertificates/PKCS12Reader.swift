@@ -21,7 +21,7 @@ enum PKCS12Reader {
         guard let parsed else { throw PinningError(.malformedKey, "the bytes are no PKCS #12 file (\(OpenSSLText.takeError()))") }
         defer { PKCS12_free(parsed) }
         guard PKCS12_mac_present(parsed) == 1 else {
-            throw PinningError(.malformedKey, "the PKCS #12 file is not protected by a MAC: export it anew with a password")
+            throw PinningError(.malformedKey, "the PKCS #12 file is not protected by a MAC: export it again with a password")
         }
         return try open(parsed, password: try password?())
     }

@@ -112,6 +112,6 @@ public struct PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
                     ? "no certificate of the validated path is pinned, but the key of one is: it was renewed. Pin the new certificate, or"
                         + " the key with PublicKeysTrustEvaluator"
                     : "no certificate of the validated path is pinned. If the server's certificate was changed on purpose, pin the one"
-                        + " presented; if not, somebody else answers in its place"))
+                        + " presented; if not, another server answers in its place"))
     }
 }

@@ -59,7 +59,7 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
         let refusal = TrustRefusal(
             .pinMismatch, trust: trust, expected: pins,
             detail: "no key of the validated path is pinned. If the server's key was changed on purpose, add the pin presented first"
-                + " to the host's pins; if not, somebody else answers in its place")
+                + " to the host's pins; if not, another server answers in its place")
         if let validUntil, trust.time >= validUntil {
             // Logs only for a server that the pins would refuse: while the pins match, their expiry changes nothing.
             sayExpired(host, since: validUntil)

@@ -56,7 +56,7 @@ public struct RequestBodyStream: Sendable {
 
         func begin() throws(TransportError) {
             guard !isBegun.exchange(true, ordering: .relaxed) else {
-                throw TransportError(.requestBodyFailed, "the request's body is a stream that was read before: make the request anew")
+                throw TransportError(.requestBodyFailed, "the request's body is a stream that was read before: make a new request")
             }
         }
     }

@@ -17,7 +17,7 @@ enum CurlFailure {
         case CURLE_COULDNT_RESOLVE_PROXY:
             return TransportError(.hostUnresolved, "the proxy's name has no address; check the proxy configuration")
         case CURLE_COULDNT_CONNECT:
-            return TransportError(.connectionFailed, "nobody accepted the connection; is the server running and reachable?")
+            return TransportError(.connectionFailed, "no server accepted the connection; is it running and reachable?")
         case CURLE_PROXY:
             return TransportError(.connectionFailed, "the proxy refused the connection")
         case CURLE_OPERATION_TIMEDOUT:

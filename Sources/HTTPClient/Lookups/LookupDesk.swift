@@ -93,7 +93,7 @@ final class LookupDesk: Sendable {
             return result
         }
         cancel(route, task)
-        return TrustLookupResult(failure: "nobody waits for it any more", receivedAt: Date())
+        return TrustLookupResult(failure: "no caller waits for it any more", receivedAt: Date())
     }
 
     private func leave(_ route: Route, _ task: Task<TrustLookupResult, Never>) {
@@ -137,6 +137,6 @@ final class LookupDesk: Sendable {
             timing.cancel()
         }
         for await result in answers { return result }
-        return TrustLookupResult(failure: "nobody waits for it any more", receivedAt: Date())
+        return TrustLookupResult(failure: "no caller waits for it any more", receivedAt: Date())
     }
 }

@@ -145,7 +145,7 @@ import Testing
         await refuses(.unknownHost) { try await store.setPins(TestAccount.pins, forHost: "other.example.com") }
     }
 
-    @Test("a part of a host's settings is changed, whoever else changes another part")
+    @Test("a part of a host's settings is changed, also while another change touches another part")
     func update() async throws {
         let account = try await TestAccount()
         let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
@@ -163,7 +163,7 @@ import Testing
         #expect(Set(settings.pins) == Set(TestAccount.pins + added) && !settings.enforce && settings.attested)
     }
 
-    @Test("a change that fails, names nobody, or that clients would refuse changes nothing")
+    @Test("a change that fails, names no host, or that clients would refuse changes nothing")
     func updateRefused() async throws {
         let store = try await TestAccount().store
         let version = store.configurationVersion

@@ -41,7 +41,7 @@ import Testing
         #expect(try account.store.decodeARC(result.arc).reasons.isEmpty)
     }
 
-    @Test("a token for an oblivious host says what was thought, and of nobody", arguments: [true, false])
+    @Test("a token for an oblivious host tells the verdict and no device", arguments: [true, false])
     func oblivious(isTrusted: Bool) async throws {
         let account = try await TestAccount()
         let keys = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
@@ -80,7 +80,7 @@ import Testing
             account.clock.advance(by: .seconds(5))
             let again = try await account.attest(account.evidence { $0.environment = environment }).arc
             let other = try await account.attest(account.evidence(key: P256.Signing.PrivateKey()) { $0.environment = environment }).arc
-            // Equal to whoever has the account's key, in all that they say.
+            // Equal in all that they say to the holder of the account's key.
             #expect(try account.store.decodeARC(first) == account.store.decodeARC(again))
             #expect(try account.store.decodeARC(first) == account.store.decodeARC(other))
             #expect(Set([first, again, other]).count == 3)
@@ -118,7 +118,7 @@ import Testing
         #expect(throws: TokenError.self) { try account.verify(result.token) }
     }
 
-    @Test("rejection reasons are told only when the policy says so, and to nobody who passed")
+    @Test("rejection reasons are told only when the policy says so, and never to an app that passed")
     func reasons() async throws {
         let account = try await TestAccount()
         try await account.store.setRejectionReasons(true)

@@ -29,7 +29,7 @@ import Testing
         #expect(!passed.contains(subsequence: device.prefix(4)))
     }
 
-    @Test("two codes of one device, second and verdict differ, so that nobody learns one verdict from another")
+    @Test("two codes of one device, second and verdict differ, so that no app learns one verdict from another")
     func neverEqual() throws {
         let arc = ARC(reasons: [.appNotRegistered], deviceID: device, issuedAt: Date(timeIntervalSince1970: 1_750_000_000))
         #expect(try Set((0..<100).map { _ in try arc.encoded(key: key) }).count == 100)

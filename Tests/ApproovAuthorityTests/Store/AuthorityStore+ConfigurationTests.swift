@@ -60,7 +60,7 @@ import Testing
         #expect(try await account.store.initialConfiguration().authorityPins == other)
     }
 
-    @Test("at half of its life a configuration is signed anew, once, even when nothing changed")
+    @Test("at half of its life a configuration is signed again, once, even when nothing changed")
     func renewal() async throws {
         let account = try await TestAccount()
         let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
@@ -119,7 +119,7 @@ import Testing
         #expect(state.accepted.hosts.count == 3)
     }
 
-    @Test("nobody is handed a version that he has")
+    @Test("no app is sent a version that it has")
     func upToDate() async throws {
         let account = try await TestAccount()
         let version = account.store.configurationVersion

@@ -2,7 +2,7 @@ import ApproovBase
 import Testing
 
 @Suite struct LastValueTests {
-    @Test("a value is made once for equal keys in a row, and anew for another key")
+    @Test("a value is made once for equal keys in a row, and again for another key")
     func reuse() {
         let last = LastValue<String, Int>()
         var made = 0

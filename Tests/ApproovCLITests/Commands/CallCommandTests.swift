@@ -290,7 +290,7 @@ struct CallCommandTests {
         func place(_ environment: [String: String]) async throws -> [String] {
             let home = try TemporaryFolder()
             let environment = environment.mapValues { $0.replacing("HOME", with: home.path) }
-            // Nobody listens there: the state is made before.
+            // No server listens there: the state is made before.
             let run = try await Approov.run(["call", "https://api.localhost:1/"], in: folder.url, environment: environment)
             #expect(run.exitCode == 1 && run.errors.contains("networkingError"), "\(run.errors)")
             let files = FileManager.default.enumerator(atPath: home.path)?.compactMap { $0 as? String } ?? []
