@@ -247,7 +247,7 @@ import Testing
     @Test("the demo account's published secret opens nothing but what is for this machine")
     func demoSecret() async throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../Sources/ApproovCLI/Resources/demo-only-account-secret.txt").standardized
+            .appending(path: "../../Sources/ApproovCLI/Resources/demo-only-account-secret.txt").standardized
         let text = try String(contentsOf: file, encoding: .utf8)
         let demo = try AccountSecret(base64: String(text.split(whereSeparator: \.isNewline).last ?? ""))
         for audience in ["api.example.com", nil] {
