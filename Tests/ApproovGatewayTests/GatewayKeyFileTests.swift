@@ -105,7 +105,7 @@ import Testing
         #expect(keys.entries.count == 4)
     }
 
-    @Test("a mechanism is ended by a rotation to another alone: its keys are accepted for the overlap and told to nobody")
+    @Test("a mechanism is ended by a rotation to another alone: its keys are accepted for the overlap and published to no client")
     func only() throws {
         let first = try #require(try file.load().published.configurations.first)
         _ = try file.rotate(kem: .p256, overlap: .seconds(10))
@@ -152,7 +152,7 @@ import Testing
         #expect(try file.load().entries.count == 9)
     }
 
-    @Test("who holds the lock for too long keeps no rotation waiting for ever")
+    @Test("a process that holds the lock for too long does not block a rotation")
     func held() throws {
         let before = try file.load().published
         var file = file

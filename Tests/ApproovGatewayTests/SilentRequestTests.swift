@@ -7,7 +7,7 @@ import Testing
 
 @testable import ApproovGateway
 
-/// Requests that are begun and not gone on with, and answers that nobody reads.
+/// Requests that are begun and not gone on with, and answers that no client reads.
 @Suite(.timeLimit(.minutes(2))) struct SilentRequestTests {
     private static func head(_ type: String) -> String {
         "POST /gateway HTTP/1.1\r\nHost: x\r\nContent-Type: \(type)\r\nContent-Length: 200\r\n\r\n"

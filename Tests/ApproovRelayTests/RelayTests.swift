@@ -138,7 +138,7 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("an answer that nobody reads is not taken from the gateway")
+    @Test("an answer that no client reads is not taken from the gateway")
     func backPressure() async throws {
         let sent = Shared(0)
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in

@@ -5,7 +5,7 @@ import Crypto
 import Foundation
 import Testing
 
-/// Bytes that nobody thought of: no crash, and what is accepted keeps its rules.
+/// Random bytes: no crash, and what is accepted keeps its rules.
 @Suite struct FuzzTests {
     private let account = Account()
 

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServing
 
 @Suite(.timeLimit(.minutes(1))) struct BorrowedRequestBodyTests {
-    @Test("the parts come in order, to whoever reads next")
+    @Test("the parts come in order, to the next reader")
     func parts() async throws {
         let (body, source) = RequestBody.makeStream()
         let borrowed = BorrowedRequestBody(body, limit: 100)
@@ -66,7 +66,7 @@ import Testing
         for _ in 0..<2 { #expect(try await borrowed.next() == nil) }
     }
 
-    @Test("what was read ahead counts against the limit, and nobody gets it once the content was taken back")
+    @Test("what was read ahead counts against the limit, and no reader gets it once the content was taken back")
     func readAheadBounds() async throws {
         let over = BorrowedRequestBody(RequestBody(buffer: ByteBuffer(string: "abcd")), limit: 3)
         await #expect(throws: BorrowedRequestBody.TooLong.self) { try await over.readAhead(1) }
@@ -154,14 +154,14 @@ import Testing
         #expect(try await borrowed.next() == nil)
     }
 
-    @Test("taking back does not wait for a read that nobody waits for")
+    @Test("taking back does not wait for a read that no caller waits for")
     func takenBackAfterCancelling() async throws {
         let (borrowed, source) = try await abandoned()
         await borrowed.takeBack()
         source.finish()
     }
 
-    @Test("a content is drained to its end, also when its reader was cancelled, and nobody else reads it any more")
+    @Test("a content is drained to its end, also when its reader was cancelled, and no other reader gets it any more")
     func drained() async throws {
         let (borrowed, source) = try await abandoned()
         let isAtEnd = Shared(false)

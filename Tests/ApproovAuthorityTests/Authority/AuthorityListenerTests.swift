@@ -4,6 +4,7 @@ import Testing
 
 @testable import ApproovAuthority
 
+/// Covers A15 of the list of traps.
 @Suite struct AuthorityListenerTests {
     /// The pins that apps are told of an authority with the operator's own certificate.
     private func pins(backupPins: [String], of leaf: TestCertificate) async throws -> [String] {
@@ -22,7 +23,7 @@ import Testing
         #expect(try await pins(backupPins: [String(backups[0].dropFirst(7))], of: leaf) == [leaf.pin.description, backups[0]])
     }
 
-    @Test("a backup pin that is named twice, or is the certificate's own, is refused: apps would refuse the configuration (A15)")
+    @Test("a backup pin that is named twice, or is the certificate's own, is refused: apps would refuse the configuration")
     func repeated() async throws {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: TestPKI.root())
         let (own, backup) = (leaf.pin.description, try TestKey().pin.description)

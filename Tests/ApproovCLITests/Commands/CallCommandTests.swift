@@ -323,7 +323,7 @@ struct CallCommandTests {
         let config = Repository.root.appending(path: "approov-initial.config").path(percentEncoded: false)
         let run = try await Approov.run(
             "call", "https://api.localhost:1/", "--config", config, "--state", folder.path("state"))
-        // The host is not protected by that configuration: the call itself is tried, and nobody listens.
+        // The host is not protected by that configuration: the call itself is tried, and no server listens.
         #expect(run.exitCode == 1)
         #expect(run.errors.contains("networkingError"))
     }

@@ -81,7 +81,7 @@ struct HostCheckRunTests {
         #expect(code == 0 && report.entry == "*.check.localhost")
     }
 
-    @Test("a server whose keys are not pinned is broken, and the message has the pin to add; unenforced, nobody is refused")
+    @Test("a server whose keys are not pinned is broken, and the message has the pin to add; unenforced, no app is refused")
     func noMatch() async throws {
         let leaf = try leaf()
         let other = try TestKey()
@@ -164,7 +164,7 @@ struct HostCheckRunTests {
     }
 
     @Test("a server that is not there, and a host that the account does not know, are errors that name them")
-    func nobody() async throws {
+    func noServer() async throws {
         #expect(
             try await approov(["api", "-add", Self.host, "-pin", root.pin.description, "-pin", backup.pin.description]).exitCode == 0)
         let unknown = try await approov(["api", "-check", "else.localhost:1"])

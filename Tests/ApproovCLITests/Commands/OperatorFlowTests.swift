@@ -115,7 +115,7 @@ struct OperatorFlowTests {
         #expect(try await approov("registration", "-remove", executable).exitCode == 0)
         try await Task.sleep(for: .milliseconds(1200))
         let decoy = try await call(server, state: "other-state", "-H", "Authorization: Bearer alice")
-        // The app cannot tell, whoever checks the token can.
+        // The app cannot tell; the token check can.
         #expect(decoy.exitCode == 0, "\(decoy.errors)")
         #expect(tokens.count == 5)
         #expect(try await approov("token", "-check", tokens.last).exitCode == 1)

@@ -150,7 +150,7 @@ struct UsageTests {
         #expect(run.output.contains("SUBCOMMANDS:"))
     }
 
-    @Test("output that cannot be written is an error, and one that nobody reads to its end is silent; neither is a crash")
+    @Test("output that cannot be written is an error, and one whose reader leaves early is silent; neither is a crash")
     func outputIsGone() async throws {
         let folder = try TemporaryFolder()
         func run(to output: FileHandle) async throws -> ChildProcess.Run {

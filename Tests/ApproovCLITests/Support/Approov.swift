@@ -31,7 +31,7 @@ enum Approov {
         )
     }
 
-    /// What a token says, verified by nobody.
+    /// What a token says, not verified.
     static func claims(of token: String) throws -> [String: Any] {
         let payload = try #require(token.split(separator: ".").dropFirst().first)
         let base64 = payload.replacing("-", with: "+").replacing("_", with: "/")

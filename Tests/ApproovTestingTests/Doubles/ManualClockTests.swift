@@ -67,7 +67,7 @@ struct ManualClockTests {
                     clock.advance(by: .milliseconds(1))
                     await Task.yield()
                 }
-                // Whoever went to sleep late.
+                // A task that went to sleep late.
                 while !Task.isCancelled {
                     clock.advance(by: .milliseconds(50))
                     try? await Task.sleep(for: .milliseconds(1))

@@ -27,7 +27,7 @@ struct ChildProcessTests {
         #expect(error?.description.contains("no such thing") == true)
     }
 
-    @Test("it is killed when nobody holds it any more, and when whoever runs it is cancelled")
+    @Test("it is killed when the last reference goes, and when its caller is cancelled")
     func killed() async throws {
         var process: ChildProcess? = try ChildProcess(URL(filePath: "/bin/sleep"), ["60"])
         let id = try #require(process?.id)

@@ -78,7 +78,7 @@ struct RawServerTests {
         transport.shutdown()
     }
 
-    @Test("stopping ends a script that waits for ever")
+    @Test("stopping ends a script that never ends")
     func stopping() async throws {
         let server = try await RawServer.start { await $0.waitForClose() }
         let url = try #require(URL(string: "http://localhost:\(server.port)/"))

@@ -189,7 +189,7 @@ import Testing
 
     @Test("with a folder that cannot be used a new version is in force at once and reported as not stored, not as refused")
     func noFolder() async throws {
-        // /proc takes no folders, whoever asks.
+        // /proc takes no folders, not even from root.
         let keeper = try keeper(FileConfigurationStore(directory: URL(filePath: "/proc/approov-test")))
         #expect(await keeper.offer([try version(7)]))
         #expect(keeper.current.configuration.version == 7)

@@ -96,9 +96,9 @@ import Testing
         #expect(messages.allSatisfy { $0.contains(folder.path) && $0.contains("chmod 700") })
     }
 
-    @Test("a folder that cannot be written is an error to whoever stores")
+    @Test("a folder that cannot be written is an error for the caller")
     func unwritable() throws {
-        // /proc takes no files, whoever asks.
+        // /proc takes no files, not even from root.
         let store = FileConfigurationStore(directory: URL(filePath: "/proc/approov-test"))
         #expect(throws: (any Error).self) { try store.store([1]) }
     }

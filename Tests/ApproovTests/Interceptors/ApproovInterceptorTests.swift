@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("an authority that is somebody else never lets a request go without a token")
+    @Test("an authority that is another server never lets a request go without a token")
     func mitm() async throws {
         let world = try World()
         world.authority.script.value.fault = { _ in throw TransportError(.trustRefused, "refused") }

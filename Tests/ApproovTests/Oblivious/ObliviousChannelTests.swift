@@ -128,7 +128,7 @@ struct ObliviousChannelTests {
     }
 
     @Test(
-        "a key that the gateway does not accept brings a newer configuration, and the request is sealed anew, once, whole or in chunks",
+        "a key that the gateway does not accept brings a newer configuration, and the request is sealed again, once, whole or in chunks",
         arguments: [400, 401], [false, true])
     func keyRotation(status: Int, isChunked: Bool) async throws {
         let world = try world(isChunked: isChunked)

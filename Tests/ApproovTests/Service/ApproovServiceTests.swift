@@ -88,7 +88,7 @@ import Testing
         #expect(await world.service.fetchToken(for: url, binding: "second").status == .success)
         #expect(world.authority.seen.value.challenges == 2)
 
-        // For ever refused is not for ever asked.
+        // A request that stays refused is not repeated without end.
         refusals.value = .max
         let result = await world.service.fetchToken(for: url, binding: "third")
         #expect(result.status == .internalError)

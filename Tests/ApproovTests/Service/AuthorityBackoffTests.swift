@@ -43,7 +43,7 @@ import Testing
         #expect(waits[6...].allSatisfy { ((.seconds(30))...(.seconds(60) + .milliseconds(1))).contains($0) })
     }
 
-    @Test("while somebody else answers, or nobody in time, no wait is over eight seconds", arguments: shortFailures)
+    @Test("while another server answers, or no server in time, no wait is over eight seconds", arguments: shortFailures)
     func growingLess(_ failure: AuthorityFailure) {
         let backoff = AuthorityBackoff()
         var now = start
@@ -80,7 +80,7 @@ import Testing
         #expect(mayAsk(backoff, start + .seconds(3)))
     }
 
-    @Test("a success ends the wait and begins the count anew")
+    @Test("a success ends the wait and restarts the count")
     func success() {
         let backoff = AuthorityBackoff()
         for time in 0..<5 { backoff.failed(broken, now: start + .seconds(60 * time)) }
@@ -97,7 +97,7 @@ import Testing
             AuthorityFailure(httpStatus: 403, problem: Problem(.wrongAccount, title: "no", status: 403), retryAfter: nil),
             AuthorityFailure(httpStatus: 429, problem: nil, retryAfter: .seconds(7)),
             AuthorityFailure(TransportError(.connectionFailed, "refused")), AuthorityFailure(TransportError(.hostUnresolved, "no name")),
-            AuthorityFailure(TransportError(.connectTimeout, "nobody")), AuthorityFailure(TransportError(.tooManyRequests, "ours")),
+            AuthorityFailure(TransportError(.connectTimeout, "no server")), AuthorityFailure(TransportError(.tooManyRequests, "ours")),
         ])
     func others(_ failure: AuthorityFailure) {
         let backoff = AuthorityBackoff()

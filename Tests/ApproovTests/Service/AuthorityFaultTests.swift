@@ -150,7 +150,7 @@ import Testing
             case .noApproovService: 7...10
             // After 1 s, up to 2, 4 and then 8, and from half of each on.
             case .poorNetwork, .mitmDetected: 17...33
-            // Nobody was reached, or the authority itself refuses: asked each time.
+            // No server was reached, or the authority itself refuses: asked each time.
             default: 1_200...1_200
             }
         #expect(expected.contains(asked.value), "\(asked.value)")

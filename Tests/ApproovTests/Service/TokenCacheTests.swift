@@ -105,7 +105,7 @@ import Testing
         #expect(await eventually { cache.isIdle })
     }
 
-    @Test("a fetch that hangs keeps nobody waiting beyond its deadline")
+    @Test("a fetch that hangs keeps no caller waiting beyond its deadline")
     func deadline() async {
         let source = Source()
         let cache = source.cache()
@@ -142,7 +142,7 @@ import Testing
         #expect(hasLanded.value == true)
     }
 
-    @Test("a token in use is fetched anew at half its life, and nobody waits")
+    @Test("a token in use is fetched again at half its life, and no caller waits")
     func refresh() async {
         let source = Source()
         let cache = source.cache()
@@ -154,14 +154,14 @@ import Testing
         }
     }
 
-    @Test("a token that nobody uses runs out and is forgotten")
+    @Test("a token that no request uses runs out and is forgotten")
     func unused() async {
         let source = Source()
         let cache = source.cache()
         _ = await cache.token(for: key)
         await source.advance(by: .seconds(151), in: cache)
         #expect(await eventually { source.fetches.value.count == 2 && cache.isIdle })
-        // Nobody asked for the second one.
+        // No caller asked for the second one.
         await source.advance(by: .seconds(151), in: cache)
         await source.advance(by: .seconds(150), in: cache)
         #expect(await eventually { cache.count == 0 })

@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(
-        "https to http is refused after a token was sent, and to a protected host whoever sends it",
+        "https to http is refused after a token was sent, and to a protected host from any host",
         arguments: [
             "https://api.test/to/302?http://else.test/", "https://api.test/to/302?http://api.test/",
             "https://else.test/to/302?http://api.test/",

@@ -93,7 +93,7 @@ import Testing
         #expect(world.apiRequests.map(\.options.totalTimeout) == [.seconds(100), .seconds(60), .seconds(20)])
     }
 
-    @Test("cookies are kept and sent, line by line, unless nobody wants them")
+    @Test("cookies are kept and sent, line by line, unless the session keeps none")
     func cookies() async throws {
         let world = try World()
         world.api.value = { request in
@@ -211,7 +211,7 @@ import Testing
         #expect(world.apiRequests.count == 1)
     }
 
-    /// Answers for mock.test, whoever asks.
+    /// Answers every request for mock.test.
     final class Mock: URLProtocol {
         override class func canInit(with request: URLRequest) -> Bool { request.url?.host()?.hasSuffix(".test") ?? false }
         override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }

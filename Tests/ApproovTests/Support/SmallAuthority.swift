@@ -65,7 +65,7 @@ final class SmallAuthority: Sendable {
         }
     }
 
-    /// A token of the right shape; nobody verifies it here.
+    /// A token of the right shape; it is not verified here.
     private func token(for evidence: Evidence, lifetime: Int) -> String {
         var claims: [String: JSONValue] = ["exp": .integer(Int64(lifetime)), "aud": .string(evidence.host)]
         claims["n"] = .integer(Int64(nextNumber()))

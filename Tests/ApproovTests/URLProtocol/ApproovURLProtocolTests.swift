@@ -82,7 +82,7 @@ struct ApproovURLProtocolTests {
             try await ApproovURLProtocol.fetchKeyConfiguration()
             let (data, _) = try await session.data(for: URLRequest("https://any.test/over/sockets"))
             #expect(String(decoding: data, as: UTF8.self) == "/over/sockets")
-            // Without the manager the test's root is nobody's.
+            // Without the manager the test's root is not trusted.
             try ApproovURLProtocol.configure(userAgent: "The Application", keyURL: keys, relayURL: relay)
             await #expect(throws: (any Error).self) { try await session.data(for: URLRequest("https://any.test/")) }
         }

@@ -125,7 +125,7 @@ struct ObliviousLoaderTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test("a key that is refused is fetched anew past the cache, and the request sent once more")
+    @Test("a key that is refused is fetched again past the cache, and the request sent once more")
     func refusedKey() async throws {
         let (loader, transport) = try loader()
         _ = try await loader.load(URLRequest("https://any.test/"))

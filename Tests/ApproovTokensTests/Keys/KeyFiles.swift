@@ -1,6 +1,6 @@
 /// Keys that no library here would make.
 ///
-/// They are nobody's.
+/// No system uses them.
 enum KeyFiles {
     static let encrypted = [
         """

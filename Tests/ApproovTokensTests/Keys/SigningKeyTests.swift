@@ -40,7 +40,7 @@ import Testing
         #expect(try SigningKey.hs256(.generate()).verificationKey.jwkMembers == nil)
     }
 
-    @Test("an encrypted key is refused, and nobody is asked for its passphrase", arguments: KeyFiles.encrypted)
+    @Test("an encrypted key is refused, and no user is asked for its passphrase", arguments: KeyFiles.encrypted)
     func encrypted(pem: String) {
         let error = #expect(throws: TokenError.self) { try SigningKey.es256(pem: pem, kid: "k") }
         #expect(error?.code == .malformedKey)

@@ -5,7 +5,7 @@ import Attestation
 import Foundation
 import Testing
 
-/// Payloads that nobody thought of, rightly signed: no crash, and what is accepted is what strict JSON says.
+/// Random payloads, rightly signed: no crash, and what is accepted is what strict JSON says.
 @Suite struct TokenFuzzTests {
     private let bench = Bench()
 

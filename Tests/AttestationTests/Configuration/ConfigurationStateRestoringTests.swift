@@ -109,14 +109,14 @@ import Testing
         #expect(try state.accepting([all[4]], now: Account.now).hasOvertaken(stored: all[3].serialized))
     }
 
-    @Test("a higher epoch sets the stored one aside, and starts the version anew")
+    @Test("a higher epoch sets the stored one aside, and restarts the version")
     func higherEpoch() throws {
         let stored = try account.state().accepting([try account.signed(version: (1 << 53) - 1)], now: Account.now)
         #expect(code { try stored.accepting([try account.signed(version: 2)], now: Account.now) } == .rolledBack)
         let initial = try account.initial(epoch: 2)
         #expect(code { try ConfigurationState(initial: initial, restoring: try #require(stored.serializedChain)) } == .wrongEpoch)
-        let anew = try ConfigurationState(initial: initial)
-        #expect(try anew.accepting([try account.signed(version: 2) { $0.epoch = 2 }], now: Account.now).accepted.version == 2)
+        let restarted = try ConfigurationState(initial: initial)
+        #expect(try restarted.accepting([try account.signed(version: 2) { $0.epoch = 2 }], now: Account.now).accepted.version == 2)
     }
 
     @Test("stored bytes with any byte flipped are refused", arguments: [false, true])

@@ -36,7 +36,7 @@ import Testing
         let seven = try account.signed(version: 7)
         let state = try account.state().accepting([seven], now: Account.now)
         #expect(try state.accepting([seven], now: Account.now).acceptedSigned == seven)
-        // Signed anew: other signature, same payload.
+        // Signed again: other signature, same payload.
         #expect(try state.accepting([try account.signed(version: 7)], now: Account.now).acceptedSigned == seven)
         let other = try account.signed(version: 7) { $0.expiresAt += 1 }
         #expect(code { try state.accepting([other], now: Account.now) } == .conflictingVersion)

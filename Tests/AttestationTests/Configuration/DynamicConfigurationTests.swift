@@ -3,6 +3,7 @@ import Attestation
 import Crypto
 import Testing
 
+/// Covers A15 of the list of traps.
 @Suite struct DynamicConfigurationTests {
     private let account = Account()
 
@@ -111,7 +112,7 @@ import Testing
         #expect(check([Account.pinA], enforce: false) == nil)
     }
 
-    @Test("a list that names a key twice is refused wherever it stands, also beside enough others and in its two spellings (A15)")
+    @Test("a list that names a key twice is refused wherever it stands, also beside enough others and in its two spellings")
     func repeatedPins() throws {
         let lists = [
             [Account.pinA, Account.pinA, Account.pinB], [Account.pinA, Account.pinB, String(Account.pinA.dropFirst(7))],

@@ -4,6 +4,7 @@ import Crypto
 import Foundation
 import Testing
 
+/// Covers A15 of the list of traps.
 @Suite struct InitialConfigurationTests {
     private let account = Account()
 
@@ -89,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("a key of the authority that is pinned twice is refused, also beside another one and in its two spellings (A15)")
+    @Test("a key of the authority that is pinned twice is refused, also beside another one and in its two spellings")
     func repeatedPins() throws {
         for repeated in [Account.pinA, String(Account.pinA.dropFirst(7))] {
             for pins in [[Account.pinA, repeated, Account.pinB], [Account.pinB, Account.pinA, repeated]] {

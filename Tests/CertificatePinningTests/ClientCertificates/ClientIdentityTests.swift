@@ -39,7 +39,7 @@ struct ClientIdentityTests {
         _ = try ClientIdentity(TestPKI.leaf(hosts: ["client.test"], issuer: nil, key: TestKey(type)))
     }
 
-    @Test("an encrypted key opens with its password and no other, and nobody is asked where there is none")
+    @Test("an encrypted key opens with its password and no other, and no user is asked where there is none")
     func encrypted() throws {
         for form in try KeyForms.encrypted(certificate.key) {
             _ = try ClientIdentity(certificates: [own], privateKey: .bytes(form)) { "secret" }

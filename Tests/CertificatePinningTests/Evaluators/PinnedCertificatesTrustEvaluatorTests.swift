@@ -4,6 +4,7 @@ import Testing
 
 @testable import CertificatePinning
 
+/// Covers C6 of the list of traps.
 @Suite("PinnedCertificatesTrustEvaluator")
 struct PinnedCertificatesTrustEvaluatorTests {
     private let root: TestCertificate
@@ -42,7 +43,7 @@ struct PinnedCertificatesTrustEvaluatorTests {
         #expect(refused?.expected == [leaf.pin])
     }
 
-    @Test("a pinned certificate that the server only sends along is not on the path (C6)")
+    @Test("a pinned certificate that the server only sends along is not on the path")
     func appended() throws {
         let other = try TestPKI.leaf(hosts: ["api.test"], issuer: TestPKI.root("Other"))
         let refused = try refusal(pinned(other), leaf.chain(appending: [other]))

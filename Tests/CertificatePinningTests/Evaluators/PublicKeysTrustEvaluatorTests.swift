@@ -31,7 +31,7 @@ struct PublicKeysTrustEvaluatorTests {
         #expect(try judge(leaf.chain(), rule: TrustRule(evaluators: [evaluator]), anchors: anchors).isTrusted)
     }
 
-    @Test("after their date pins refuse nobody whose path is valid, which the log is told once for every host, as an error")
+    @Test("after their date pins refuse no server whose path is valid, which the log is told once for every host, as an error")
     func expiry() throws {
         let record = LogRecord()
         let end = Date().addingTimeInterval(86_400)

@@ -58,7 +58,7 @@ struct ReportOnlyTrustEvaluatorTests {
         let violation = try #require(violations.all.first)
         #expect(violations.all.count == 1)
         #expect(violation.refusal.reason == .lookupsUnavailable && !violation.isEnforced)
-        // Nobody is to look up what nobody waits for.
+        // No look-up may start that no caller waits for.
         #expect(violation.refusal.lookups.isEmpty)
     }
 

@@ -64,13 +64,13 @@ struct RevocationTrustEvaluatorTests {
         #expect(first?.reason == .lookupsUnavailable)
         #expect(first?.lookups.map(\.kind) == [.ocsp])
         #expect(first?.lookups.first?.url == Self.responder)
-        let failed = TrustLookupResult(failure: "nobody there", receivedAt: Date())
+        let failed = TrustLookupResult(failure: "no server there", receivedAt: Date())
         let second = try refusal(ocsp: failed)
         #expect(second?.lookups == [TrustLookup(kind: .crl, url: Self.listURL)])
         #expect(try refusal(ocsp: failed, crl: result(TestPKI.revocationList(of: root))) == nil)
         let last = try refusal(ocsp: failed, crl: failed)
         #expect(last?.reason == .revocationUnknown)
-        #expect(last?.detail.contains("nobody there") == true)
+        #expect(last?.detail.contains("no server there") == true)
     }
 
     @Test("where the first responder brings nothing, the second one and both CRLs are asked at once, and the first that counts decides")
@@ -302,7 +302,7 @@ struct RevocationTrustEvaluatorTests {
     func soft() throws {
         let logs = LogRecord()
         let evaluator = RevocationTrustEvaluator(sources: .all, failure: .soft, logger: logs.logger)
-        let failed = TrustLookupResult(failure: "nobody there", receivedAt: Date())
+        let failed = TrustLookupResult(failure: "no server there", receivedAt: Date())
         #expect(try refusal(evaluator)?.lookups.count == 1)
         #expect(try refusal(evaluator, ocsp: failed, crl: failed) == nil)
         // For five minutes it is not looked up again.
@@ -389,7 +389,7 @@ struct RevocationTrustEvaluatorTests {
         let fresh = try result(TestPKI.revocationList(of: root))
         #expect(try refusal(evaluator, crl: stale, time: now)?.detail.contains("does not count") == true)
         for time in [now, now.addingTimeInterval(30)] {
-            // Neither are look-ups asked for, nor is one that somebody else waited for judged.
+            // Neither are look-ups asked for, nor is one that another caller waited for judged.
             for crl in [nil, fresh] {
                 let refused = try refusal(evaluator, crl: crl, time: time)
                 #expect(refused?.reason == .revocationUnknown && refused?.lookups == [])

@@ -43,7 +43,7 @@ struct HostMapTests {
         expectPinningError(.duplicatePattern) { try map([(second, secondBelow), (first, firstBelow)]) }
     }
 
-    @Test("an empty map has a value for nobody")
+    @Test("an empty map has no value for any host")
     func empty() throws {
         #expect(try HostMap<Int>([]).value(for: CanonicalHost("a.test")) == nil)
         #expect(try HostMap<Int>([]).count == 0)

@@ -50,7 +50,7 @@ struct PublicKeyFileTests {
         #expect(try PublicKeyFile.pins(in: [UInt8](text.utf8)) == [Pin(leaf.key), Pin(root.key)])
     }
 
-    @Test("an encrypted private key is an error that says what to do, and nobody is asked for a passphrase")
+    @Test("an encrypted private key is an error that says what to do, and no user is asked for a passphrase")
     func encrypted() throws {
         for bytes in try KeyForms.encrypted(TestKey(.rsa2048)) {
             let error = #expect(throws: PinningError.self) { try PublicKeyFile.pins(in: bytes) }

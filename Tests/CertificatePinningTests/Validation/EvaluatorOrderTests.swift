@@ -55,7 +55,7 @@ struct EvaluatorOrderTests {
         #expect(trusting.hosts.count == 1 && refusing.hosts.count == 1 && last.hosts.isEmpty)
     }
 
-    @Test("look-ups that nobody performed are a refusal; with their results the evaluator is asked again")
+    @Test("look-ups that were not performed are a refusal; with their results the evaluator is asked again")
     func lookups() throws {
         let lookup = TrustLookup(kind: .ocsp, url: "http://ocsp.test/")
         let evaluator = ScriptedEvaluator { $0.lookupResults[lookup] == nil ? .needs([lookup]) : .trusted }

@@ -4,6 +4,7 @@ import CertificatePinning
 import Foundation
 import Testing
 
+/// Covers C2, C4, C7, C12, C19 of the list of traps.
 @Suite("Inside a TLS handshake")
 struct HandshakeTests {
     private let root: TestCertificate
@@ -53,7 +54,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("what libcurl does to the store after the context was handed out has no effect (C7)")
+    @Test("what libcurl does to the store after the context was handed out has no effect")
     func foreignStore() throws {
         let evil = try TestPKI.root("Evil")
         let evilIntermediate = try TestPKI.intermediate(issuer: evil)
@@ -79,7 +80,7 @@ struct HandshakeTests {
         #expect(hook.results.map(\.reason) == [.untrustedRoot])
     }
 
-    @Test("a hardened context without its verify callback trusts nobody")
+    @Test("a hardened context without its verify callback trusts no server")
     func withoutCallback() throws {
         let pair = try HandshakePair(server: leaf.chain(includingRoot: true), hook: hook())
         SSL_CTX_set_cert_verify_callback(pair.client, nil, nil)
@@ -88,7 +89,7 @@ struct HandshakeTests {
         #expect(outcome.verifyResult == Int(X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN))
     }
 
-    @Test("verification cannot be switched off around the callback (C4)")
+    @Test("verification cannot be switched off around the callback")
     func verifyNone() throws {
         let hook = try hook(rule: .pinned(Pin(TestKey())))
         let pair = try HandshakePair(
@@ -96,7 +97,7 @@ struct HandshakeTests {
         #expect(try !pair.connect().isConnected)
     }
 
-    @Test("no session is resumed, so that every handshake is judged (C2)", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    @Test("no session is resumed, so that every handshake is judged", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func noResumption(version: Int32) throws {
         let hook = try hook()
         let pair = try HandshakePair(
@@ -122,7 +123,7 @@ struct HandshakeTests {
         #expect(SSL_CTX_get_options(pair.client) & refusal != 0)
     }
 
-    @Test("no key log is written, whoever asked for one before (C12)")
+    @Test("no key log is written, also when another callback was set before")
     func keyLog() throws {
         let hook = try hook()
         let pair = try HandshakePair(
@@ -131,7 +132,7 @@ struct HandshakeTests {
         #expect(try pair.connect().isConnected)
     }
 
-    @Test("TLS 1.1 is refused, and TLS 1.3 spoken, whatever openssl.cnf said before (C19)")
+    @Test("TLS 1.1 is refused, and TLS 1.3 spoken, whatever openssl.cnf said before")
     func versions() throws {
         let loosen: (OpaquePointer) -> Void = { context in
             SSL_CTX_set_security_level(context, 0)

@@ -44,7 +44,7 @@ struct HostileCertificateTests {
     }
 
     @Test(
-        "wildcards over one label, over everything and within a label are for nobody",
+        "wildcards over one label, over everything and within a label match no host",
         arguments: ["*", "*.*", "*.t*st", "a*.test", "*pi.test"])
     func wildcards(name: String) throws {
         let certificate = try AlteredCertificate.make(leaf, signedBy: root.key) { x509 in

@@ -85,7 +85,7 @@ struct AuthorityCrashTests {
             }
         }
         #expect(!work.answered.isEmpty)
-        // Whoever came too late found nobody. Some lose a connection: answers that came whole with the GOAWAY are partial ones to libcurl
+        // Clients that came too late found no server. Some lose a connection: answers that came whole with the GOAWAY are partial ones to libcurl
         // 7.88. That what was taken is answered wholly is shown by AuthorityTests.
         #expect(work.endings.count == 8)
         for ending in work.endings { #expect(ending.hasPrefix("connectionFailed: ") || ending.hasPrefix("connectionLost: "), "\(ending)") }

@@ -83,7 +83,7 @@ struct AuthorityFaultTests {
         }
     }
 
-    @Test("an authority that nobody runs any more fails requests the same way")
+    @Test("an authority that no longer runs fails requests the same way")
     func gone() async throws {
         try await World.with { world in
             let app = try await world.app()

@@ -50,7 +50,7 @@ struct EvidenceReplayTests {
         }
     }
 
-    @Test("one challenge is good for one piece of evidence, whoever signs the other")
+    @Test("one challenge is good for one piece of evidence, also when another key signs the other")
     func sameChallenge() async throws {
         try await with { world, caller, measurement in
             let challenge = try await caller.challenge()

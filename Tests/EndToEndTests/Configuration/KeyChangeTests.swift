@@ -65,7 +65,7 @@ struct KeyChangeTests {
             #expect(await service.fetchToken(for: url, binding: "\(round)").status == .success)
             #expect(service.configuration.authorityPins == pins)
         }
-        // Two changes without a word between them are one too many: better no token than one from whoever answers there.
+        // Two changes without a word between them are one too many: better no token than one from an unknown server.
         #expect(await left.fetchToken(for: url).status == .mitmDetected)
         await authority.stop()
     }

@@ -3,10 +3,12 @@ import ApproovTesting
 import Foundation
 import Testing
 
-/// Calls that nobody waits for any more.
+/// Calls whose callers no longer wait.
+///
+/// Covers F61 of the list of traps.
 @Suite("A call that is cancelled", .timeLimit(.minutes(4)))
 struct CancellationTests {
-    @Test("of a thousand calls a third is cancelled at random moments: the others get their own answers, and no connection stays (F61)")
+    @Test("of a thousand calls a third is cancelled at random moments: the others get their own answers, and no connection stays")
     func storm() async throws {
         try await World.with { world in
             // Fewer tokens than users: fetches begin, are shared, and are given up all the time.
@@ -43,7 +45,7 @@ struct CancellationTests {
             do {
                 let answer = try await call.value
                 guard answer.status == 200, try Token(answer.text).claims["pay"] as? String == Token.pay(authorization) else {
-                    throw TestFailure("\(authorization) was answered \(answer.status), or for somebody else")
+                    throw TestFailure("\(authorization) was answered \(answer.status), or for another caller")
                 }
                 answered += 1
             } catch is CancellationError {

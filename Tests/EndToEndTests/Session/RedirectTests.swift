@@ -7,6 +7,8 @@ import HTTPTypes
 import Testing
 
 /// Where a token goes when a protected API sends its caller elsewhere.
+///
+/// Covers C8, C10 of the list of traps.
 @Suite("Redirects and spellings", .timeLimit(.minutes(4)))
 struct RedirectTests {
     /// Sends the app from the protected API to a URL.
@@ -15,7 +17,7 @@ struct RedirectTests {
         return try world.url("/redirect?to=\(target.addingPercentEncoding(withAllowedCharacters: allowed) ?? "")")
     }
 
-    @Test("to a host that is not protected carries neither token nor Authorization (C10)")
+    @Test("to a host that is not protected carries neither token nor Authorization")
     func toOpenHost() async throws {
         try await World.with { world in
             let seen = Shared<[HTTPFields]>([])
@@ -67,7 +69,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("to plain http is refused, and nobody is connected to (C10)", arguments: [World.apiHost, World.openHost])
+    @Test("to plain http is refused, and no server is connected to", arguments: [World.apiHost, World.openHost])
     func toPlainHTTP(_ host: String) async throws {
         try await World.with { world in
             let plain = try await RawServer.start { _ in }
@@ -80,7 +82,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "to a URL that could be read in two ways is refused, and nobody is connected to",
+        "to a URL that could be read in two ways is refused, and no server is connected to",
         arguments: [
             "https://\(World.apiHost)@\(World.openHost):PORT/", "https://user:secret@\(World.openHost):PORT/",
             "https://open%2Elocalhost:PORT/", "https://2130706433:PORT/", "https://0x7f000001:PORT/", "https://127.1:PORT/",
@@ -99,7 +101,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "a protected host in another spelling is the same host: pinned, and called with its token (C8)",
+        "a protected host in another spelling is the same host: pinned, and called with its token",
         arguments: ["API.Test.LocalHost", "api.test.localhost."])
     func spelledOtherwise(_ host: String) async throws {
         try await World.with { world in
@@ -113,7 +115,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "a call to a URL with user info, percent signs or a number for a host is refused, and nobody is connected to",
+        "a call to a URL with user info, percent signs or a number for a host is refused, and no server is connected to",
         arguments: ["https://user:secret@api.test.localhost:PORT/", "https://api%2Etest.localhost:PORT/", "https://2130706433:PORT/"])
     func oddURL(_ text: String) async throws {
         try await World.with { world in

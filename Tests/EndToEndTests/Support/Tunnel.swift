@@ -6,8 +6,8 @@ extension RawConnection {
     /// Passes bytes on to a port of this machine, and back, until one side ends.
     /// - Parameters:
     ///   - port: Where the tunnel ends.
-    ///   - onReady: Tells the client, once somebody listens there.
-    /// - Throws: When nobody does, or a side breaks off.
+    ///   - onReady: Tells the client, once a server listens there.
+    /// - Throws: When no server does, or a side breaks off.
     func tunnel(to port: Int, onReady: () async throws -> Void) async throws {
         let server = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup).connect(host: "127.0.0.1", port: port) {
             channel in

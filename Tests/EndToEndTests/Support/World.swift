@@ -116,7 +116,7 @@ struct World {
             certificate: TestPKI.leaf(hosts: World.names, issuer: root, key: key ?? TestKey()), versions: versions, handler: handler)
     }
 
-    /// A server with a certificate of the same trusted root but a key that nobody pinned.
+    /// A server with a certificate of the same trusted root but a key that is not pinned.
     func impostor() async throws -> RawServer {
         try await RawServer.start(certificate: TestPKI.leaf(hosts: World.names, issuer: root)) { connection in
             _ = try await connection.receiveHead()

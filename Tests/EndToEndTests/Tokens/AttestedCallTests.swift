@@ -73,7 +73,7 @@ struct AttestedCallTests {
         }
     }
 
-    @Test("of an executable that nobody registered it is refused by the API, and its token does not verify")
+    @Test("of an executable that is not registered it is refused by the API, and its token does not verify")
     func unregistered() async throws {
         try await World.with { world in
             let stranger = world.folder.file("stranger")

@@ -6,6 +6,8 @@ import Foundation
 import Testing
 
 /// What variables of the environment can do to a protected call of another process: nothing.
+///
+/// Covers C11, C12, C14, C19 of the list of traps.
 @Suite("The environment", .timeLimit(.minutes(4)))
 struct EnvironmentTests {
     /// Makes an attested call of the built `approov` with variables in its environment.
@@ -23,7 +25,7 @@ struct EnvironmentTests {
             ], environment: environment)
     }
 
-    @Test("its proxies see no connection (C11)")
+    @Test("its proxies see no connection")
     func proxies() async throws {
         try await World.with { world in
             let proxy = try await RawServer.start { await $0.waitForClose() }
@@ -36,7 +38,7 @@ struct EnvironmentTests {
         }
     }
 
-    @Test("SSLKEYLOGFILE gets no key (C12)")
+    @Test("SSLKEYLOGFILE gets no key")
     func keyLog() async throws {
         try await World.with { world in
             let run = try await call(world, environment: ["SSLKEYLOGFILE": world.folder.path("keys.log")])
@@ -55,7 +57,7 @@ struct EnvironmentTests {
         }
     }
 
-    @Test("its roots are not trusted, whatever variable names them (C19)")
+    @Test("its roots are not trusted, whatever variable names them")
     func roots() async throws {
         let folder = try TemporaryFolder()
         let evil = try TestPKI.root("Evil Root")
@@ -92,7 +94,7 @@ struct EnvironmentTests {
         }
         """
 
-    @Test("a libcurl that does not take the trust hook makes no connection (C14)")
+    @Test("a libcurl that does not take the trust hook makes no connection")
     func withoutTrustHook() async throws {
         let folder = try TemporaryFolder()
         let root = try TestPKI.root()
@@ -116,7 +118,7 @@ struct EnvironmentTests {
         await server.stop()
     }
 
-    @Test("OPENSSL_CONF weakens nothing: a weak key below a trusted root is still refused (C19)")
+    @Test("OPENSSL_CONF weakens nothing: a weak key below a trusted root is still refused")
     func weakenedOpenSSL() async throws {
         let folder = try TemporaryFolder()
         let root = try TestPKI.root()

@@ -7,6 +7,8 @@ import HTTPClient
 import Testing
 
 /// Protected calls through a proxy that the caller configured.
+///
+/// Covers C11 of the list of traps.
 @Suite("A configured proxy", .timeLimit(.minutes(4)))
 struct ProxyTests {
     private func wrapping(proxy port: Int) -> URLSessionConfiguration {
@@ -15,7 +17,7 @@ struct ProxyTests {
         return configuration
     }
 
-    @Test("it is used, and what it sees of a call is the host (C11)")
+    @Test("it is used, and what it sees of a call is the host")
     func tunnel() async throws {
         try await World.with { world in
             let heads = Shared<[String]>([])

@@ -62,7 +62,7 @@ struct RotationTests {
                     ledger.change { $0.current = change }
                     while ledger.read({ $0.underWay[change - 1] }) > 0 { try await Task.sleep(for: .milliseconds(2)) }
                     try await publish(keys[change...change + 1])
-                    // Nobody calls the old server as a good one any more; whoever begins under the new version must be refused there.
+                    // No client takes the old server for a good one any more; a client that begins under the new version must be refused there.
                     _ = try await app.service.refreshConfiguration()
                     let version = app.service.configuration.version
                     ledger.change { $0.retiredBy[change - 1] = version }

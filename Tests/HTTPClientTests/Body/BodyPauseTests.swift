@@ -3,7 +3,7 @@ import HTTPClient
 import Synchronization
 import Testing
 
-@Suite("A body for somebody who holds bytes back")
+@Suite("A body for a reader that holds bytes back")
 final class BodyPauseTests: Sendable {
     private struct Broken: Error {}
 
@@ -51,7 +51,7 @@ final class BodyPauseTests: Sendable {
         #expect(seen.withLock { $0 } == [7])
         clock.advance(by: .milliseconds(1))
         #expect(await eventually([7, 0]))
-        // Nothing is held any more, so nobody waits.
+        // Nothing is held any more, so no timer runs.
         #expect(clock.sleeperCount == 0)
         source.yield([8])
         await clock.sleepers(atLeast: 1)
@@ -79,7 +79,7 @@ final class BodyPauseTests: Sendable {
         try await reading
     }
 
-    @Test("a stream of small parts that never stops does not hold them for ever")
+    @Test("a stream of small parts that never stops does not hold them without end")
     func trickle() async throws {
         async let reading: Void = read { event in
             if case .part = event { 1 } else { nil }
@@ -96,7 +96,7 @@ final class BodyPauseTests: Sendable {
         try await reading
     }
 
-    @Test("an error of the body ends it, and nobody waits on")
+    @Test("an error of the body ends it, and no reader waits on")
     func failure() async throws {
         let reading = Task { try await read { _ in 1 } }
         source.yield([1])

@@ -5,6 +5,7 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
+/// Covers C16, C20, C21 of the list of traps.
 @Suite(.timeLimit(.minutes(4))) struct CurlFaultTests {
     /// A server that does what the script says over TLS, and a client that trusts it.
     private func withScript(
@@ -134,7 +135,7 @@ import Testing
         }
     }
 
-    @Test("a response can be read to its end when nobody holds the transport any more")
+    @Test("a response can be read to its end when the last reference to the transport is gone")
     func bodyWithoutTransport() async throws {
         let root = try TestPKI.root()
         let server = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root)) { _ in
@@ -181,7 +182,7 @@ import Testing
         }
     }
 
-    @Test("an endless header section is cut off (C21)")
+    @Test("an endless header section is cut off")
     func endlessHeader() async throws {
         try await withScript { connection in
             _ = try await connection.receiveHead()
@@ -319,7 +320,7 @@ import Testing
         }
     }
 
-    @Test("a server that accepts and never shakes hands runs into the connect timeout; nobody there is a failed connection")
+    @Test("a server that accepts and never shakes hands runs into the connect timeout; no server there is a failed connection")
     func connecting() async throws {
         let silent = try await RawServer.start { connection in await connection.waitForClose() }
         let transport = try CurlTransport()
@@ -339,7 +340,7 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("a POST that was read and not answered is not sent a second time (C20)")
+    @Test("a POST that was read and not answered is not sent a second time")
     func noResend() async throws {
         // The first request of a connection is answered, the second read and dropped.
         try await withScript { connection in
@@ -360,7 +361,7 @@ import Testing
         }
     }
 
-    @Test("a GET whose reused connection is dead is sent anew")
+    @Test("a GET whose reused connection is dead is sent again")
     func resendIdempotent() async throws {
         try await withScript { connection in
             _ = try await connection.receiveHead()
@@ -404,10 +405,10 @@ import Testing
     }
 
     @Test(
-        "a thousand requests cancelled at random leave no descriptor open and no request hanging (C16)", .timeLimit(.minutes(3)),
+        "a thousand requests cancelled at random leave no descriptor open and no request hanging", .timeLimit(.minutes(3)),
         arguments: ["1", "2"])
     func cancellationStorm(version: String) async throws {
-        // In a process of its own, where nobody else opens or closes anything.
+        // In a process of its own, where no other code opens or closes anything.
         let run = try await ChildProcess.run(ChildProcess.beside("cancellation-storm"), [version])
         #expect(run.exitCode == 0, "\(run.errors)")
         let counts = run.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }

@@ -7,6 +7,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
+/// Covers C21 of the list of traps.
 @Suite struct CurlStreamingTests {
     @Test("a body streams up and down while it is made", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func echo(versions: TestHTTPServer.Versions) async throws {
@@ -166,7 +167,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("what nobody reads is not fetched", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    @Test("what no reader asks for is not fetched", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func backPressure(versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions) { _ in
             TestResponse(length: nil) { index in index < 500 ? [UInt8](repeating: 1, count: 65_536) : nil }
@@ -223,7 +224,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("gzip is undone, its description taken off, and the cap holds for what comes out (C21)")
+    @Test("gzip is undone, its description taken off, and the cap holds for what comes out")
     func compression() async throws {
         // 1 MiB of zeros as gzip makes it: about a kilobyte.
         let bomb = try await gzip([UInt8](repeating: 0, count: 1 << 20))

@@ -5,6 +5,7 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
+/// Covers C10 of the list of traps.
 @Suite struct CurlTransportTests {
     @Test("a GET is answered with status, fields and body", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func get(versions: TestHTTPServer.Versions) async throws {
@@ -52,7 +53,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a redirect comes back as it is (C10)")
+    @Test("a redirect comes back as it is")
     func redirect() async throws {
         let site = try await Site.start { _ in TestResponse(.found, headerFields: [.location: "https://localhost:1/"]) }
         let (response, _) = try await site.get(policy: site.policy())

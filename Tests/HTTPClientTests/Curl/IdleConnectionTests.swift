@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPClient
 
-/// Connections that a server closed while nobody used them.
+/// Connections that a server closed while they were unused.
 @Suite("Idle connections", .timeLimit(.minutes(1)))
 struct IdleConnectionTests {
     @Test(

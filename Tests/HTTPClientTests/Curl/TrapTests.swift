@@ -8,15 +8,16 @@ import Testing
 
 /// Traps of libcurl and OpenSSL in which others were caught, one test each.
 ///
-/// Each has a number, C1 to C21, in the sentence of its test; a trap without a test here has one where its subject is tested
-/// (`grep -rn "(C7)" Tests`).
+/// Each trap has a number, C1 to C25. A trap without a test here has one where its subject is tested: the comments of the suites name them.
+///
+/// Covers C5, C6, C7, C8, C9, C14, C15, C17 of the list of traps.
 @Suite("Traps of libcurl and OpenSSL", .timeLimit(.minutes(2)))
 struct TrapTests {
     private func refusal(_ site: Site, host: String = "localhost", _ policy: TrustPolicy) async -> TrustRefusal.Reason? {
         await transportError { try await site.get(host: host, policy: policy) }?.refusal?.reason
     }
 
-    @Test("a pinned key under another host's name is refused (C5)")
+    @Test("a pinned key under another host's name is refused")
     func otherName() async throws {
         let site = try await Site.start(hosts: ["other.test"])
         #expect(await refusal(site, try site.policy(pins: [site.leaf.pin])) == .hostMismatch)
@@ -24,7 +25,7 @@ struct TrapTests {
         await site.stop()
     }
 
-    @Test("a pinned certificate that is only sent along is not on the path (C6, CVE-2016-2402)")
+    @Test("a pinned certificate that is only sent along is not on the path (CVE-2016-2402)")
     func appended() async throws {
         let root = try TestPKI.root()
         let victim = try TestPKI.leaf(hosts: ["localhost"], issuer: root)
@@ -38,7 +39,7 @@ struct TrapTests {
         await site.stop()
     }
 
-    @Test("a host with roots of its own does not trust the usual ones besides (C7)")
+    @Test("a host with roots of its own does not trust the usual ones besides")
     func ownRoots() async throws {
         let site = try await Site.start()
         let own = try TrustAnchors(pem: TestPKI.root("Own Root").pem)
@@ -49,7 +50,7 @@ struct TrapTests {
         await site.stop()
     }
 
-    @Test("every spelling of a pinned name has its pins (C8)")
+    @Test("every spelling of a pinned name has its pins")
     func spellings() async throws {
         let site = try await Site.start(hosts: ["good.localhost"])
         let policy = try site.policy(host: "good.localhost", pins: [Pin(spki: [1])])
@@ -63,7 +64,7 @@ struct TrapTests {
         await site.stop()
     }
 
-    @Test("names beyond ASCII are refused in every locale, so that none decides what they mean (C9)")
+    @Test("names beyond ASCII are refused in every locale, so that none decides what they mean")
     func locales() async {
         // In a process of its own: the locale is shared by all threads of this one.
         await #expect(processExitsWith: .success) {
@@ -78,7 +79,7 @@ struct TrapTests {
     }
 
     @Test(
-        "a libcurl without OpenSSL is refused before there is a transport (C14)",
+        "a libcurl without OpenSSL is refused before there is a transport",
         arguments: ["GnuTLS/3.7.9", "(OpenSSL/3.0.19) GnuTLS", ""])
     func otherBackend(backend: String) {
         let library = CurlLibrary(tlsBackend: backend, cryptoVersion: "3.0.19")
@@ -86,7 +87,7 @@ struct TrapTests {
         #expect(error?.code == .unsupported)
     }
 
-    @Test("a libcurl with another OpenSSL than the program's is refused, and the linked one is the program's (C15)")
+    @Test("a libcurl with another OpenSSL than the program's is refused, and the linked one is the program's")
     func otherOpenSSL() throws {
         let library = CurlLibrary(tlsBackend: "OpenSSL/3.0.19", cryptoVersion: "3.0.20")
         let error = #expect(throws: TransportError.self) { try library.requireTrustHook() }
@@ -94,7 +95,7 @@ struct TrapTests {
         try CurlLibrary.linked.requireTrustHook()
     }
 
-    @Test("another port of a pinned host is pinned, too (C17)")
+    @Test("another port of a pinned host is pinned, too")
     func otherPort() async throws {
         let site = try await Site.start()
         let impostor = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: site.root)) { _ in

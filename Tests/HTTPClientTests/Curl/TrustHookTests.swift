@@ -6,6 +6,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
+/// Covers C1, C2, C3, C4, C13, C16 of the list of traps.
 @Suite(.timeLimit(.minutes(4))) struct TrustHookTests {
     @Test("a pinned leaf, or a pinned root that the server did not send, passes")
     func pinned() async throws {
@@ -30,7 +31,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("an authority that is not trusted is refused, the right pin notwithstanding (C3)")
+    @Test("an authority that is not trusted is refused, the right pin notwithstanding")
     func untrusted() async throws {
         let site = try await Site.start()
         let other = try TestPKI.root("Other Root")
@@ -42,7 +43,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a pooled connection never serves a new policy (C1)", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    @Test("a pooled connection never serves a new policy", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func generations(versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions)
         _ = try await site.get(policy: site.policy(pins: [site.leaf.pin]))
@@ -56,7 +57,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("the evaluator runs in every handshake: sessions are not resumed (C2)")
+    @Test("the evaluator runs in every handshake: sessions are not resumed")
     func noResumption() async throws {
         let site = try await Site.start(versions: .http1)
         let count = Counter()
@@ -71,7 +72,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a server that resumes sessions says that it was not asked to (C2)", arguments: ["-tls1_2", "-tls1_3"])
+    @Test("a server that resumes sessions says that it was not asked to", arguments: ["-tls1_2", "-tls1_3"])
     func noResumptionAsked(version: String) async throws {
         let root = try TestPKI.root()
         let server = try await StaplingServer.start(TestPKI.leaf(hosts: ["localhost"], issuer: root), staple: nil, version: version)
@@ -90,7 +91,7 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("two hosts on one address are judged apart (C13)")
+    @Test("two hosts on one address are judged apart")
     func twoHosts() async throws {
         let site = try await Site.start()
         let (one, two) = (Counter(), Counter())
@@ -107,7 +108,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a disabled host does not weaken a pinned one (C4)")
+    @Test("a disabled host does not weaken a pinned one")
     func disabledBesidePinned() async throws {
         let site = try await Site.start()
         let rules = [
@@ -162,7 +163,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("an evaluator that takes its time while the request is cancelled fails closed and crashes nothing (C16)")
+    @Test("an evaluator that takes its time while the request is cancelled fails closed and crashes nothing")
     func slowEvaluator() async throws {
         let site = try await Site.start(versions: .http1)
         let evaluator = SlowEvaluator()
@@ -180,7 +181,7 @@ import Testing
         #expect(evaluator.ended.value == 1)
         #expect(site.server.counters.handshakes <= 1 && site.server.counters.open == 0)
         #expect(site.server.counters.requests == 0)
-        // The control: whoever waits for it is answered.
+        // The control: a caller that waits for it is answered.
         #expect(try await site.get(policy: policy).1 == "hello")
         #expect(site.server.counters.requests == 1)
         await site.stop()
@@ -206,7 +207,7 @@ private struct CountingEvaluator: ServerTrustEvaluating {
 private struct SlowEvaluator: ServerTrustEvaluating {
     let begun = Counter()
     let ended = Counter()
-    /// Whether somebody waits for it, for whom it takes all the time in the world.
+    /// Whether a caller waits for it; it then takes a long time.
     let isAwaited = Shared(true)
 
     func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {

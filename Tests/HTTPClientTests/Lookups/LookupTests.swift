@@ -35,7 +35,7 @@ struct LookupTests {
         let transport = try CurlTransport()
         let policy = TrustPolicy(rules: HostMap(), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
         let configuration = ProxyConfiguration(kind: .http, host: try CanonicalHost("127.0.0.1"), port: proxy.port)
-        // Nobody but the proxy can answer: the name has no address (RFC 6761 §6.4).
+        // Only the proxy can answer: the name has no address (RFC 6761 §6.4).
         let lookup = TrustLookup(kind: .crl, url: "http://crl.invalid/list")
         let bytes = try await HTTPLookupFetcher(transport: transport, policy: policy).fetch(lookup, proxy: configuration)
         #expect(bytes == [1, 2, 3])
@@ -131,7 +131,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("nobody at the responder's address: refused where the failure is hard, let through where it is soft")
+    @Test("no server at the responder's address: refused where the failure is hard, let through where it is soft")
     func absent() async throws {
         let site = try await RevocationSite.start()
         await site.responder.stop()
@@ -180,7 +180,7 @@ struct LookupTests {
             for _ in 0..<32 { group.addTask { try await site.text(site.request(policy)) } }
             for try await text in group { #expect(text == "hello ") }
         }
-        // Whoever shook hands while the answer was just being taken in asks once more.
+        // A client that shook hands while the answer was being stored asks once more.
         #expect(site.answers.questions.count < 16)
         #expect(site.server.counters.requests == 32)
         await site.stop()

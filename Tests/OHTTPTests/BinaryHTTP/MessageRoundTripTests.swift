@@ -72,7 +72,7 @@ struct MessageRoundTripTests {
         #expect(ConnectionFields.removed(from: request.head.headerFields) == decoded.head.headerFields)
     }
 
-    @Test("fields about a connection are read, for whoever forwards the message to remove")
+    @Test("fields about a connection are read, for the forwarder to remove")
     func connectionFieldsAreRead() throws {
         let lines: [UInt8] = .line("connection", "close")
         let request = try BinaryHTTPRequest(decoding: Data(.get(0) + [UInt8(lines.count)] + lines))

@@ -172,7 +172,7 @@ struct ChunkedMessageTests {
         let huge = [UInt8](repeating: 0xff, count: 8)
         var exchange = try ChunkedExchange()
         _ = try exchange.receive(try exchange.seal([1]))
-        // The length is in clear, so that its error tells nobody anything.
+        // The length is in clear, so that its error reveals nothing.
         #expect(throws: OHTTPError(.limitExceeded, "")) { _ = try exchange.receive(huge) }
         #expect(throws: OHTTPError(.limitExceeded, "")) { _ = try exchange.receiveResponse(pattern(16) + huge) }
     }

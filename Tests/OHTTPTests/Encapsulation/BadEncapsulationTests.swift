@@ -25,7 +25,7 @@ struct BadEncapsulationTests {
         _ = try keyring.decapsulate(message)
     }
 
-    /// The description too is always the same: an answer made from it tells nobody what went wrong.
+    /// The description too is always the same: an answer made from it does not reveal what went wrong.
     private func expectUniform(_ message: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) {
         do {
             try open(message)
@@ -155,7 +155,7 @@ struct BadEncapsulationTests {
         #expect(result == .failure(Self.rejected))
     }
 
-    @Test("a response nonce is drawn anew each time")
+    @Test("a response nonce is random each time")
     func nonces() throws {
         let message = try seal()
         var nonces = Set<[UInt8]>()
@@ -186,7 +186,7 @@ struct BadEncapsulationTests {
         do {
             try open(try seal("a very secret question"))
             let sealed = try configuration.encapsulate([UInt8]("a very secret question".utf8))
-            _ = try sealed.response.open([UInt8]("a very secret answer, made up by somebody else".utf8))
+            _ = try sealed.response.open([UInt8]("a very secret answer, made up by an attacker".utf8))
         } catch {
             #expect(!"\(error)".contains("secret"))
         }
