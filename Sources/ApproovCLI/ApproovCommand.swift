@@ -5,7 +5,7 @@ import Attestation
 struct ApproovCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "approov",
-        abstract: "App attestation and TLS pinning: the authority, its administration, and calls that use it.",
+        abstract: "App attestation and TLS pinning: run and administer an authority, and make attested calls.",
         discussion: """
             See it work:       approov demo
             Run an authority:  approov serve --data DIR --listen 127.0.0.1:8443
@@ -15,9 +15,9 @@ struct ApproovCommand: AsyncParsableCommand {
             Make a call:       approov call https://HOST/path
             Hide who calls:    approov gateway, approov relay, approov oblivious
 
-            Exit codes: 0 done, 1 failed, 2 wrong usage. `call` adds 22 (the
-            status is not 2xx) and 60 (certificate or pins refused), `pin -check`
-            adds 60.
+            Exit codes: 0 success, 1 failure, 2 wrong usage. `call` adds 22 (the
+            status is not 2xx) and 60 (the server's certificate or pins were refused);
+            `pin -check` adds 60.
             """,
         version: "approov \(ApproovVersion.current)",
         subcommands: [

@@ -36,7 +36,7 @@ enum Main {
         guard let verb = arguments.first, !verb.hasPrefix("-"), verb != "help" else { return nil }
         guard let command = commands.first(where: { $0.configuration.commandName == verb }) else {
             let meant = meant(verb, in: commands.compactMap { $0.configuration.commandName })
-            return "unknown verb '\(verb)'\(meant)\nUsage: approov <subcommand>\n  See 'approov --help' for more information."
+            return "unknown command '\(verb)'\(meant)\nUsage: approov <subcommand>\n  See 'approov --help' for more information."
         }
         let words = ApproovCommand.helpMessage(for: command).split { !$0.isLetter && !$0.isNumber && $0 != "-" }
         let options = arguments.dropFirst().filter { $0.hasPrefix("-") && $0.dropFirst().first?.isNumber == false }
@@ -47,7 +47,7 @@ enum Main {
         }
         let meant = meant(unknown, in: words.filter { $0.hasPrefix("-") }.map(String.init))
         return
-            "there is no option '\(unknown)'\(meant)\nUsage: approov \(verb) <options>\n  See 'approov \(verb) --help' for more information."
+            "unknown option '\(unknown)'\(meant)\nUsage: approov \(verb) <options>\n  See 'approov \(verb) --help' for more information."
     }
 
     private static func meant(_ word: some StringProtocol, in candidates: [String]) -> String {

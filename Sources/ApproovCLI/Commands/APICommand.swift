@@ -10,23 +10,24 @@ struct APICommand: AsyncParsableCommand {
         commandName: "api",
         abstract: "Add, import, change, check, list and remove the hosts that the account protects.",
         discussion: """
-            -add replaces all that is known of a host; -pins changes what is
-            given and keeps the rest. With -oblivious, requests to the host travel
-            through the relay that `approov oblivious` names.
+            -add replaces all settings of a host; -pins changes only the options
+            given. With -oblivious, requests to the host travel through the relay
+            that `approov oblivious` names.
 
-            A host has two pins at least: its server's, which comes first, and
+            A host needs at least two pins: first that of its server's key, then
             that of a backup key. -list calls the first one current and the
             others backup. A pin is sha256/ and the base64 of the SHA-256 of a
-            public key; see `approov pin -get`. Running authorities take a change
-            up within a second, apps with their next attestation.
+            public key; see `approov pin -get`. Running authorities apply a
+            change within a second; apps learn of it with their next attestation.
 
             -import reads what `-list --json` prints: a JSON array of objects
-            with the members host (its name) and pins (an array), and as you
-            need them attested, enforce, oblivious, includeSubdomains (true or
-            false), pinsExpireAt (RFC 3339), kid and trustRoots (PEM). It passes
-            addedAt over. It adds each host or replaces its settings, all of
-            them or none, in one version of the configuration; hosts that are
-            not in the file stay. FILE can be - for standard input.
+            with the members host (its name) and pins (an array). The members
+            attested, enforce, oblivious, includeSubdomains (true or false),
+            pinsExpireAt (RFC 3339), kid and trustRoots (PEM) are optional;
+            addedAt is ignored. It adds the hosts or replaces their settings,
+            either all of them or none, in one version of the configuration. It
+            keeps the hosts that are not in the file. FILE can be - for standard
+            input.
 
             Examples:
             approov api -add api.example.com -pinFrom server.pem -pinFrom backup.key
@@ -40,15 +41,15 @@ struct APICommand: AsyncParsableCommand {
             To change a server's key without an outage:
             approov api -pins HOST -keep -pinFrom new.pem   add the new key
             …wait until apps have it, install the key…
-            approov api -check HOST                         see that it matches
-            approov api -pins HOST -removePin sha256/…      drop the old key
+            approov api -check HOST                         check that it matches
+            approov api -pins HOST -removePin sha256/…      remove the old key
 
-            A key changed too early? The kill switch lets apps through again,
-            validated by path, while mismatches are only reported:
+            If a key was changed too early, use the kill switch: apps then only
+            validate the certificate path and report mismatches:
             approov api -pins HOST -enforce off
             """)
 
-    @Option(name: .dash("add"), help: ArgumentHelp("Protect a host, or replace what is known of it.", valueName: "host"))
+    @Option(name: .dash("add"), help: ArgumentHelp("Protect a host, or replace all of its settings.", valueName: "host"))
     var add: String?
 
     @Option(name: .dash("remove"), help: ArgumentHelp("Stop protecting a host.", valueName: "host"))
@@ -56,7 +57,7 @@ struct APICommand: AsyncParsableCommand {
 
     @Option(
         name: .dash("import"),
-        help: ArgumentHelp("Protect all hosts of a file, or replace what is known of them.", valueName: "file|-"))
+        help: ArgumentHelp("Protect all hosts of a file, or replace all of their settings.", valueName: "file|-"))
     var importFile: String?
 
     @Flag(name: .dash("list"), help: "List the hosts by name, with the date on which each was added.")
@@ -64,66 +65,76 @@ struct APICommand: AsyncParsableCommand {
 
     @Option(
         name: .dash("pins"),
-        help: ArgumentHelp("Change a host's pins and what holds for them; without a change, show them.", valueName: "host"))
+        help: ArgumentHelp("Change a host's pins and settings; without another option, show them.", valueName: "host"))
     var pins: String?
 
     @Option(
         name: .dash("check"),
         help: ArgumentHelp(
             """
-            Compare a host's pins with what it presents now; for an oblivious host also ask the gateway whether it accepts the published \
-            key; exit 1 if they break or soon will.
+            Compare a host's pins with the certificates that it presents now; for an oblivious host also ask the gateway whether it \
+            accepts the published key. Exits 1 if apps are refused or soon will be.
             """, valueName: "host[:port]"))
     var check: String?
 
-    @Flag(name: .dash("managedTrustRoots"), help: "Change the pins that hosts without pins of their own are held to, or show them.")
+    @Flag(
+        name: .dash("managedTrustRoots"), help: "Change the pins for hosts that have none of their own; without another option, show them.")
     var managedTrustRoots = false
 
-    @Option(name: .dash("pin"), help: ArgumentHelp("A pin. Can be given several times.", valueName: "sha256/…"))
+    @Option(name: .dash("pin"), help: ArgumentHelp("A pin. Repeatable.", valueName: "sha256/…"))
     var pin: [String] = []
 
     @Option(
         name: .dash("pinFrom"),
-        help: ArgumentHelp("Pin the key in a file: certificate, CSR, public or private key, PEM or DER.", valueName: "file"))
+        help: ArgumentHelp("Pin the key in a file: certificate, CSR, public or private key, PEM or DER. Repeatable.", valueName: "file"))
     var pinFrom: [String] = []
 
-    @Flag(name: .dash("keep"), help: "With -pins and -managedTrustRoots: add the pins given to the present ones.")
+    @Flag(name: .dash("keep"), help: "With -pins or -managedTrustRoots: add the given pins and keep the present ones.")
     var keep = false
 
     @Option(
         name: .dash("removePin"),
-        help: ArgumentHelp("With -pins and -managedTrustRoots: drop one of the present pins, keep the others.", valueName: "sha256/…"))
+        help: ArgumentHelp("With -pins or -managedTrustRoots: remove this pin and keep the others. Repeatable.", valueName: "sha256/…"))
     var removePin: [String] = []
 
     @Option(
         name: .dash("enforce"),
-        help: ArgumentHelp("With -add and -pins: off reports mismatches and lets path validation decide.", valueName: "on|off"))
+        help: ArgumentHelp(
+            "With -add or -pins: off lets path validation decide, and apps only report mismatches. Default: on.", valueName: "on|off"))
     var enforce: Switch?
 
     @Option(
         name: .dash("pinsExpireAt"),
-        help: ArgumentHelp("With -add and -pins: when the pins are due for a change; reported, never unpins.", valueName: "RFC 3339|never"))
+        help: ArgumentHelp(
+            "With -add or -pins: when the pins are due for a change. -check reports it; the pins stay in force.",
+            valueName: "RFC 3339|never"))
     var pinsExpireAt: String?
 
-    @Option(name: .long, help: ArgumentHelp("With -check: how far ahead to look.", valueName: "days"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("With -check: how many days to look ahead, 0 to 3650. Default: \(HostCheckRun.defaultDays).", valueName: "days"))
     var days: Int?
 
-    @Option(name: .dash("keySetKID"), help: ArgumentHelp("With -add: sign tokens with this keyset.", valueName: "kid"))
+    @Option(
+        name: .dash("keySetKID"),
+        help: ArgumentHelp("With -add: sign the host's tokens with this keyset. Default: the account secret.", valueName: "kid"))
     var keySetKID: String?
 
-    @Flag(name: .dash("noApproovToken"), help: "With -add: pin the host, but give it no tokens.")
+    @Flag(name: .dash("noApproovToken"), help: "With -add: pin the host, but send it no tokens.")
     var noApproovToken = false
 
-    @Flag(name: .dash("oblivious"), help: "With -add and -pins: requests to the host travel inside Oblivious HTTP; see approov oblivious.")
+    @Flag(name: .dash("oblivious"), help: "With -add or -pins: requests to the host travel inside Oblivious HTTP; see approov oblivious.")
     var oblivious = false
 
-    @Flag(name: .dash("noOblivious"), help: "With -pins: requests to the host go straight to it again.")
+    @Flag(name: .dash("noOblivious"), help: "With -pins: requests to the host go direct again.")
     var noOblivious = false
 
-    @Flag(name: .dash("includeSubdomains"), help: "With -add: the settings hold for all subdomains too.")
+    @Flag(name: .dash("includeSubdomains"), help: "With -add: apply the settings to all subdomains too.")
     var includeSubdomains = false
 
-    @Option(name: .dash("trustRoots"), help: ArgumentHelp("With -add and -pins: PEM roots in place of the system's.", valueName: "file"))
+    @Option(
+        name: .dash("trustRoots"),
+        help: ArgumentHelp("With -add or -pins: PEM roots that apps trust for the host, in place of the system's.", valueName: "file"))
     var trustRoots: String?
 
     @OptionGroup var store: StoreOptions
@@ -132,38 +143,40 @@ struct APICommand: AsyncParsableCommand {
     func validate() throws {
         let actions = [add != nil, remove != nil, importFile != nil, list, pins != nil, check != nil, managedTrustRoots].filter { $0 }.count
         guard actions == 1 else {
-            throw ValidationError("Give one of -add, -import, -remove, -list, -pins, -check and -managedTrustRoots.")
+            throw ValidationError("Give one of -add, -import, -remove, -list, -pins, -check or -managedTrustRoots.")
         }
         if add == nil, keySetKID != nil || noApproovToken || includeSubdomains {
-            throw ValidationError("-keySetKID, -noApproovToken and -includeSubdomains go with -add.")
+            throw ValidationError("-keySetKID, -noApproovToken and -includeSubdomains are only valid with -add.")
         }
         if oblivious || trustRoots != nil, add == nil, pins == nil {
-            throw ValidationError("-oblivious and -trustRoots go with -add and -pins.")
+            throw ValidationError("-oblivious and -trustRoots are only valid with -add or -pins.")
         }
-        if noOblivious, pins == nil || oblivious { throw ValidationError("-noOblivious goes with -pins, and not with -oblivious.") }
+        if noOblivious, pins == nil || oblivious {
+            throw ValidationError("-noOblivious is only valid with -pins, and not together with -oblivious.")
+        }
         let changesPins = pins != nil || managedTrustRoots
         if add == nil, !changesPins, !pin.isEmpty || !pinFrom.isEmpty {
-            throw ValidationError("-pin and -pinFrom go with -add, -pins and -managedTrustRoots.")
+            throw ValidationError("-pin and -pinFrom are only valid with -add, -pins or -managedTrustRoots.")
         }
         if !changesPins, keep || !removePin.isEmpty {
-            throw ValidationError("-keep and -removePin go with -pins and -managedTrustRoots.")
+            throw ValidationError("-keep and -removePin are only valid with -pins or -managedTrustRoots.")
         }
-        if keep, pin.isEmpty, pinFrom.isEmpty { throw ValidationError("-keep wants pins to add: -pin or -pinFrom.") }
+        if keep, pin.isEmpty, pinFrom.isEmpty { throw ValidationError("-keep needs a pin to add: give -pin or -pinFrom.") }
         if !keep, !removePin.isEmpty, !pin.isEmpty || !pinFrom.isEmpty {
-            throw ValidationError("-pin replaces all pins, so that none is left to remove: add -keep.")
+            throw ValidationError("Without -keep, -pin and -pinFrom replace all pins, so -removePin has no effect: add -keep.")
         }
         if add == nil, pins == nil, enforce != nil || pinsExpireAt != nil {
-            throw ValidationError("-enforce and -pinsExpireAt go with -add and -pins.")
+            throw ValidationError("-enforce and -pinsExpireAt are only valid with -add or -pins.")
         }
         if let pinsExpireAt, pinsExpireAt != "never", RFC3339.date(pinsExpireAt) == nil {
-            throw ValidationError("-pinsExpireAt is neither RFC 3339, for example 2027-01-31T12:00:00Z, nor never.")
+            throw ValidationError("-pinsExpireAt must be a time in RFC 3339, for example 2027-01-31T12:00:00Z, or never.")
         }
         if let date = pinsExpireAt.flatMap(RFC3339.date), date <= Date() {
-            throw ValidationError("-pinsExpireAt is in the past: give the time by which the pins must be changed, or never.")
+            throw ValidationError("-pinsExpireAt is in the past: give the time by which you will change the pins, or never.")
         }
         if let days {
-            guard check != nil else { throw ValidationError("--days goes with -check.") }
-            guard (0...3_650).contains(days) else { throw ValidationError("--days is 0 to 3650.") }
+            guard check != nil else { throw ValidationError("--days is only valid with -check.") }
+            guard (0...3_650).contains(days) else { throw ValidationError("--days must be 0 to 3650.") }
         }
     }
 
@@ -238,7 +251,7 @@ struct APICommand: AsyncParsableCommand {
     private func change(_ name: String, in store: AuthorityStore) async throws {
         guard changesHost else {
             guard let host = try store.host(for: name) else {
-                throw CommandFailure("the account has no host \(name): add it with approov api -add \(name)")
+                throw CommandFailure("the account has no host \(name); add it: approov api -add \(name) -pinFrom CERTIFICATE -pin BACKUP")
             }
             return try HostList([host]).show(json: output.json)
         }
@@ -255,7 +268,8 @@ struct APICommand: AsyncParsableCommand {
         }
         try report("changed", host: name, in: store)
         if enforces == false {
-            Console.note("approov: the pins of \(name) are not enforced now; to go back: approov api -pins \(name) -enforce on")
+            Console.note(
+                "approov: the pins of \(name) are no longer enforced; to enforce them again: approov api -pins \(name) -enforce on")
         }
     }
 

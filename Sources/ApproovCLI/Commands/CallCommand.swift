@@ -16,19 +16,22 @@ struct CallCommand: AsyncParsableCommand {
             approov call https://api.example.com/v1/shapes \\
                 -H 'Authorization: Bearer …' --bind Authorization
 
-            The body goes to standard output. What is attested is the approov
-            executable itself: register it to get a genuine token. Redirects
-            are followed, each with a token and pins of its own.
+            Prints the response body on standard output. It attests the approov
+            executable itself: register that executable to get a valid token.
+            Redirects are followed; each redirect's host has its own token and
+            pins.
 
             approov call https://host/ --no-attest --cacert root.pem --pin sha256/…
-                tries trust alone: needs no configuration and writes no state
+                only checks the server's certificate and pins; needs no
+                configuration and writes no state
             approov call https://host/ --no-attest --relay https://relay/ \\
                 --key-config https://gateway/ohttp-keys
-                sends it inside Oblivious HTTP; --cacert and --pin are then for
-                the relay, --cacert for the key URL as well
+                sends the request inside Oblivious HTTP; --cacert and --pin then
+                apply to the relay, and --cacert also to the URL of the keys
 
-            Exit codes: 0 for a 2xx status, 22 for another one, 60 when the
-            server's certificate or pins were refused, 1 otherwise.
+            Exit codes: 0 for a 2xx status, 22 for any other status, 60 if the
+            server's certificate or pins were refused, 2 for wrong usage, 1 for
+            any other failure.
             """)
 
     @Argument(help: "The URL.")
@@ -39,12 +42,12 @@ struct CallCommand: AsyncParsableCommand {
 
     @Option(
         name: .customShort("H"), parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("A header. Can be given several times.", valueName: "'name: value'"))
+        help: ArgumentHelp("A request header. Repeatable.", valueName: "'name: value'"))
     var headers: [String] = []
 
     @Option(
         name: .customShort("d"), parsing: .unconditional,
-        help: ArgumentHelp("The body, or @ and the file that holds it, sent as it is.", valueName: "data|@file"))
+        help: ArgumentHelp("The request body, sent unchanged; @FILE sends a file.", valueName: "data|@file"))
     var body: String?
 
     @Option(
@@ -53,19 +56,21 @@ struct CallCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Where installation key and configuration are kept. Default: under $XDG_STATE_HOME.", valueName: "dir"))
+        help: ArgumentHelp(
+            "The folder of the installation key and the stored configuration. Default: under $XDG_STATE_HOME, else under ~/.local/state.",
+            valueName: "dir"))
     var state: String?
 
-    @Option(name: .long, help: ArgumentHelp("The header that the token is bound to.", valueName: "header"))
+    @Option(name: .long, help: ArgumentHelp("Bind the token to this header of the request.", valueName: "header"))
     var bind: String?
 
     @Flag(name: .customShort("i"), help: "Print status and headers before the body.")
     var includeHead = false
 
-    @Flag(name: .customShort("v"), help: "Say on standard error what happens; no token and no header value.")
+    @Flag(name: .customShort("v"), help: "Describe each request on standard error, without tokens and header values.")
     var verbose = false
 
-    @Flag(name: .long, help: "No token: needs no configuration and writes no state.")
+    @Flag(name: .long, help: "Send no token; needs no configuration and writes no state.")
     var noAttest = false
 
     @Option(name: .customLong("cacert"), help: ArgumentHelp("PEM roots to trust in place of the system's.", valueName: "file"))
@@ -73,23 +78,23 @@ struct CallCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("pin"),
-        help: ArgumentHelp("A pin of the URL's host, or of the relay's; one must match. Repeatable.", valueName: "sha256/…"))
+        help: ArgumentHelp("A pin of the URL's host, or with --relay of the relay; one must match. Repeatable.", valueName: "sha256/…"))
     var pins: [String] = []
 
-    @Flag(name: .long, help: "Refuse hosts that neither the configuration nor --pin names.")
+    @Flag(name: .long, help: "Refuse hosts that have no pins in the configuration or with --pin.")
     var allHostsEvaluated = false
 
-    @Flag(name: .long, help: "Refuse to send the request in any other way than inside Oblivious HTTP.")
+    @Flag(name: .long, help: "Refuse to send the request other than inside Oblivious HTTP.")
     var oblivious = false
 
     @Option(
         name: .long,
-        help: ArgumentHelp("With --no-attest: the OHTTP relay to go over. Else the configuration names it.", valueName: "url"))
+        help: ArgumentHelp("With --no-attest: the OHTTP relay to use. Without --no-attest the configuration names it.", valueName: "url"))
     var relay: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("With --relay: the gateway's application/ohttp-keys.", valueName: "file|url"))
+        help: ArgumentHelp("With --relay: the gateway's application/ohttp-keys, a file or a URL.", valueName: "file|url"))
     var keyConfig: String?
 
     func validate() throws {
@@ -100,17 +105,17 @@ struct CallCommand: AsyncParsableCommand {
             throw ValidationError("The URL must begin with https:// or http://.")
         }
         if noAttest, config != nil || state != nil || bind != nil {
-            throw ValidationError("--config, --state and --bind have no use with --no-attest.")
+            throw ValidationError("--config, --state and --bind are not valid with --no-attest.")
         }
-        guard (relay == nil) == (keyConfig == nil) else { throw ValidationError("--relay and --key-config go together.") }
+        guard (relay == nil) == (keyConfig == nil) else { throw ValidationError("--relay and --key-config must be given together.") }
         if relay != nil, !noAttest {
-            throw ValidationError("--relay goes with --no-attest: for an attested call the configuration names the relay.")
+            throw ValidationError("--relay is only valid with --no-attest: for an attested call the configuration names the relay.")
         }
         if oblivious, noAttest, relay == nil { throw ValidationError("--oblivious with --no-attest needs --relay and --key-config.") }
         if let relay { _ = try ServerOptions.url(relay, of: "--relay", such: "https://relay.example.com/") }
         try ServerOptions.check(pins: pins)
         for header in headers where Self.field(header) == nil {
-            throw ValidationError("-H wants 'Name: value' on one line; a header given to it has another form.")
+            throw ValidationError("-H must be 'Name: value' on one line, with a valid name and value.")
         }
         try refuseRepeatedHeaders()
     }
@@ -127,8 +132,8 @@ struct CallCommand: AsyncParsableCommand {
             let isBound = name.lowercased() == bind?.lowercased()
             throw ValidationError(
                 isBound
-                    ? "-H gives \(name) twice, and the token can be bound to one line of it (bindingAmbiguous): give it once."
-                    : "-H gives \(name) twice, and a request has one line of it: give it once.")
+                    ? "-H gives \(name) twice, but the token can be bound to only one line (bindingAmbiguous): give it once."
+                    : "-H gives \(name) twice, but a request has only one: give it once.")
         }
     }
 
@@ -175,8 +180,8 @@ struct CallCommand: AsyncParsableCommand {
     private func refuseUselessPins(_ treatment: HostTreatment) throws {
         guard !pins.isEmpty, treatment.isObliviousByConfiguration else { return }
         throw CommandFailure(
-            "--pin has no effect on \(treatment.host): the configuration calls it over a relay, and its gateway checks the host's pins "
-                + "(approov gateway --pin). Leave --pin away", exitCode: CommandFailure.usage)
+            "--pin has no effect on \(treatment.host): requests to it travel through a relay, and the gateway checks the host's pins "
+                + "(approov gateway --pin); omit --pin", exitCode: CommandFailure.usage)
     }
 
     private func session(_ service: ApproovService?, _ narrator: CallNarrator?) async throws -> ApproovSession {
@@ -203,8 +208,8 @@ struct CallCommand: AsyncParsableCommand {
         let file = config ?? ApproovConfiguration.fileName
         guard FileManager.default.fileExists(atPath: file) else {
             throw CommandFailure(
-                "there is no \(file): write it with `approov sdk --data DIR -getConfig \(file)` on the authority's store, name another one "
-                    + "with --config, or call without a token, with --no-attest")
+                "there is no file \(file); write it from the authority's store with `approov sdk --data DIR -getConfig \(file)`, name "
+                    + "another file with --config, or call without a token with --no-attest")
         }
         let configuration = try ApproovConfiguration(contentsOf: URL(filePath: file))
         // Each account has its own folder, because a configuration belongs to one account. Encode the name: it may hold path characters.

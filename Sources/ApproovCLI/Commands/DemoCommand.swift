@@ -4,16 +4,16 @@ import ArgumentParser
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Run the whole system on this machine, and show that it works and that attacks fail.",
+        abstract: "Run the whole system on this machine; show that it works and that attacks fail.",
         discussion: """
             Starts an authority, a protected API, a relay, a gateway, an
             impostor and an app on loopback, with real sockets and TLS, on ports
             that the system picks. It needs no network, no account and no root.
 
-            Prints a line for each step, which says what it proves, what was seen
-            and how long it took; then how many held, and what to try next. With
-            --json it prints an object for each step and nothing else: step, ok,
-            detail, milliseconds. It exits 0 only if every step held, and leaves
+            Prints a line for each step: what it proves, what the demo saw, and how
+            long it took; then how many steps succeeded, and what to try next. With
+            --json it prints only an object for each step: step, ok, detail,
+            milliseconds. It exits 0 only if every step succeeded, and leaves
             nothing behind.
 
             Examples:

@@ -14,45 +14,47 @@ import UnixSignals
 struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway",
-        abstract: "Run an Oblivious HTTP gateway: it sees what is asked, not who asks.",
+        abstract: "Run an Oblivious HTTP gateway: it sees the request, but not the client's address.",
         discussion: """
             approov gateway --listen 0.0.0.0:8445 --tls-cert gw.pem --tls-key gw.key \\
                 --keys /var/lib/approov/gateway.keys --allow https://api.example.com
             approov gateway --keys /var/lib/approov/gateway.keys --rotate
 
-            Opens encapsulated requests (POST /gateway) and forwards them to the
-            origins that are allowed, and to nothing else; redirects are not
-            followed. GET /ohttp-keys is what clients seal with, GET /health
-            answers 200; it speaks HTTP/1.1. Prints its URL on standard output when
-            it is ready. SIGTERM and SIGINT let open requests end first.
+            Opens encapsulated requests (POST /gateway) and forwards them only to
+            the origins of --allow; it does not follow redirects. GET /ohttp-keys
+            returns the keys that clients seal with, GET /health answers 200. It
+            speaks HTTP/1.1. Prints its URL on standard output when it is ready.
+            SIGTERM and SIGINT let open requests end first.
 
-            A request or answer may have 16 GiB in chunks, and --max-message whole.
-            A request in chunks may take --request-timeout, a whole one no more than
-            120 seconds of it; and either 60 without a byte of the origin's.
+            A request or response may have 16 GiB in chunks, or --max-message bytes
+            whole. A request in chunks may take --request-timeout, a whole one at
+            most 120 seconds. Both end when the origin sends nothing for 60 seconds.
 
-            A client, which is a relay, may have a quarter of the connections. Behind
-            a balancer of your own all of them would be one: let it speak the PROXY
-            protocol, and name it with --trusted-proxy.
+            A client, here a relay, may hold a quarter of the connections. Behind
+            your own balancer all clients count as one: let the balancer speak the
+            PROXY protocol, and name it with --trusted-proxy.
 
-            The key file (mode 0600) is made when there is none. --rotate makes a
-            new key in it for each mechanism in use, or for --kem, which a running
-            gateway takes up within a second; the old one is accepted for --overlap
-            days more and then removed. Within that time give apps the new one:
-            approov oblivious -set. Rotate once a month or so: a key that is gone
-            opens nothing that was recorded. Clients take the first key that they
-            know, X-Wing before X25519 before P-256. --kem with --only ends the
-            keys of the other mechanisms, too, which older clients may need.
+            If there is no key file, the gateway makes one (mode 0600). --rotate
+            adds a new key for each mechanism in use, or only for --kem. A running
+            gateway uses it within a second; it accepts the old key for --overlap
+            more days and then removes it. Within that time give apps the new key:
+            approov oblivious -set. Rotate about once a month: when a key is gone,
+            recorded requests that were sealed to it can no longer be opened.
+            Clients prefer X-Wing to X25519, and X25519 to P-256. --kem with --only
+            also ends the keys of the other mechanisms, which older clients may
+            need.
 
-            A request is served once: its encapsulated key is remembered, for as
-            long as its Date field is accepted (--replay-window), or for the life
-            of its key when it has none. That takes 11 to 22 bytes of memory each.
-            Once --remember is reached, requests without a Date are asked for one
-            until the next --rotate is over its --overlap, and the log says so.
-            After a restart the gateway knows nothing of requests without a Date;
-            --require-date refuses them. Run one process: two do not know of each
+            The gateway serves each request once: it remembers the request's
+            encapsulated key for as long as it accepts the request's Date
+            (--replay-window), or, without a Date, for the life of the gateway's
+            key. Each request takes 11 to 22 bytes of memory. When --remember is
+            reached, the gateway logs it and asks requests without a Date for one,
+            until the --overlap of the next --rotate has ended. After a restart the
+            gateway no longer knows earlier requests without a Date; --require-date
+            refuses such requests. Run one process: two gateways do not know each
             other's requests.
 
-            What it counts (swift-metrics) is for programs that embed the library.
+            Metrics (swift-metrics) are only for programs that embed the library.
             """)
 
     /// The largest content of a message that fits into the relay's limit.
@@ -84,26 +86,27 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
     }
 
     @Option(
-        name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"),
+        name: .long, help: ArgumentHelp("The address to listen on; port 0 lets the system choose one.", valueName: "host:port"),
         transform: ListenAddress.init(argument:))
     var listen: ListenAddress?
 
-    @Option(name: .long, help: ArgumentHelp("The file with the gateway's keys.", valueName: "file"))
+    @Option(
+        name: .long, help: ArgumentHelp("The file of the gateway's keys. If it does not exist, the gateway makes it.", valueName: "file"))
     var keys: String
 
     @Option(
         name: .long, parsing: .upToNextOption,
-        help: ArgumentHelp("An origin that requests may be for: https://HOST[:PORT]; http on loopback. Repeatable.", valueName: "origin"))
+        help: ArgumentHelp("An origin to forward to: https://HOST[:PORT], or http on loopback. Repeatable.", valueName: "origin"))
     var allow: [String] = []
 
     @Option(
         name: .customLong("cacert"),
-        help: ArgumentHelp("The roots to trust for the origins, PEM. Default: the system's.", valueName: "file"))
+        help: ArgumentHelp("PEM roots to trust for the origins. Default: the system's.", valueName: "file"))
     var caCert: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("A pin of an origin's. Repeatable. Default: its certificate's path decides.", valueName: "host=sha256/…"))
+        help: ArgumentHelp("A pin of an origin's key. Repeatable. Default: path validation alone.", valueName: "host=sha256/…"))
     var pin: [String] = []
 
     @OptionGroup var tls: ServerTLSOptions
@@ -115,7 +118,7 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         name: .long,
         help: ArgumentHelp(
             """
-            The largest message that is not in chunks; held in memory. At most \(largestMessage), what a relay takes. \
+            The largest message, in bytes, that is not in chunks; it is held in memory. At most \(largestMessage), the relay's limit. \
             Default: \(GatewayConfiguration.Limits().messageBytes).
             """, valueName: "bytes"))
     var maxMessage: Int?
@@ -124,12 +127,14 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         name: .long,
         help: ArgumentHelp(
             """
-            How long a request in chunks may take until its answer's end; a relay has such a limit, too. Default: \
+            How many seconds a request in chunks may take until its response ends; the relay has the same option. Default: \
             \(GatewayConfiguration.Limits().chunkedRequestTimeout.components.seconds).
             """, valueName: "seconds"))
     var requestTimeout: Int?
 
-    @Option(name: .long, help: ArgumentHelp("How far a request's Date may be off. Default: 60.", valueName: "seconds"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How many seconds a request's Date may differ from the gateway's clock. Default: 60.", valueName: "seconds"))
     var replayWindow: Int?
 
     @Flag(name: .long, help: "Refuse requests without a Date.")
@@ -139,28 +144,28 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         name: .long,
         help: ArgumentHelp(
             """
-            How many requests are remembered, with and without a Date each. Default: \(GatewayConfiguration.Replay().rememberedDated) and \
-            \(GatewayConfiguration.Replay().rememberedUndated).
+            How many requests to remember with a Date, and how many without one. Default: \
+            \(GatewayConfiguration.Replay().rememberedDated) with and \(GatewayConfiguration.Replay().rememberedUndated) without.
             """, valueName: "n"))
     var remember: Int?
 
-    @Flag(name: .long, help: "Make a new key, and end.")
+    @Flag(name: .long, help: "Make a new key and exit.")
     var rotate = false
 
     @Option(
         name: .long,
         help: """
-            The mechanism of a key that is made. x-wing: for traffic that must outlive a quantum computer. Default: x25519; with --rotate, \
-            each that is in use.
+            The mechanism of the new key. x-wing resists quantum computers. Default: x25519; with --rotate, every mechanism in use.
             """)
     var kem: Mechanism?
 
-    @Flag(name: .long, help: "With --rotate and --kem: end the keys of other mechanisms, too.")
+    @Flag(name: .long, help: "With --rotate and --kem: also end the keys of other mechanisms.")
     var only = false
 
     @Option(
         name: .long,
-        help: ArgumentHelp("With --rotate: how long the old key is accepted; 0 ends it at once. Default: 30.", valueName: "days"))
+        help: ArgumentHelp("With --rotate: how many days the old key is still accepted; 0 ends it at once. Default: 30.", valueName: "days")
+    )
     var overlap: Double?
 
     @Flag(name: .long, help: "With --rotate: print the keys as JSON.")
@@ -171,23 +176,23 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             guard listen == nil, allow.isEmpty, pin.isEmpty, tls.tlsCert == nil, tls.tlsKey == nil, caCert == nil, remember == nil,
                 maxMessage == nil, requestTimeout == nil, replayWindow == nil, !requireDate, proxies.trustedProxy.isEmpty
             else {
-                throw ValidationError("--rotate goes with --keys, --kem, --only and --overlap alone, and --json: it does not serve.")
+                throw ValidationError("--rotate does not serve: it is only valid with --keys, --kem, --only, --overlap and --json.")
             }
-            guard !only || kem != nil else { throw ValidationError("--only goes with --kem, the mechanism whose keys stay.") }
+            guard !only || kem != nil else { throw ValidationError("--only needs --kem, which names the mechanism whose keys stay.") }
             guard (0...366).contains(overlap ?? 0) else { throw ValidationError("--overlap must be 0 to 366 days.") }
             return
         }
-        guard !only else { throw ValidationError("--only goes with --rotate.") }
-        guard !json else { throw ValidationError("--json goes with --rotate.") }
-        guard overlap == nil else { throw ValidationError("--overlap goes with --rotate.") }
-        guard let listen else { throw ValidationError("--listen says where to serve; or make a new key with --rotate.") }
-        guard !allow.isEmpty else { throw ValidationError("--allow names the origins that requests may be for, one at least.") }
+        guard !only else { throw ValidationError("--only is only valid with --rotate.") }
+        guard !json else { throw ValidationError("--json is only valid with --rotate.") }
+        guard overlap == nil else { throw ValidationError("--overlap is only valid with --rotate.") }
+        guard let listen else { throw ValidationError("Give --listen HOST:PORT to serve, or --rotate to make a new key.") }
+        guard !allow.isEmpty else { throw ValidationError("Give --allow with at least one origin to forward to.") }
         try tls.check(listen)
         guard (1_024...Self.largestMessage).contains(maxMessage ?? 1_024) else {
             throw ValidationError(
                 """
-                --max-message must be 1024 to \(Self.largestMessage) bytes: approov relay takes no larger ones that are not in chunks. \
-                Clients send and get what is larger in chunks.
+                --max-message must be 1024 to \(Self.largestMessage) bytes, because approov relay accepts larger messages only in chunks. \
+                Clients send and receive larger messages in chunks.
                 """)
         }
         guard (1...86_400).contains(requestTimeout ?? 1) else { throw ValidationError("--request-timeout must be 1 to 86400 seconds.") }
@@ -195,7 +200,7 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         guard (1...100_000_000).contains(remember ?? 1) else { throw ValidationError("--remember must be 1 to 100000000 requests.") }
         for origin in allow {
             guard let url = try? TransportURL(origin), url.target == "/", url.isSecure || url.host.isLoopback else {
-                throw ValidationError("--allow \(origin) is not an origin: write https://HOST[:PORT], or http on this machine.")
+                throw ValidationError("--allow \(origin) is not an origin: write https://HOST[:PORT], or http:// with a loopback address.")
             }
         }
         _ = try pins()
@@ -219,11 +224,11 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         if !FileManager.default.fileExists(atPath: keys) {
             try Files.makePrivateFolder(of: keys)
             _ = try file.load(makingKeyFor: kem?.kem ?? .x25519)
-            Console.note("approov: made \(keys), whose key opens every request: keep it to this machine")
+            Console.note("approov: made \(keys); its key opens every request: never copy it to another machine")
         } else if let kem, !(try file.load().published.configurations.contains { $0.kem == kem.kem }) {
             throw CommandFailure(
-                "--kem \(kem.rawValue): \(keys) has no such key in use, and serving makes none; "
-                    + "make it with: approov gateway --keys \(keys) --rotate --kem \(kem.rawValue)")
+                "--kem \(kem.rawValue): \(keys) has no key of this mechanism in use; "
+                    + "make one: approov gateway --keys \(keys) --rotate --kem \(kem.rawValue)")
         }
         var configuration = GatewayConfiguration(
             host: listen.host, port: listen.port, allowedOrigins: allow, pins: try pins(),
@@ -268,7 +273,9 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             // Split at the first "=": a pin's base64 may end in one, a host has none.
             guard let equals = text.firstIndex(of: "="), let host = try? CanonicalHost(String(text[..<equals])),
                 let pin = try? Pin(String(text[text.index(after: equals)...]))
-            else { throw ValidationError("--pin must be HOST=sha256/ and the base64 of 32 bytes.") }
+            else {
+                throw ValidationError("--pin must be HOST=sha256/ followed by the base64 of 32 bytes; approov pin -get HOST prints it.")
+            }
             pins[host.name, default: []].append(pin.description)
         }
     }

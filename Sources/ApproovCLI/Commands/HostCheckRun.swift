@@ -38,10 +38,11 @@ struct HostCheckRun {
         do {
             url = try TransportURL("https://\(host)/")
         } catch {
-            throw CommandFailure("\(host) is no host name: \(error)")
+            throw CommandFailure("\(host) is not a host name: \(error)")
         }
         guard let entry = try store.host(for: url.host.name) else {
-            throw CommandFailure("the account has no entry for \(url.host.name): add it with approov api -add \(url.host.name)")
+            throw CommandFailure(
+                "the account has no entry for \(url.host.name); add it: approov api -add \(url.host.name) -pinFrom CERTIFICATE -pin BACKUP")
         }
         let texts = entry.settings.pins.isEmpty ? store.managedTrustRoots : entry.settings.pins
         let presented = try await PresentedChain.of(url, anchors: try entry.settings.trustRoots.map { try TrustAnchors(pem: $0) })
@@ -78,9 +79,9 @@ struct HostCheckRun {
                 "\(certificate.pin)  \(certificate.isPinned ? "pinned" : "      ")  until \(certificate.notAfter)  \(certificate.subject)")
         }
         for finding in report.findings { Console.line("\(check.breaksNow(finding) ? "broken" : "soon"): \(finding.message)") }
-        if !report.enforce { Console.note("approov: the pins of \(report.entry) are not enforced: mismatches are only reported") }
+        if !report.enforce { Console.note("approov: the pins of \(report.entry) are not enforced: apps only report mismatches") }
         if report.ok {
-            Console.line("good: \(report.host) is pinned\(check.hasBackup ? ", with a backup," : "") for \(days) days at least")
+            Console.line("good: \(report.host) is pinned\(check.hasBackup ? ", with a backup," : "") for at least \(days) days")
         }
     }
 }

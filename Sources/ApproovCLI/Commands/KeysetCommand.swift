@@ -6,11 +6,11 @@ import ArgumentParser
 struct KeysetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keyset",
-        abstract: "Make key pairs that sign tokens in place of the account secret.",
+        abstract: "Make, list and remove key pairs (keysets) that sign tokens in place of the account secret.",
         discussion: """
-            Backends then need no secret: the public keys are at
-            /.well-known/jwks.json of the authority. A host uses a key pair with
-            `approov api -add HOST -keySetKID k1`. -list shows key identifier,
+            Backends then need no secret: the authority publishes the public keys
+            at /.well-known/jwks.json. `approov api -add HOST -keySetKID k1` makes
+            a host use a key pair. -list shows each pair's key identifier,
             algorithm and date, the oldest first.
 
             The public key also lets an app find out whether its attestation
@@ -28,13 +28,15 @@ struct KeysetCommand: AsyncParsableCommand {
         case es256 = "ES256"
     }
 
-    @Option(name: .dash("add"), help: ArgumentHelp("Make a key pair.", valueName: "RS256|ES256"))
+    @Option(name: .dash("add"), help: ArgumentHelp("Make a key pair for this algorithm.", valueName: "RS256|ES256"))
     var add: Algorithm?
 
-    @Option(name: .dash("kid"), help: ArgumentHelp("With -add: the key identifier.", valueName: "kid"))
+    @Option(
+        name: .dash("kid"),
+        help: ArgumentHelp("With -add: the key identifier (kid), 1 to 64 letters, digits, dots, dashes and underscores.", valueName: "kid"))
     var kid: String?
 
-    @Option(name: .dash("remove"), help: ArgumentHelp("Remove a key pair that no host names.", valueName: "kid"))
+    @Option(name: .dash("remove"), help: ArgumentHelp("Remove a key pair that no host uses.", valueName: "kid"))
     var remove: String?
 
     @Flag(name: .dash("list"), help: "List the key pairs, the oldest first.")
@@ -45,9 +47,9 @@ struct KeysetCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard [add != nil, remove != nil, list].filter({ $0 }).count == 1 else {
-            throw ValidationError("Give one of -add, -remove and -list.")
+            throw ValidationError("Give one of -add, -remove or -list.")
         }
-        guard (add == nil) == (kid == nil) else { throw ValidationError("-add and -kid go together.") }
+        guard (add == nil) == (kid == nil) else { throw ValidationError("-add and -kid must be given together.") }
     }
 
     private struct Entry: Encodable {

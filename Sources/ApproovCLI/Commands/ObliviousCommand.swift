@@ -10,7 +10,7 @@ import OHTTP
 struct ObliviousCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "oblivious",
-        abstract: "Name the relay and the gateway's keys for hosts that are reached through Oblivious HTTP.",
+        abstract: "Set, show or remove the relay and the gateway's keys for oblivious hosts.",
         discussion: """
             approov oblivious -set -relay https://relay.example.com/ -keyConfig https://gateway.example.com/ohttp-keys
             approov oblivious -show [--offline] [--json]
@@ -18,14 +18,16 @@ struct ObliviousCommand: AsyncParsableCommand {
 
             Then: approov api -pins HOST -oblivious, or -add HOST -oblivious …
             Apps get relay and keys with the signed configuration and use no
-            others. After the gateway's keys were rotated, -set them again: it
-            accepts the old ones for as long as `approov gateway` says.
-            -show also asks the gateway, through the relay as an app does, whether it
-            accepts the key that apps use, and says what to do if it does not; so
-            does approov api -check for an oblivious host. --offline leaves that
-            out. Without anything to show, -show fails; with --json it prints {}.
+            others. After `approov gateway --rotate`, -set the keys again before
+            the --overlap ends.
 
-            Who chooses the keys can read the requests: fetch them from a
+            -show also asks the gateway, through the relay as an app does, whether
+            it accepts the key that apps use, and says what to do if it does not.
+            --offline skips that question. approov api -check asks it for an
+            oblivious host. When no relay is set, -show fails, and with --json it
+            prints {}.
+
+            The owner of the keys can read the requests: fetch the keys from a
             gateway that you trust.
             """)
 
@@ -50,36 +52,37 @@ struct ObliviousCommand: AsyncParsableCommand {
         }
     }
 
-    @Flag(name: .dash("set"), help: "Set relay and keys.")
+    @Flag(name: .dash("set"), help: "Set the relay and the gateway's keys.")
     var set = false
 
-    @Flag(name: .dash("show"), help: "Show what is set.")
+    @Flag(name: .dash("show"), help: "Show the relay and the keys.")
     var show = false
 
-    @Flag(name: .dash("remove"), help: "Remove relay and keys; no host may be oblivious then.")
+    @Flag(name: .dash("remove"), help: "Remove relay and keys. Fails while a host is oblivious.")
     var remove = false
 
     @Option(
         name: .dash("relay"),
-        help: ArgumentHelp("With -set: the relay's https URL; plain http is for call --relay alone.", valueName: "url"))
+        help: ArgumentHelp("With -set: the relay's https URL.", valueName: "url"))
     var relay: String?
 
     @Option(
         name: .dash("keyConfig"),
-        help: ArgumentHelp("With -set: the gateway's application/ohttp-keys, a file or an https URL.", valueName: "file|url"))
+        help: ArgumentHelp(
+            "With -set: the gateway's application/ohttp-keys, a file or an https URL (http on loopback).", valueName: "file|url"))
     var keyConfig: String?
 
     @Option(
         name: .customLong("cacert"),
-        help: ArgumentHelp("With -set: the roots to trust for the URL of -keyConfig, PEM. Default: the system's.", valueName: "file"))
+        help: ArgumentHelp("With -set: PEM roots to trust for the URL of -keyConfig. Default: the system's.", valueName: "file"))
     var caCert: String?
 
     @Option(
         name: .dash("chunked"),
         help: """
-            With -set: whether messages travel in chunks, which lets them be of any size. on: all, for a gateway that is known to \
-            understand them; off: none, for one that knows RFC 9458 alone; auto, the default: all, once the gateway \
-            was found to understand them, which it is asked before the first request that is large or streamed.
+            With -set: whether messages travel in chunks, up to 16 GiB each. on: always, for a gateway that understands chunks; off: \
+            never, for a gateway that implements only RFC 9458; auto: once apps have found that the gateway understands chunks, which \
+            they ask before the first large or streamed request. Default: auto.
             """)
     var chunked: Chunking?
 
@@ -90,15 +93,17 @@ struct ObliviousCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard [set, show, remove].filter({ $0 }).count == 1 else { throw ValidationError("Give one of -set, -show and -remove.") }
+        guard [set, show, remove].filter({ $0 }).count == 1 else { throw ValidationError("Give one of -set, -show or -remove.") }
         if set {
             guard relay != nil, keyConfig != nil else { throw ValidationError("-set needs -relay and -keyConfig.") }
         } else if relay != nil || keyConfig != nil || chunked != nil || caCert != nil {
-            throw ValidationError("-relay, -keyConfig, -chunked and --cacert go with -set.")
+            throw ValidationError("-relay, -keyConfig, -chunked and --cacert are only valid with -set.")
         }
-        if offline, !show { throw ValidationError("--offline goes with -show.") }
+        if offline, !show { throw ValidationError("--offline is only valid with -show.") }
         if let relay, (try? TransportURL(relay))?.isSecure != true {
-            throw ValidationError("-relay must be an https URL: every app gets it. A relay on this machine is for: approov call --relay.")
+            throw ValidationError(
+                "-relay must be an https URL, because apps on all machines get it. For http on loopback use approov call --relay."
+            )
         }
     }
 
@@ -111,7 +116,9 @@ struct ObliviousCommand: AsyncParsableCommand {
             try report("set", in: store)
             let host = try TransportURL(relay).host.name
             if try store.host(for: host) == nil {
-                Console.note("approov: \(host) has no pins; to pin the relay: approov api -add \(host) -noApproovToken -pin …")
+                Console.note(
+                    "approov: \(host) has no pins; to pin the relay: "
+                        + "approov api -add \(host) -noApproovToken -pinFrom CERTIFICATE -pin BACKUP")
             }
         } else if remove {
             let store = try store.open(.changing)
@@ -155,7 +162,7 @@ struct ObliviousCommand: AsyncParsableCommand {
     private func showSettings(of store: AuthorityStore) async throws {
         guard let settings = store.obliviousSettings else {
             if output.json { return try Console.json(Nothing()) }
-            throw CommandFailure("no relay is set; set one with: approov oblivious -set -relay URL -keyConfig FILE|URL")
+            throw CommandFailure("no relay is set; set one: approov oblivious -set -relay URL -keyConfig FILE|URL")
         }
         let list = try KeyConfigurationList(decoding: Base64.decode(settings.keyConfig) ?? [])
         let keys = list.configurations.map { Settings.Key(id: $0.id, kem: GatewayCommand.Mechanism($0.kem).rawValue) }

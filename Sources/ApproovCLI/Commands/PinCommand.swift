@@ -7,17 +7,17 @@ import HTTPClient
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
-        abstract: "Show the pins of a server or a file, or judge a certificate chain.",
+        abstract: "Show the pins of a server or a file, or check a certificate chain.",
         discussion: """
             A pin is sha256/ and the base64 of the SHA-256 of a public key.
 
-            -get shows the pins of the chain that a server presents, its own
-            first; no HTTP request is sent. Where there is a file of that name,
-            it shows the pins of the certificates, certificate requests or keys
-            in it (PEM or DER). Pin the first one, and a backup key's.
+            -get shows the pins of the certificates that a server presents, the
+            server's own first; it sends no HTTP request. If a file has that name,
+            it shows the pins of the file's certificates, certificate requests or
+            keys (PEM or DER). Pin the first key and a backup key.
 
-            -check judges a chain as an app does, without a network. It exits 0
-            when the chain is trusted and 60 when it is refused, with the reason.
+            -check validates a chain as an app does, without a network. It exits 0
+            if the chain is trusted, or prints the reason and exits 60.
 
             Examples:
             approov pin -get api.example.com
@@ -29,30 +29,35 @@ struct PinCommand: AsyncParsableCommand {
     @Option(name: .dash("get"), help: ArgumentHelp("Show the pins of a server or a file.", valueName: "host[:port]|file"))
     var get: String?
 
-    @Option(name: .dash("check"), help: ArgumentHelp("Judge the chain of --chain for this host.", valueName: "host"))
+    @Option(name: .dash("check"), help: ArgumentHelp("Check the chain of --chain for this host.", valueName: "host"))
     var check: String?
 
-    @Option(name: .long, help: ArgumentHelp("With -check: the PEM chain as the server sends it, its own first.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("With -check: the server's PEM chain, its own certificate first.", valueName: "file"))
     var chain: String?
 
-    @Option(name: .long, help: ArgumentHelp("With -check: the PEM roots to trust.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("With -check: PEM roots to trust.", valueName: "file"))
     var roots: String?
 
-    @Option(name: .customLong("pin"), help: ArgumentHelp("With -check: a pin; one of them must match.", valueName: "sha256/…"))
+    @Option(
+        name: .customLong("pin"),
+        help: ArgumentHelp("With -check: a pin; one must match. Repeatable. Default: path validation alone.", valueName: "sha256/…")
+    )
     var pins: [String] = []
 
-    @Option(name: .long, help: ArgumentHelp("With -check: the time to judge for. Default: now.", valueName: "RFC 3339"))
+    @Option(name: .long, help: ArgumentHelp("With -check: validate for this time. Default: now.", valueName: "RFC 3339"))
     var time: String?
 
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (get == nil) != (check == nil) else { throw ValidationError("Give either -get or -check.") }
+        guard (get == nil) != (check == nil) else { throw ValidationError("Give one of -get or -check.") }
         if check != nil {
             guard chain != nil, roots != nil else { throw ValidationError("-check needs --chain FILE and --roots FILE.") }
-            if let time, RFC3339.date(time) == nil { throw ValidationError("--time is not RFC 3339, for example 2026-01-31T12:00:00Z.") }
+            if let time, RFC3339.date(time) == nil {
+                throw ValidationError("--time must be a time in RFC 3339, for example 2026-01-31T12:00:00Z.")
+            }
         } else if chain != nil || roots != nil || time != nil || !pins.isEmpty {
-            throw ValidationError("--chain, --roots, --pin and --time go with -check.")
+            throw ValidationError("--chain, --roots, --pin and --time are only valid with -check.")
         }
     }
 
@@ -147,10 +152,12 @@ struct PinsOfSource {
         } catch {
             throw CommandFailure("\(source) is neither a file nor a host name: \(error)")
         }
-        guard url.isSecure else { throw CommandFailure("\(source) is plain http: there are no certificates") }
+        guard url.isSecure else {
+            throw CommandFailure("\(source) is plain http and has no certificates; give an https URL or a host name")
+        }
         let endings = ["pem", "crt", "cer", "der", "key", "csr"]
         if !source.contains("://"), source.contains("/") || endings.contains(URL(filePath: source).pathExtension.lowercased()) {
-            throw CommandFailure("\(source): there is no such file")
+            throw CommandFailure("there is no file \(source)")
         }
         let presented = try await PresentedChain.of(url)
         let report = PinReport(host: url.host.name, presented)
@@ -158,7 +165,7 @@ struct PinsOfSource {
             try Console.json(report)
         } else {
             for entry in report.certificates { Console.line("\(entry.pin)  \(entry.subject)") }
-            if let refusal = report.refusal { Console.note("approov: the system's roots do not lead to this chain: \(refusal)") }
+            if let refusal = report.refusal { Console.note("approov: this chain is not valid with the system's roots: \(refusal)") }
         }
     }
 }

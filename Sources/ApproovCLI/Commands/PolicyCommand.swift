@@ -7,23 +7,22 @@ struct PolicyCommand: AsyncParsableCommand {
         commandName: "policy",
         abstract: "Show or set the account's policy.",
         discussion: """
-            Without an option it shows the policy.
+            Without an option, shows the policy.
 
-            With rejection reasons on, results tell apps why their evidence
-            failed; attackers learn from it too.
+            With rejection reasons on, results tell apps why their attestation
+            failed; attackers learn the reasons too. Default: off.
 
-            With the audience on, as at first, every token names the host that
-            it is for in its aud claim. Turn it off for backends that refuse
-            any aud: PyJWT does, where jwt.decode gets no audience=. Tokens are
-            then valid at every host that shares the secret or the keyset, and a
-            backend that is given an audience refuses them.
+            With the audience on, every token names its host in the aud claim.
+            Default: on. Turn it off for backends that refuse any aud, as PyJWT
+            does when jwt.decode gets no audience=. Tokens are then valid at every
+            host that shares the secret or the keyset, and backends that check the
+            audience refuse them.
 
-            Apps say in which environment they run: debugger, ld-preload, root;
-            debugger-unknown and ld-preload-unknown where they could not look.
-            A flag that is to reject makes the attestation fail; one to annotate
-            is named in the token's anno claim, for the API to judge; one to
-            ignore does nothing. Running authorities take a change up within a
-            second.
+            Apps report flags of their environment: debugger, ld-preload, root; and
+            debugger-unknown or ld-preload-unknown if they could not find out. The
+            action of a flag is reject (the attestation fails), annotate (the
+            token's anno claim names the flag, and the API decides) or ignore.
+            Running authorities apply a change within a second.
 
             Examples:
             approov policy
@@ -35,18 +34,20 @@ struct PolicyCommand: AsyncParsableCommand {
     /// The flags that may be set; an unregistered executable is rejected under every policy.
     private static let flags = RejectionReason.allCases.filter { $0 != .appNotRegistered }
 
-    @Option(name: .dash("setRejectionReasons"), help: ArgumentHelp("Whether results say why.", valueName: "on|off"))
+    @Option(
+        name: .dash("setRejectionReasons"),
+        help: ArgumentHelp("Whether results tell apps why their attestation failed.", valueName: "on|off"))
     var setRejectionReasons: Switch?
 
-    @Option(name: .dash("setAudience"), help: ArgumentHelp("Whether tokens name their host (aud).", valueName: "on|off"))
+    @Option(name: .dash("setAudience"), help: ArgumentHelp("Whether tokens name their host in the aud claim.", valueName: "on|off"))
     var setAudience: Switch?
 
     @Option(
         name: .dash("setEnvironment"), parsing: .upToNextOption,
-        help: ArgumentHelp("What a flag of the environment does.", valueName: "flag reject|annotate|ignore"))
+        help: ArgumentHelp("Set the action for a flag of the app's environment.", valueName: "flag reject|annotate|ignore"))
     var setEnvironment: [String] = []
 
-    @Flag(name: .dash("show"), help: "Show the policy, as every change does too.")
+    @Flag(name: .dash("show"), help: "Show the policy. Every change shows it too.")
     var show = false
 
     @OptionGroup var store: StoreOptions
@@ -68,7 +69,7 @@ struct PolicyCommand: AsyncParsableCommand {
             let action = EnvironmentAction(rawValue: setEnvironment[1])
         else {
             throw ValidationError(
-                "-setEnvironment wants one of \(Self.flags.map(\.rawValue).joined(separator: ", ")), then reject, annotate or ignore.")
+                "-setEnvironment needs one of \(Self.flags.map(\.rawValue).joined(separator: ", ")), then reject, annotate or ignore.")
         }
         return (flag, action)
     }

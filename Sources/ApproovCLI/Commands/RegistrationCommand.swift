@@ -7,18 +7,18 @@ import Foundation
 struct RegistrationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "registration",
-        abstract: "Register executables: only a registered one gets tokens that verify.",
+        abstract: "Register executables: only a registered executable gets valid tokens.",
         discussion: """
             The authority knows an executable by its measurement: the SHA-256 of
             its bytes. Register every build that you ship. A running authority
-            takes a change up within a second; tokens that were issued before a
-            removal live to their end.
+            applies a change within a second; tokens that were issued before a
+            removal stay valid until they expire.
 
-            -add takes files and measurements, as many as you like. -import reads
-            lines of a measurement and a label, as -list and sha256sum print
-            them, and passes over empty lines and lines that begin with #. A
-            measurement is base64 or, as sha256sum writes it, hexadecimal. Each
-            call registers everything that it is given, or nothing.
+            -add takes any number of files and measurements. -import reads lines
+            of a measurement and a label, as -list and sha256sum print them; it
+            ignores empty lines and lines that begin with #. A measurement is
+            base64 or, as sha256sum prints it, hexadecimal. Each command registers
+            everything that it is given, or nothing.
 
             -list shows measurement, date and label, the oldest first.
 
@@ -32,19 +32,24 @@ struct RegistrationCommand: AsyncParsableCommand {
 
     @Option(
         name: .dash("add"), parsing: .upToNextOption,
-        help: ArgumentHelp("Register executables, or measurements of them.", valueName: "file|measurement"))
+        help: ArgumentHelp("Register executables or their measurements.", valueName: "file|measurement"))
     var add: [String] = []
 
-    @Option(name: .dash("import"), help: ArgumentHelp("Register the measurements of a file, one in a line.", valueName: "file|-"))
+    @Option(
+        name: .dash("import"),
+        help: ArgumentHelp("Register the measurements in a file, one per line; - reads standard input.", valueName: "file|-"))
     var importFile: String?
 
-    @Option(name: .dash("remove"), help: ArgumentHelp("Take a registration back.", valueName: "file|measurement"))
+    @Option(
+        name: .dash("remove"),
+        help: ArgumentHelp("Remove the registration of an executable or a measurement.", valueName: "file|measurement"))
     var remove: String?
 
     @Flag(name: .dash("list"), help: "List the registrations, the oldest first.")
     var list = false
 
-    @Option(name: .dash("label"), help: ArgumentHelp("With -add: what to call it. Default: the file's name.", valueName: "text"))
+    @Option(
+        name: .dash("label"), help: ArgumentHelp("With -add: a label for the registration. Default: the file's name.", valueName: "text"))
     var label: String?
 
     @OptionGroup var store: StoreOptions
@@ -52,12 +57,12 @@ struct RegistrationCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard [!add.isEmpty, importFile != nil, remove != nil, list].filter({ $0 }).count == 1 else {
-            throw ValidationError("Give one of -add, -import, -remove and -list.")
+            throw ValidationError("Give one of -add, -import, -remove or -list.")
         }
         if let label {
-            guard !add.isEmpty else { throw ValidationError("-label goes with -add.") }
+            guard !add.isEmpty else { throw ValidationError("-label is only valid with -add.") }
             guard label.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-                throw ValidationError("-label is one line of text without control characters.")
+                throw ValidationError("-label must be one line of text without control characters.")
             }
         }
     }

@@ -12,57 +12,56 @@ import UnixSignals
 struct RelayCommand: AsyncParsableCommand, LoggingCommand {
     static let configuration = CommandConfiguration(
         commandName: "relay",
-        abstract: "Run an Oblivious HTTP relay: it sees who asks, not what.",
+        abstract: "Run an Oblivious HTTP relay: it sees the client's address, but not the request.",
         discussion: """
             approov relay --listen 0.0.0.0:8444 --tls-cert relay.pem --tls-key relay.key \\
                 --gateway https://gateway.example.com:8445/gateway
 
-            Forwards encapsulated requests (POST /) to one gateway, each of them
-            once and without anything that tells one client from another; it
-            cannot read them. Whole ones may have 16 MiB, those in chunks 16 GiB,
-            and so may their answers. All of an exchange may take --request-timeout,
-            and 60 seconds without a byte of the gateway's; 30 without one of the
-            client's. GET /health answers 200. It speaks HTTP/1.1. Prints its URL on
-            standard output when it is ready. SIGTERM and SIGINT let open requests
-            end first.
+            Forwards each encapsulated request (POST /) once to one gateway, and
+            leaves out everything that tells one client from another. It cannot
+            read the requests. A request or response may have 16 MiB whole, or
+            16 GiB in chunks. An exchange may take --request-timeout; it ends when
+            the gateway sends nothing for 60 seconds, or the client for 30. GET
+            /health answers 200. It speaks HTTP/1.1. Prints its URL on standard
+            output when it is ready. SIGTERM and SIGINT let open requests end first.
 
-            A client (an address, or a /64 of IPv6) may have a quarter of the
-            connections. Behind a balancer of your own all clients would be one: let
-            it speak the PROXY protocol, and name it with --trusted-proxy.
+            A client (an address, or a /64 of IPv6) may hold a quarter of the
+            connections. Behind your own balancer all clients count as one: let the
+            balancer speak the PROXY protocol, and name it with --trusted-proxy.
 
-            Relay and gateway must be run by different people: together they see
-            who asks what.
+            Different parties must run relay and gateway: a party that runs both
+            sees each client's address and requests.
 
-            What it counts (swift-metrics) is for programs that embed the library.
+            Metrics (swift-metrics) are only for programs that embed the library.
             """)
 
     @Option(
-        name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"),
+        name: .long, help: ArgumentHelp("The address to listen on; port 0 lets the system choose one.", valueName: "host:port"),
         transform: ListenAddress.init(argument:))
     var listen: ListenAddress
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Where encapsulated requests go: https, or http on loopback. Without a path: /gateway.", valueName: "url"))
+            "The gateway's URL: https, or http on loopback. Default path: /gateway.", valueName: "url"))
     var gateway: String
 
     @Option(
         name: .long,
-        help: ArgumentHelp("A pin of the gateway's. Repeatable. Default: its certificate's path decides.", valueName: "sha256/…"))
+        help: ArgumentHelp("A pin of the gateway's key. Repeatable. Default: path validation alone.", valueName: "sha256/…"))
     var pin: [String] = []
 
     @Option(
         name: .customLong("cacert"),
-        help: ArgumentHelp("The roots to trust for the gateway, PEM. Default: the system's.", valueName: "file"))
+        help: ArgumentHelp("PEM roots to trust for the gateway. Default: the system's.", valueName: "file"))
     var caCert: String?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
             """
-            Requests at once from one address; one more is answered 429. Raise it where many people share an address, or where a proxy \
-            stands before the relay. Default: \(RelayConfiguration.Limits().requestsPerClient).
+            How many requests one address may have open at once; the relay answers 429 to further ones. Raise it if many clients share \
+            an address. Default: \(RelayConfiguration.Limits().requestsPerClient).
             """, valueName: "n"))
     var requestsPerClient: Int?
 
@@ -70,8 +69,8 @@ struct RelayCommand: AsyncParsableCommand, LoggingCommand {
         name: .long,
         help: ArgumentHelp(
             """
-            How long an exchange may take, from the request's head to its answer's end. Raise it for large messages over slow lines, and \
-            for answers that go on and on. Default: \(RelayConfiguration.Limits().requestTimeout.components.seconds).
+            How many seconds an exchange may take, from the request's head to the end of the response. Raise it for large messages over \
+            slow lines and for endless responses. Default: \(RelayConfiguration.Limits().requestTimeout.components.seconds).
             """, valueName: "seconds"))
     var requestTimeout: Int?
 
@@ -85,7 +84,9 @@ struct RelayCommand: AsyncParsableCommand, LoggingCommand {
         let url = try ServerOptions.url(gateway, of: "--gateway", such: "https://gateway.example.com/gateway")
         guard (1...1_000_000).contains(requestsPerClient ?? 1) else { throw ValidationError("--requests-per-client must be 1 to 1000000.") }
         guard (1...86_400).contains(requestTimeout ?? 1) else { throw ValidationError("--request-timeout must be 1 to 86400 seconds.") }
-        if !url.isSecure, !pin.isEmpty || caCert != nil { throw ValidationError("--pin and --cacert are for a gateway with https.") }
+        if !url.isSecure, !pin.isEmpty || caCert != nil {
+            throw ValidationError("--pin and --cacert are only valid for a gateway with https.")
+        }
         try ServerOptions.check(pins: pin)
     }
 

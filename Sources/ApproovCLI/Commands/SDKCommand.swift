@@ -7,24 +7,25 @@ import Foundation
 struct SDKCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sdk",
-        abstract: "Write the initial configuration that an app ships with, or renew the key that it believes.",
+        abstract: "Write the initial configuration that an app ships with, or change the authority's keys.",
         discussion: """
             approov sdk -getConfig approov-initial.config
-                It names the authority with its pins and the keys that sign
-                configurations; nothing in it is secret. The authority must have
-                run once, so that its URL and pins are known.
+                The file names the authority, its pins and the keys that sign
+                configurations; it contains no secret. The authority must have
+                run once, so that the store knows its URL and pins.
             approov sdk -rotateConfigKey
-                Makes a new key that signs configurations. Old and new key sign
-                the change, and running apps follow it by themselves.
+                Makes a new key that signs configurations. The old and the new
+                key both sign the change, so running apps accept it.
             approov sdk -rotateServerKey
-                Puts the backup key of the store's own making in the place of the
-                authority's TLS key, and makes a new backup. Start the authority
-                again; apps know the backup key, and fetch the new pins from it.
+                Replaces the authority's TLS key with the backup key that the
+                store made, and makes a new backup key. Then restart the
+                authority. Apps already know the backup key and fetch the new
+                pins.
             approov sdk -newEpoch [--epoch N] --yes
-                After the key was stolen, or a store came back from an old
-                backup: a new key, a higher epoch, version 1. Running apps keep
-                the pins they have and take nothing more up until they are
-                shipped a new initial configuration.
+                Makes a new key, and starts a higher epoch at version 1. Use it
+                after the key was stolen, or after the store was restored from an
+                old backup. Running apps keep their pins, and accept no new
+                configuration until you ship a new initial configuration.
 
             Examples:
             approov sdk -getConfig approov-initial.config
@@ -35,22 +36,23 @@ struct SDKCommand: AsyncParsableCommand {
     @Option(name: .dash("getConfig"), help: ArgumentHelp("Write the initial configuration.", valueName: "file"))
     var getConfig: String?
 
-    @Flag(name: .dash("rotateConfigKey"), help: "Replace the key that signs configurations; running apps follow.")
+    @Flag(name: .dash("rotateConfigKey"), help: "Replace the key that signs configurations; running apps accept the new one.")
     var rotateConfigKey = false
 
-    @Flag(name: .dash("rotateServerKey"), help: "Replace the authority's TLS key by its backup; running apps follow.")
+    @Flag(name: .dash("rotateServerKey"), help: "Replace the authority's TLS key with its backup; running apps accept it.")
     var rotateServerKey = false
 
-    @Flag(name: .dash("newEpoch"), help: "Begin a new epoch of configurations; running apps need a new initial configuration.")
+    @Flag(name: .dash("newEpoch"), help: "Start a new epoch of configurations; every app then needs a new initial configuration.")
     var newEpoch = false
 
-    @Option(name: .long, help: ArgumentHelp("With -getConfig: the authority's URL, in place of the one last served.", valueName: "url"))
+    @Option(
+        name: .long, help: ArgumentHelp("With -getConfig: the authority's URL. Default: the URL that it last served.", valueName: "url"))
     var authority: String?
 
-    @Option(name: .long, help: ArgumentHelp("With -newEpoch: the epoch's number. Default: the next one.", valueName: "number"))
+    @Option(name: .long, help: ArgumentHelp("With -newEpoch: the number of the new epoch. Default: the next one.", valueName: "number"))
     var epoch: Int64?
 
-    @Flag(name: .long, help: "With -newEpoch: yes, running apps may be left behind.")
+    @Flag(name: .long, help: "With -newEpoch: confirm it.")
     var yes = false
 
     @OptionGroup var store: StoreOptions
@@ -58,14 +60,15 @@ struct SDKCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard [getConfig != nil, rotateConfigKey, rotateServerKey, newEpoch].filter({ $0 }).count == 1 else {
-            throw ValidationError("Give one of -getConfig, -rotateConfigKey, -rotateServerKey and -newEpoch.")
+            throw ValidationError("Give one of -getConfig, -rotateConfigKey, -rotateServerKey or -newEpoch.")
         }
-        if authority != nil, getConfig == nil { throw ValidationError("--authority goes with -getConfig.") }
-        if !newEpoch, epoch != nil || yes { throw ValidationError("--epoch and --yes go with -newEpoch.") }
+        if authority != nil, getConfig == nil { throw ValidationError("--authority is only valid with -getConfig.") }
+        if !newEpoch, epoch != nil || yes { throw ValidationError("--epoch and --yes are only valid with -newEpoch.") }
         if newEpoch, !yes {
-            throw ValidationError("-newEpoch leaves running apps behind until they ship a new initial configuration: add --yes to do it.")
+            throw ValidationError(
+                "After -newEpoch, apps accept no new configuration until you ship them a new initial configuration. Add --yes to do it.")
         }
-        if let authority, URL(string: authority)?.scheme != "https" { throw ValidationError("--authority is not an https URL.") }
+        if let authority, URL(string: authority)?.scheme != "https" { throw ValidationError("--authority must be an https URL.") }
     }
 
     func run() async throws {
@@ -75,16 +78,16 @@ struct SDKCommand: AsyncParsableCommand {
         } else if rotateConfigKey {
             try await store.rotateConfigurationKey()
             try report(
-                "changed the key that signs configurations; apps follow by themselves. Ship new apps with: approov sdk -getConfig FILE",
+                "changed the key that signs configurations; running apps accept it; for new apps write a new file: approov sdk -getConfig FILE",
                 store)
         } else if rotateServerKey {
             let pins = try await store.rotateServerKey().pins
             try report(
-                "replaced the authority's TLS key by its backup; start the authority again. Its pins then: "
+                "replaced the authority's TLS key with its backup; restart the authority. Its pins are then: "
                     + pins.joined(separator: " "), store)
         } else {
             try await store.startEpoch(epoch)
-            try report("began a new epoch with another key; give every app a new initial configuration: approov sdk -getConfig FILE", store)
+            try report("started a new epoch with a new key; ship every app a new initial configuration: approov sdk -getConfig FILE", store)
         }
     }
 

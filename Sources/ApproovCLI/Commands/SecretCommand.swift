@@ -8,28 +8,27 @@ struct SecretCommand: AsyncParsableCommand {
         commandName: "secret",
         abstract: "Show or change the account secret, which signs tokens (HS256).",
         discussion: """
-            The secret is for the backends that check tokens: keep it like a
-            password. Hosts with a keyset do not use it.
+            Backends check tokens with the secret: keep it like a password. Hosts
+            with a keyset do not use it.
 
-            -change makes a new secret. With an overlap the authority goes on
-            signing with the old one until the overlap is over, so that no token
-            is refused meanwhile:
+            -change makes a new secret. During the overlap the authority still
+            signs with the old secret, so that no backend refuses a token:
 
             1. approov secret -change --yes -overlap 24h
             2. approov secret -get base64              the new secret, at once
                approov secret -get base64 -previous    the old one
             3. Give both to every backend before the overlap ends. A backend in
                Swift takes TokenVerifier(keys: [.hs256(new), .hs256(old)]).
-            4. When the overlap is over, the authority signs with the new secret.
-               Five minutes later (the life of a token) take the old one out of
+            4. After the overlap the authority signs with the new secret. Five
+               minutes later (the lifetime of a token) remove the old secret from
                the backends.
 
-            The overlap is 24h unless you say otherwise: 90s, 10m, 24h, up to
+            The default overlap is 24h; give for example 90s, 10m or 2d, at most
             30d. If the secret has leaked, change it without an overlap:
-            -overlap 0 signs with the new secret at once and forgets the old one.
+            -overlap 0 signs with the new secret at once and deletes the old one.
             Backends then refuse every call until they have the new secret.
 
-            A running authority takes the change up within a second.
+            A running authority applies the change within a second.
 
             Examples:
             approov secret -get base64
@@ -44,7 +43,7 @@ struct SecretCommand: AsyncParsableCommand {
     @Option(name: .dash("get"), help: ArgumentHelp("Print the secret.", valueName: "base64|base64url"))
     var get: Encoding?
 
-    @Flag(name: .dash("previous"), help: "With -get: print the secret that the last change replaced.")
+    @Flag(name: .dash("previous"), help: "With -get: print the secret that the last change replaced, if it had an overlap.")
     var previous = false
 
     @Flag(name: .dash("change"), help: "Make a new secret.")
@@ -52,10 +51,11 @@ struct SecretCommand: AsyncParsableCommand {
 
     @Option(
         name: .dash("overlap"),
-        help: ArgumentHelp("With -change: how long the old secret goes on signing. Default: 24h.", valueName: "time"))
+        help: ArgumentHelp(
+            "With -change: how long the authority still signs with the old secret, 0 to 30d. Default: 24h.", valueName: "time"))
     var overlap: TimeSpan?
 
-    @Flag(name: .long, help: "With -change: yes, change it.")
+    @Flag(name: .long, help: "With -change: confirm it.")
     var yes = false
 
     @OptionGroup var store: StoreOptions
@@ -63,10 +63,10 @@ struct SecretCommand: AsyncParsableCommand {
     private var span: TimeSpan { overlap ?? TimeSpan(seconds: 86_400) }
 
     func validate() throws {
-        guard (get == nil) == change else { throw ValidationError("Give either -get or -change.") }
-        if previous, get == nil { throw ValidationError("-previous goes with -get.") }
-        if !change, overlap != nil || yes { throw ValidationError("-overlap and --yes go with -change.") }
-        guard span.seconds <= 30 * 86_400 else { throw ValidationError("-overlap is 30d at most.") }
+        guard (get == nil) == change else { throw ValidationError("Give one of -get or -change.") }
+        if previous, get == nil { throw ValidationError("-previous is only valid with -get.") }
+        if !change, overlap != nil || yes { throw ValidationError("-overlap and --yes are only valid with -change.") }
+        guard span.seconds <= 30 * 86_400 else { throw ValidationError("-overlap must be at most 30d.") }
         if change, !yes { throw ValidationError("\(consequence) Add --yes to do it.") }
     }
 
@@ -75,7 +75,7 @@ struct SecretCommand: AsyncParsableCommand {
         guard span.seconds > 0 else {
             return "-change makes a new secret that signs at once: every backend refuses every call until it has the new secret."
         }
-        return "-change makes a new secret. The old one signs for \(span) more: every backend needs both by then. "
+        return "-change makes a new secret. The authority signs with the old one for another \(span): by then every backend needs both. "
             + "If the secret has leaked, use -overlap 0."
     }
 
@@ -88,22 +88,25 @@ struct SecretCommand: AsyncParsableCommand {
         guard previous else {
             Console.line(Self.text(of: store.accountSecret, get))
             if let end = Self.end(of: store) {
-                Console.note("approov: tokens are signed with the previous secret until \(end): backends need both; see -previous")
+                Console.note(
+                    "approov: the authority signs with the previous secret until \(end); backends need both: "
+                        + "approov secret -get base64 -previous")
             }
             return
         }
         guard let secret = store.previousSecret?.secret else {
-            throw CommandFailure("there is no previous secret: the last change had no overlap, or there was none")
+            throw CommandFailure("there is no previous secret: the secret was never changed, or its last change had no overlap")
         }
         Console.line(Self.text(of: secret, get))
     }
 
     private func report(_ store: AuthorityStore) {
         guard let end = Self.end(of: store) else {
-            return Console.line("changed; give the new one to every backend: approov secret -get base64")
+            return Console.line("changed the secret; give the new one to every backend: approov secret -get base64")
         }
         Console.line(
-            "changed; the old one signs until \(end): until then give every backend both: approov secret -get base64, and -previous")
+            "changed the secret; the authority signs with the old one until \(end); before that give every backend both: "
+                + "approov secret -get base64, and approov secret -get base64 -previous")
     }
 
     /// The end of the overlap; nil without one.

@@ -17,60 +17,68 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
                 --public-url https://authority.example.com:8443
 
             Prints its URL on standard output when it is ready. Without --tls-cert
-            it makes a key, a backup key and a certificate under a root of its
-            own, keeps them in the store, and `approov sdk -getConfig` writes
-            their pins. SIGTERM and SIGINT let open requests end first.
+            it makes a key, a backup key and a certificate under its own root, and
+            keeps them in the store; `approov sdk -getConfig` writes their pins.
+            SIGTERM and SIGINT let open requests end first.
 
-            A client (an address, or a /64 of IPv6) may have a quarter of the
-            connections. Behind a balancer, which must pass TLS through as apps pin
-            the authority's key, all clients would be one: let the balancer speak
-            the PROXY protocol, and name it with --trusted-proxy.
+            A client (an address, or a /64 of IPv6) may hold a quarter of the
+            connections. A balancer must pass TLS through, because apps pin the
+            authority's key. Behind it all clients count as one: let the balancer
+            speak the PROXY protocol, and name it with --trusted-proxy.
 
-            What it counts (swift-metrics) is for programs that embed the library.
+            Metrics (swift-metrics) are only for programs that embed the library.
             """)
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var logs: LogOptions
 
     @Option(
-        name: .long, help: ArgumentHelp("Where to listen; port 0 lets the system choose.", valueName: "host:port"),
+        name: .long, help: ArgumentHelp("The address to listen on; port 0 lets the system choose one.", valueName: "host:port"),
         transform: ListenAddress.init(argument:))
     var listen = ListenAddress(host: "127.0.0.1", port: DemoAccount.port)
 
-    @Option(name: .long, help: ArgumentHelp("The URL under which apps reach the authority. Default: https, host, port.", valueName: "url"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The URL under which apps reach the authority. Default: https://HOST:PORT of --listen.", valueName: "url"))
     var publicURL: String?
 
-    @Option(name: .long, help: ArgumentHelp("The server's certificate and its intermediates, PEM.", valueName: "file"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "PEM file of the server's certificate and its intermediates. Default: a certificate that the store makes.", valueName: "file"))
     var tlsCert: String?
 
-    @Option(name: .long, help: ArgumentHelp("The certificate's private key, PEM.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("PEM file of the certificate's private key.", valueName: "file"))
     var tlsKey: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("With --tls-cert: the pin of a key that may replace the certificate's. Repeatable.", valueName: "sha256/…"))
+        help: ArgumentHelp(
+            "With --tls-cert: the pin of a backup key, which may replace the certificate's key. Repeatable.", valueName: "sha256/…"))
     var backupPin: [String] = []
 
     @Option(
         name: .customLong("cacert"),
-        help: ArgumentHelp("With --tls-cert: the roots that apps trust for it, PEM. Default: the system's.", valueName: "file"))
+        help: ArgumentHelp("With --tls-cert: PEM roots that apps trust for the authority. Default: the system's.", valueName: "file"))
     var caCert: String?
 
-    @Option(name: .long, help: ArgumentHelp("How long a token is good for.", valueName: "seconds"))
+    @Option(name: .long, help: ArgumentHelp("The lifetime of a token, in seconds, 1 to 86400.", valueName: "seconds"))
     var tokenLifetime = 300
 
-    @Option(name: .long, help: ArgumentHelp("Attestations per minute and address; 0: any number.", valueName: "n"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How many attestations each client address may request per minute; 0 sets no limit.", valueName: "n"))
     var attestationsPerMinute = 600
 
     @OptionGroup var proxies: TrustedProxyOptions
 
-    @Flag(name: .long, help: "Serve the demo account of approov-initial.config, whose keys everybody has. Loopback addresses only.")
+    @Flag(name: .long, help: "Serve the demo account of approov-initial.config, whose keys are public. Loopback addresses only.")
     var demo = false
 
     func validate() throws {
-        guard (tlsCert == nil) == (tlsKey == nil) else { throw ValidationError("--tls-cert and --tls-key go together.") }
+        guard (tlsCert == nil) == (tlsKey == nil) else { throw ValidationError("--tls-cert and --tls-key must be given together.") }
         if tlsCert == nil, !backupPin.isEmpty || caCert != nil {
-            throw ValidationError("--backup-pin and --cacert go with --tls-cert.")
+            throw ValidationError("--backup-pin and --cacert are only valid with --tls-cert.")
         }
         guard (1...86_400).contains(tokenLifetime) else { throw ValidationError("--token-lifetime must be 1 to 86400 seconds.") }
         guard (0...1_000_000).contains(attestationsPerMinute) else {
@@ -79,9 +87,10 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
         if let publicURL, URL(string: publicURL)?.scheme?.lowercased() != "https" {
             throw ValidationError("--public-url must be an https URL.")
         }
-        if demo, tlsCert != nil { throw ValidationError("--demo brings its own certificate: leave --tls-cert away.") }
+        if demo, tlsCert != nil { throw ValidationError("--demo has its own certificate: omit --tls-cert.") }
         if demo, (try? CanonicalHost(listen.host))?.isLoopback != true {
-            throw ValidationError("--demo listens on loopback addresses only: its keys are published.")
+            throw ValidationError(
+                "--demo listens only on loopback addresses, because its keys are public: omit --listen, or give 127.0.0.1:PORT.")
         }
     }
 
@@ -92,16 +101,16 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
         if store.isMissing { try listen.checkThatItCanBeBound() }
         let store = try store.open(.making, seed: demo ? DemoAccount.seed() : nil)
         if demo, try !DemoAccount.isDemo(store) {
-            throw CommandFailure("\(self.store.directory.path) holds another account than the demo's: name another folder with --data")
+            throw CommandFailure("\(self.store.directory.path) holds an account that is not the demo's; name another folder with --data")
         }
         if case .own = tls, !demo {
             Console.note(
-                "approov: no --tls-cert: serving with a key, a backup key and a certificate of the store's own making; "
+                "approov: no --tls-cert: serving with a key, a backup key and a certificate that the store made; "
                     + "`approov sdk -getConfig` writes their pins")
         }
         if publicURL == nil, ["0.0.0.0", "::"].contains((try? CanonicalHost(listen.host))?.name) {
             Console.note(
-                "approov: no --public-url: apps on other machines cannot reach https://localhost, which new configurations name; "
+                "approov: no --public-url: new configurations name https://localhost, which apps on other machines cannot reach; "
                     + "serve with --public-url https://HOST:PORT")
         }
         let logger = Logger(label: "approov.authority")

@@ -8,24 +8,24 @@ import Foundation
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Make example tokens, check a token with the account's keys, or read an attestation response code.",
+        abstract: "Make example tokens, check a token, or explain an attestation response code (ARC).",
         discussion: """
-            -genExample makes a token as the authority does, to try a backend
-            with. With -type invalid it makes one that looks right and does not
-            verify, as an app gets whose attestation failed.
+            -genExample makes a token as the authority does, for testing a
+            backend. With -type invalid it makes a decoy: a token that looks right
+            but does not verify, like that of an app whose attestation failed.
 
             -check verifies a token as a backend does, with the account's keys.
-            It exits 0 with the claims on standard output, or 1 with the cause on
-            standard error: for a token of a failed attestation it says why the
-            attestation failed. While a change of the secret overlaps it takes
-            both secrets.
+            It prints the claims on standard output and exits 0, or prints the
+            cause on standard error and exits 1. For a token of a failed
+            attestation it says why the attestation failed. During the overlap of
+            two secrets it accepts both.
 
-            -arc says in words what an attestation response code means, and what
-            to do. The code is the arc claim of a token; an app sees it in the
-            result of its token request. With --json it prints an object.
+            -arc explains an attestation response code and says what to do. The
+            code is the arc claim of a token; an app sees it in the result of its
+            token request. With --json it prints an object.
 
-            DATA is the value that tokens are bound to, for example that of the
-            Authorization header.
+            DATA is the value that the token is bound to, for example the value of
+            the Authorization header.
 
             Examples:
             approov token -genExample api.example.com
@@ -38,25 +38,27 @@ struct TokenCommand: AsyncParsableCommand {
         case valid, invalid
     }
 
-    @Option(name: .dash("genExample"), help: ArgumentHelp("Make a token for a host.", valueName: "host"))
+    @Option(name: .dash("genExample"), help: ArgumentHelp("Make an example token for a host.", valueName: "host"))
     var genExample: String?
 
-    @Option(name: .dash("type"), help: ArgumentHelp("With -genExample: whether it verifies. Default: valid.", valueName: "valid|invalid"))
+    @Option(
+        name: .dash("type"), help: ArgumentHelp("With -genExample: whether the token verifies. Default: valid.", valueName: "valid|invalid")
+    )
     var type: Kind?
 
     // Unconditional: a damaged token may begin with a dash.
-    @Option(name: .dash("check"), parsing: .unconditional, help: ArgumentHelp("Check a token.", valueName: "token"))
+    @Option(name: .dash("check"), parsing: .unconditional, help: ArgumentHelp("Check a token with the account's keys.", valueName: "token"))
     var check: String?
 
-    @Option(name: .dash("arc"), help: ArgumentHelp("Say what an attestation response code means.", valueName: "code"))
+    @Option(name: .dash("arc"), help: ArgumentHelp("Explain an attestation response code.", valueName: "code"))
     var arc: String?
 
     @Option(
         name: .dash("setDataHashInToken"), parsing: .unconditional,
-        help: ArgumentHelp("What the token is, or must be, bound to.", valueName: "data"))
+        help: ArgumentHelp("Bind the example token to this value, or check that the token is bound to it.", valueName: "data"))
     var data: String?
 
-    @Option(name: .dash("host"), help: ArgumentHelp("With -check: the host that must be the token's audience.", valueName: "host"))
+    @Option(name: .dash("host"), help: ArgumentHelp("With -check: also check that the token's audience is this host.", valueName: "host"))
     var host: String?
 
     @OptionGroup var store: StoreOptions
@@ -64,11 +66,11 @@ struct TokenCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard [genExample, check, arc].count(where: { $0 != nil }) == 1 else {
-            throw ValidationError("Give one of -genExample, -check and -arc.")
+            throw ValidationError("Give one of -genExample, -check or -arc.")
         }
-        if data != nil, arc != nil { throw ValidationError("-setDataHashInToken goes with -genExample and -check.") }
-        if type != nil, genExample == nil { throw ValidationError("-type goes with -genExample.") }
-        if host != nil, check == nil { throw ValidationError("-host goes with -check.") }
+        if data != nil, arc != nil { throw ValidationError("-setDataHashInToken is only valid with -genExample or -check.") }
+        if type != nil, genExample == nil { throw ValidationError("-type is only valid with -genExample.") }
+        if host != nil, check == nil { throw ValidationError("-host is only valid with -check.") }
     }
 
     func run() async throws {
@@ -115,10 +117,10 @@ struct TokenCommand: AsyncParsableCommand {
                     remedies: reasons.map(\.remedy), devicePrefix: device, issuedAt: issued))
         }
         Console.line(reasons.isEmpty ? "passed" : "rejected: \(reasons.map(\.rawValue).joined(separator: ", "))")
-        if reasons.isEmpty { Console.line("The authority believed the evidence, and the token is signed with the account's key.") }
+        if reasons.isEmpty { Console.line("The authority accepted the evidence and signed the token with the account's key.") }
         for reason in reasons { Console.line("\(reason.rawValue): \(reason.meaning). \(reason.remedy).") }
-        guard let device, let issued else { return Console.line("device: not named, as for every oblivious host") }
-        Console.line("device: the one whose did claim begins with \(device)")
+        guard let device, let issued else { return Console.line("device: not named, because the host is oblivious") }
+        Console.line("device: its did claim begins with \(device)")
         Console.line("issued: \(issued)")
     }
 }

@@ -45,17 +45,17 @@ struct DemoApp {
             guard let refusal = error.trustRefusal else { throw error }
             return refusal
         }
-        throw DemoFailure("\(url) was not refused: it answered \(answer.status)")
+        throw DemoFailure("the app did not refuse \(url), which answered \(answer.status)")
     }
 
     func token(for url: String, authorization: String) async throws -> String {
         let result = await service.fetchToken(for: try parsed(url), binding: authorization)
-        guard result.status == .success else { throw DemoFailure("no token: \(result.status.rawValue)") }
+        guard result.status == .success else { throw DemoFailure("the app got no token: \(result.status.rawValue)") }
         return result.token
     }
 
     private func parsed(_ url: String) throws -> URL {
-        guard let url = URL(string: url) else { throw DemoFailure("\(url) is no URL") }
+        guard let url = URL(string: url) else { throw DemoFailure("\(url) is not a URL") }
         return url
     }
 }

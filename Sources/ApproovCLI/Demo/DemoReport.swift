@@ -33,8 +33,8 @@ struct DemoReport {
         Console.line(
             """
             approov demo: the whole system on this machine
-            It starts an authority, a protected API, an impostor of it, a relay, a gateway and an app, on ports that the system picks.
-            Each line says what it proves, and behind the colon what was seen. Everything is put away at the end.
+            It starts an authority, a protected API, an impostor of that API, a relay, a gateway and an app, on ports that the system picks.
+            Each line says what the step proves and, after the colon, what the demo saw. At the end the demo removes everything.
 
             """)
     }
@@ -60,23 +60,24 @@ struct DemoReport {
     func end() {
         guard !json else { return }
         let skipped = DemoStep.allCases.filter { !held.contains($0) && !failed.contains($0) }
-        var summary = "\(held.count) of \(DemoStep.allCases.count) held."
+        var summary = "\(held.count) of \(DemoStep.allCases.count) steps succeeded."
         if !failed.isEmpty { summary += " Failed: \(failed.map(\.rawValue).joined(separator: ", "))." }
         if !skipped.isEmpty { summary += " Not run: \(skipped.map(\.rawValue).joined(separator: ", "))." }
         Console.line("\n\(summary)")
         guard allHeld else {
-            return Console.line("That is a defect, or something on this machine that stands in the way: the lines above say what was seen.")
+            return Console.line(
+                "Either the package has a defect, or something on this machine interferes; the FAIL lines above say what the demo saw.")
         }
         Console.line(
             """
 
-            Try next, in a folder of its own:
-              approov serve                                                          an authority that keeps its store in ./approov-data
-              approov api -add api.localhost -pinFrom api.pem -pinFrom backup.key    a host that apps call with pins and tokens
-              approov registration -add ./my-app                                     an executable that gets tokens
-              approov sdk -getConfig approov-initial.config                          what the app ships with
-              approov call -v https://api.localhost:9443/                            a call with all of it
-            README.md, "Protect an API on your machine", goes through them one by one. Each command has a --help.
+            Try next, in a new folder:
+              approov serve                                                          run an authority; its store is ./approov-data
+              approov api -add api.localhost -pinFrom api.pem -pinFrom backup.key    protect a host with pins and tokens
+              approov registration -add ./my-app                                     register an executable, which then gets tokens
+              approov sdk -getConfig approov-initial.config                          write the file that the app ships with
+              approov call -v https://api.localhost:9443/                            call the host with pins and a token
+            README.md, "Protect an API on your machine", explains them one by one. Each command has a --help.
             """)
     }
 

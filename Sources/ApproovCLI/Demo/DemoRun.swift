@@ -16,7 +16,7 @@ struct DemoRun {
         let folder = FileManager.default.temporaryDirectory.appending(path: "approov-demo-\(UUID().uuidString)")
         guard mkdir(folder.path, 0o700) == 0 else {
             let reason = String(cString: strerror(errno))
-            throw CommandFailure("the folder \(folder.path) cannot be made: \(reason); name one that you may write with TMPDIR")
+            throw CommandFailure("the folder \(folder.path) cannot be made: \(reason); set TMPDIR to a folder that you may write")
         }
         defer { try? FileManager.default.removeItem(at: folder) }
         return try await withThrowingTaskGroup(of: Bool?.self) { group in

@@ -12,14 +12,14 @@ enum DemoStep: String, CaseIterable {
     /// What the step proves when it holds, in words for a reader who has never seen the system.
     var claim: String {
         switch self {
-        case .start: "Everything runs on this machine, each server with TLS"
-        case .attestedCall: "A registered app gets a token, and the API answers its call"
-        case .otherAuthorization: "A stolen token is of no use with another user's Authorization"
-        case .impostor: "A server with another key gets no byte, although the app trusts its CA"
-        case .unregisteredExecutable: "An app that was changed by one byte gets no token that the API takes"
-        case .oblivious: "Over Oblivious HTTP no server sees both the caller and the content"
-        case .rotatedPins: "A running app follows a change of the API's key without a restart"
-        case .restartOffline: "Without the authority, an app that starts again is still pinned"
+        case .start: "All servers run on this machine, each with TLS"
+        case .attestedCall: "A registered app gets a token, and the API accepts its call"
+        case .otherAuthorization: "A stolen token is useless with another user's Authorization"
+        case .impostor: "A server with another key gets no byte of the request, although the app trusts its CA"
+        case .unregisteredExecutable: "An app that was changed by one byte gets no token that the API accepts"
+        case .oblivious: "With Oblivious HTTP neither relay nor gateway sees both the client's address and the request"
+        case .rotatedPins: "A running app accepts a new pinned key of the API without a restart"
+        case .restartOffline: "When the authority is down, a restarted app still checks pins"
         }
     }
 }

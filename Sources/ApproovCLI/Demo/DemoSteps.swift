@@ -19,32 +19,32 @@ struct DemoSteps {
     func attestedCall() async throws -> String {
         let answer = try await app.get(world.url(ShapesAPI.shapes, port: world.api.port), authorization: Self.alice)
         try expect(answer.status == 200, "the API answered \(answer.status)")
-        return "200 \"\(answer.text)\" over \(world.url(ShapesAPI.shapes, port: world.api.port))"
+        return "200 \"\(answer.text)\" from \(world.url(ShapesAPI.shapes, port: world.api.port))"
     }
 
     /// The API accepts the call's token with its own Authorization, and refuses it with another.
     func otherAuthorization() async throws -> String {
         let token = try await app.token(for: world.url(ShapesAPI.shapes, port: world.api.port), authorization: Self.alice)
         let same = try await plainStatus(port: world.api.port, token: token, authorization: Self.alice)
-        try expect(same == 200, "the same token with its own Authorization got \(same)")
+        try expect(same == 200, "the API answered \(same) to the token with its own Authorization")
         let other = try await plainStatus(port: world.api.port, token: token, authorization: "Bearer mallory")
-        try expect(other == 401, "the token was accepted with another Authorization: \(other)")
-        return "replayed with its own Authorization 200, with another 401"
+        try expect(other == 401, "the API answered \(other) to the token with another Authorization")
+        return "the API answered 200 to a replay with its own Authorization, and 401 with another one"
     }
 
     /// An impostor with a certificate of the same trusted CA but another key receives no byte of HTTP.
     func impostor() async throws -> String {
         let requests = world.api.counters.requests
         let refusal = try await app.refusal(of: world.url(ShapesAPI.shapes, port: world.impostor.port), authorization: Self.alice)
-        try expect(refusal.reason == .pinMismatch, "refused for another reason: \(refusal.reason)")
+        try expect(refusal.reason == .pinMismatch, "the app refused the impostor for another reason: \(refusal.reason)")
         let seen = world.impostor.receivedCount
         try expect(seen == 0, "the impostor received \(seen) bytes")
-        try expect(world.impostor.counters.connections > 0, "the impostor was never connected to")
-        try expect(world.api.counters.requests == requests, "the API was called")
+        try expect(world.impostor.counters.connections > 0, "the app never connected to the impostor")
+        try expect(world.api.counters.requests == requests, "the app called the API")
         // The control: a client that only validates the path gets an answer, so the refusal above came from the pins.
         let status = try await plainStatus(port: world.impostor.port, token: nil, authorization: nil)
-        try expect(status == 200 && world.impostor.receivedCount > 0, "an unpinned client was not answered")
-        return "\(refusal.reason), 0 bytes received; a client without pins was answered \(status)"
+        try expect(status == 200 && world.impostor.receivedCount > 0, "the impostor did not answer a client without pins")
+        return "\(refusal.reason), the impostor received 0 bytes; it answered \(status) to a client without pins"
     }
 
     /// The API refuses an unregistered executable, whose token reveals nothing to it.
@@ -55,9 +55,9 @@ struct DemoSteps {
         async let unregistered = call(with: variant, state: "unregistered-state")
         let (good, bad) = try await (registered, unregistered)
         try expect(good.exitCode == 0, "the registered executable failed with exit code \(good.exitCode): \(good.errors)")
-        try expect(bad.exitCode == CommandFailure.otherStatus, "exit code \(bad.exitCode): \(bad.errors)")
-        try expect(bad.errors.contains("401"), "not refused with 401: \(bad.errors)")
-        return "one byte appended: 401, exit code \(bad.exitCode); the registered executable's own call exit code 0"
+        try expect(bad.exitCode == CommandFailure.otherStatus, "the changed executable ended with exit code \(bad.exitCode): \(bad.errors)")
+        try expect(bad.errors.contains("401"), "the API did not answer 401: \(bad.errors)")
+        return "with one byte appended: 401, exit code \(bad.exitCode); the registered executable: exit code 0"
     }
 
     /// Pins that change at the authority reach the running app.
@@ -79,7 +79,7 @@ struct DemoSteps {
         let url = world.url(ShapesAPI.shapes, port: rotated.port)
         let before = app.service.configuration.version
         let refusal = try await app.refusal(of: url, authorization: Self.alice)
-        try expect(refusal.reason == .pinMismatch && rotated.counters.requests == 0, "the new key was accepted before its pin")
+        try expect(refusal.reason == .pinMismatch && rotated.counters.requests == 0, "the app accepted the new key before its pin")
         let pins = world.keys.suffix(2).map(\.pin.description)
         try await world.authority.store.setPins(pins, forHost: DemoWorld.apiHost)
         try await world.authority.store.addHost(
@@ -88,8 +88,9 @@ struct DemoSteps {
         let answer = try await app.get(url, authorization: "Bearer bob")
         try expect(answer.status == 200, "the API with the new key answered \(answer.status)")
         let stale = try await app.refusal(of: world.url(ShapesAPI.shapes, port: world.api.port), authorization: Self.alice)
-        try expect(stale.reason == .pinMismatch, "the old key is still accepted")
-        return "new key refused under configuration \(before), answered 200 under \(app.service.configuration.version); old key refused"
+        try expect(stale.reason == .pinMismatch, "the app still accepts the old key")
+        let after = app.service.configuration.version
+        return "the app refused the new key under configuration \(before), accepted it under \(after), and then refused the old key"
     }
 
     /// With the authority down, a new process uses the pins of the stored configuration.
@@ -101,12 +102,12 @@ struct DemoSteps {
         async let impostor = restarted(own, world.url(ShapesAPI.hello, port: world.impostor.port, host: DemoWorld.staticHost))
         async let protected = restarted(own, world.url(ShapesAPI.shapes, port: api.port))
         let (good, bad, tokenless) = try await (pinned, impostor, protected)
-        try expect(good.exitCode == 0, "the pinned host was not answered: exit code \(good.exitCode): \(good.errors)")
-        try expect(bad.exitCode == CommandFailure.trustRefused, "the impostor was not refused: exit code \(bad.exitCode)")
+        try expect(good.exitCode == 0, "the call of the pinned host failed with exit code \(good.exitCode): \(good.errors)")
+        try expect(bad.exitCode == CommandFailure.trustRefused, "the app did not refuse the impostor: exit code \(bad.exitCode)")
         try expect(world.impostor.receivedCount == seen.1, "the impostor received bytes")
-        try expect(tokenless.exitCode == 1, "a protected call without a token: exit code \(tokenless.exitCode)")
-        try expect(api.counters.requests == seen.0 + 1, "the API saw \(api.counters.requests - seen.0) requests in place of one")
-        return "pinned host 200, impostor refused, protected host not called without a token"
+        try expect(tokenless.exitCode == 1, "a call that needs a token ended with exit code \(tokenless.exitCode)")
+        try expect(api.counters.requests == seen.0 + 1, "the API saw \(api.counters.requests - seen.0) requests instead of one")
+        return "the app got 200 from the pinned host, refused the impostor, and did not call the protected host without a token"
     }
 
     /// Makes the same call to an oblivious host, from another local address.
@@ -130,7 +131,7 @@ struct DemoSteps {
         }
         try expect(gatewayLog.contains(ObliviousWorld.apiHost), "the gateway's log does not show the request: \(gatewayLog)")
         try expect(!gatewayLog.contains(address), "the gateway's log holds the app's address")
-        return "200 \"\(answer.text)\"; the relay saw \(address) and no plaintext, the gateway \(ObliviousWorld.apiHost) and no address"
+        return "200 \"\(answer.text)\"; the relay saw \(address) but no plaintext, the gateway saw \(ObliviousWorld.apiHost) but no address"
     }
 
     private func restarted(_ executable: URL, _ url: String) async throws -> ChildProcess.Run {

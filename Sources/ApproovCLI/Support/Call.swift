@@ -30,7 +30,9 @@ struct Call {
             return response.statusCode
         }
         let path = String(body.dropFirst())
-        guard FileManager.default.isReadableFile(atPath: path) else { throw CommandFailure("the body \(path) cannot be read") }
+        guard FileManager.default.isReadableFile(atPath: path) else {
+            throw CommandFailure("the body file \(path) does not exist or cannot be read")
+        }
         let (data, response) = try await session.upload(for: request, fromFile: URL(filePath: path))
         try write(response)
         try write(data)
@@ -48,7 +50,7 @@ struct Call {
         do {
             try FileHandle.standardOutput.write(contentsOf: data)
         } catch {
-            throw CommandFailure("standard output is closed")
+            throw CommandFailure("the response cannot be written to standard output: \(error.localizedDescription)")
         }
     }
 }

@@ -55,8 +55,8 @@ struct CallPlan: Sendable {
         if let service, service.isConfigurationExpired {
             let end = Date(timeIntervalSince1970: TimeInterval(service.configuration.expiresAt)).formatted(.iso8601)
             lines.append(
-                "* configuration version \(service.configuration.version) expired on \(end): its pins stay in force; see that the authority "
-                    + "can be reached")
+                "* configuration version \(service.configuration.version) expired on \(end); its pins stay in force; check that the app "
+                    + "can reach the authority")
         }
         return lines
     }
@@ -76,7 +76,7 @@ struct CallPlan: Sendable {
             lines += request.headerFields.map { "> \($0.name)" }
         }
         if let arc = await arc(at: target ?? url, of: request, isRelayed: isRelayed) {
-            lines.append("* attestation response code \(arc): approov token -arc \(arc) explains it")
+            lines.append("* attestation response code \(arc); to explain it: approov token -arc \(arc)")
         }
         return lines
     }

@@ -17,7 +17,7 @@ enum Files {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw CommandFailure("the folder \(folder) cannot be made: make it as root: install -d -m 700 -o USER \(folder)")
+            throw CommandFailure("the folder \(folder) cannot be made; make it as root: install -d -m 700 -o USER \(folder)")
         }
     }
 
@@ -30,7 +30,9 @@ enum Files {
     /// - Throws: `CommandFailure` that names the file when it is missing, not a regular file, too large or not UTF-8.
     static func text(at path: String, limit: Int = 1 << 20, what: String) throws -> String {
         let bytes = try bytes(at: path, limit: limit, what: what)
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw CommandFailure("\(what) \(path) is not text (UTF-8)") }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw CommandFailure("\(what) \(path): the file is not text (UTF-8)")
+        }
         return text
     }
 
@@ -46,7 +48,7 @@ enum Files {
         do {
             while let part = try FileHandle.standardInput.read(upToCount: 1 << 16), !part.isEmpty {
                 bytes.append(contentsOf: part)
-                guard bytes.count <= limit else { throw CommandFailure("\(what) on standard input are more than \(limit) bytes") }
+                guard bytes.count <= limit else { throw CommandFailure("\(what) on standard input have more than \(limit) bytes") }
             }
         } catch let error as CommandFailure {
             throw error

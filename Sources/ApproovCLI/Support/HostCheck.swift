@@ -49,21 +49,23 @@ struct HostCheck {
 
     private var pathFindings: [Finding] {
         guard let refusal = presented.refusal else { return [] }
-        return [Finding(kind: .pathInvalid, message: "the chain does not validate, \(refusal.reason): \(refusal.detail)")]
+        return [Finding(kind: .pathInvalid, message: "apps refuse the server's certificates, \(refusal.reason): \(refusal.detail)")]
     }
 
     private var pinFindings: [Finding] {
         var findings: [Finding] = []
         if matching.isEmpty {
-            let presented = presented.certificates.first.map { ": add \($0.pin) if its key was changed on purpose" } ?? ""
-            let consequence = settings.enforce ? "apps are refused" : "apps get through, for the pins are not enforced"
-            findings.append(Finding(kind: .noMatch, message: "no key that the server presents is pinned, \(consequence)\(presented)"))
+            let presented = presented.certificates.first.map { "; if you changed the server's key, add its pin: \($0.pin)" } ?? ""
+            let consequence = settings.enforce ? "apps refuse the server" : "apps accept the server, because the pins are not enforced"
+            findings.append(
+                Finding(kind: .noMatch, message: "no key of the server's certificates is pinned, and \(consequence)\(presented)"))
         }
         if !settings.pins.isEmpty, !hasBackup {
             findings.append(
                 Finding(
                     kind: .noBackupPin,
-                    message: "every pin is of a key in use: add the pin of a backup key that is kept elsewhere, for when these are lost"))
+                    message: "every pin is of a key in use; add the pin of a backup key that is kept elsewhere, in case these keys are lost"
+                ))
         }
         return findings
     }
@@ -76,7 +78,7 @@ struct HostCheck {
             let isOnlyMatch = matching.count == 1 && matching[0].pin == leaf.pin
             let advice =
                 isOnlyMatch
-                ? "only its own key is pinned: renew it with the same key, or add the next key's pin before" : "renew it before"
+                ? "only its own key is pinned: before that, renew it with the same key or add the next key's pin" : "renew it before that"
             findings.append(
                 Finding(kind: .certificateExpiring, message: "the server's certificate ends at \(RFC3339.text(leaf.notAfter)); \(advice)"))
         } else if !matching.isEmpty, matching.allSatisfy({ $0.notAfter <= soon }) {
@@ -84,7 +86,8 @@ struct HostCheck {
             findings.append(
                 Finding(
                     kind: .certificateExpiring,
-                    message: "the certificates whose keys are pinned end by \(RFC3339.text(last)): pin what replaces them before"))
+                    message:
+                        "the last certificate with a pinned key ends at \(RFC3339.text(last)); before that, pin the keys that replace it"))
         }
         // Without a validated path, which of the sent certificates matter is unknown.
         if presented.refusal == nil {
@@ -92,15 +95,15 @@ struct HostCheck {
                 findings.append(
                     Finding(
                         kind: .certificateExpiring,
-                        message: "\(issuer.subject), on the path to the root, ends at \(RFC3339.text(issuer.notAfter)):"
-                            + " have the server present its successor, or renew the trust roots, before"))
+                        message: "\(issuer.subject), on the path to the root, ends at \(RFC3339.text(issuer.notAfter));"
+                            + " before that, have the server present its successor, or renew the trust roots"))
             }
         }
         if let date = settings.pinsExpireAt.map({ Date(timeIntervalSince1970: TimeInterval($0)) }), date <= soon {
             findings.append(
                 Finding(
                     kind: .pinsExpiring,
-                    message: "the pins are due for a change at \(RFC3339.text(date)): set new ones, or a new date with -pinsExpireAt"))
+                    message: "the pins are due for a change at \(RFC3339.text(date)); set new pins, or a new date with -pinsExpireAt"))
         }
         return findings
     }

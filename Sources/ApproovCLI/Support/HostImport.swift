@@ -22,7 +22,7 @@ struct HostImport {
             try self.init(json: Files.input(file, limit: Self.maximumBytes, what: "the hosts"))
         } catch let error as AttestationError {
             throw CommandFailure(
-                "\(Files.inputName(file)) is not what `approov api -list --json` prints: \(error)")
+                "\(Files.inputName(file)) does not have the format of `approov api -list --json`: \(error)")
         }
     }
 
@@ -42,11 +42,11 @@ struct HostImport {
         var members = try entry.object()
         for name in members.keys.sorted() where !Self.members.contains(name) {
             let meant = Spelling.nearest(to: name, in: Self.members).map { "; did you mean \($0)?" } ?? ""
-            throw CommandFailure("there is no member \"\(name)\"\(meant)")
+            throw CommandFailure("the member \"\(name)\" is unknown\(meant)")
         }
         if let text = try entry.optionalString("pinsExpireAt") {
             guard let date = RFC3339.date(text), date.timeIntervalSince1970 >= 1 else {
-                throw CommandFailure("pinsExpireAt is not RFC 3339, for example 2027-01-31T12:00:00Z")
+                throw CommandFailure("pinsExpireAt must be a time in RFC 3339, for example 2027-01-31T12:00:00Z")
             }
             members["pinsExpireAt"] = .integer(Int64(date.timeIntervalSince1970))
         }

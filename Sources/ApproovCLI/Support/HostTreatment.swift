@@ -35,11 +35,11 @@ struct HostTreatment: CustomStringConvertible {
     var isObliviousByConfiguration: Bool { settings?.oblivious == true }
 
     var description: String {
-        let way = relay.map { "; over the relay \($0)" } ?? ""
+        let way = relay.map { "; through the relay \($0)" } ?? ""
         guard let settings else {
             return "\(host): not protected; no token\(isEvaluated ? ", pins of --pin" : "")\(way)"
         }
         let trust = settings.enforce ? "pins" : "pins not enforced"
-        return "\(host): protected; \(settings.attested ? "a token" : "no token"), \(trust)\(way)"
+        return "\(host): protected; \(settings.attested ? "with a token" : "no token"), \(trust)\(way)"
     }
 }

@@ -25,7 +25,8 @@ struct KeyConfigurationSource {
         }
         guard url.isSecure || url.host.isLoopback else {
             throw CommandFailure(
-                "\(source): plain http is for this machine alone; an attacker who changes the keys in transit can read the requests")
+                "\(source): plain http could let an attacker change the keys and read requests; give an https URL"
+            )
         }
         let transport = try CurlTransport()
         defer { transport.shutdown() }
@@ -34,7 +35,9 @@ struct KeyConfigurationSource {
         let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try anchors ?? .system())
         let response = try await transport.send(
             TransportRequest(url: url, headerFields: [.accept: OHTTPMediaType.keys], policy: policy, options: options))
-        guard response.status == 200 else { throw CommandFailure("\(source) answered with status \(response.status), not with keys") }
+        guard response.status == 200 else {
+            throw CommandFailure("\(source) answered with status \(response.status) instead of keys; check the URL")
+        }
         return try await response.body.collect(upTo: KeyConfigurationList.maximumSize)
     }
 }

@@ -28,7 +28,7 @@ extension ListenAddress {
     private func refusal(_ reason: String) -> AuthorityError {
         AuthorityError(
             .cannotListen,
-            "cannot listen on \(host) port \(port): end what listens there, or choose an address of this machine and a free port; "
-                + "port 0 lets the system choose (\(reason)). Nothing was made")
+            "cannot listen on \(host) port \(port): \(reason); nothing was made; stop the program that listens there, or choose "
+                + "an address of this machine and a free port (port 0 lets the system choose one)")
     }
 }

@@ -16,7 +16,8 @@ struct ListenAddress: CustomStringConvertible {
         guard let colon = argument.lastIndex(of: ":"), !argument.hasSuffix("]") else {
             throw ValidationError(
                 UInt16(argument) == nil
-                    ? "the port is missing: \(argument):8443, for example" : "the host is missing: 127.0.0.1:\(argument), for example")
+                    ? "the port is missing; write for example \(argument):8443"
+                    : "the host is missing; write for example 127.0.0.1:\(argument)")
         }
         guard let port = UInt16(argument[argument.index(after: colon)...]) else {
             throw ValidationError("the port must be a number from 0 to 65535")
@@ -25,9 +26,9 @@ struct ListenAddress: CustomStringConvertible {
         if host.hasPrefix("["), host.hasSuffix("]") {
             host = host.dropFirst().dropLast()
         } else if host.contains(":") {
-            throw ValidationError("an IPv6 address stands in brackets: [::1]:8443, for example")
+            throw ValidationError("an IPv6 address must be in brackets; write for example [::1]:8443")
         }
-        guard !host.isEmpty else { throw ValidationError("the host is missing: 127.0.0.1\(argument), for example") }
+        guard !host.isEmpty else { throw ValidationError("the host is missing; write for example 127.0.0.1\(argument)") }
         self.init(host: String(host), port: Int(port))
     }
 

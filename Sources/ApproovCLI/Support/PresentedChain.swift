@@ -48,6 +48,6 @@ struct PresentedChain: Sendable {
             return PresentedChain(
                 certificates: violation.certificates, refusal: violation.isPathValidated ? nil : violation.refusal)
         }
-        throw CommandFailure("\(url.host) answered without presenting a certificate")
+        throw CommandFailure("\(url.host) answered without a certificate")
     }
 }

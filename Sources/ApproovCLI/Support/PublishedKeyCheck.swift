@@ -63,7 +63,7 @@ struct PublishedKeyCheck {
         }
         guard response.status == 200 else { return refusal(response, body, of: key) }
         guard (try? request.response.open(body)) != nil else {
-            return failed("answers 200, but with nothing that was sealed for this request: is it the URL of a relay?")
+            return failed("answers 200, but the response is not one that the gateway sealed for this request")
         }
         return Report(outcome: .accepted)
     }
@@ -90,11 +90,11 @@ struct PublishedKeyCheck {
         let problem = try? JSONValue(reading: body, limit: Self.answerBytes).object()
         // A widely used gateway answers 401 to a key that it does not know.
         guard response.status == 401 || response.status == 400 && problem?["type"] == .string(OHTTPProblemType.key) else {
-            return failed("or the gateway behind it, answers \(response.status) and not with an encapsulated response")
+            return failed("or the gateway behind it, answers \(response.status) instead of an encapsulated response")
         }
         return Report(
             outcome: .keyRefused,
-            message: "the gateway does not accept key \(key.id), which apps seal with: publish its present keys with "
+            message: "the gateway does not accept key \(key.id), which apps seal requests to; publish its present keys: "
                 + "approov oblivious -set -relay \(settings.relay) -keyConfig https://GATEWAY/ohttp-keys")
     }
 
@@ -102,7 +102,7 @@ struct PublishedKeyCheck {
         Report(
             outcome: .relayFailed,
             message:
-                "the relay \(settings.relay) \(how); see that relay and gateway run, and name the relay again with approov oblivious -set"
+                "the relay \(settings.relay) \(how); check that relay and gateway run, and that the relay's URL is right"
         )
     }
 }

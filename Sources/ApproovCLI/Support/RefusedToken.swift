@@ -14,22 +14,22 @@ struct RefusedToken {
     func cause(in store: AuthorityStore) -> String? {
         switch error.code {
         case .badSignature: signatureCause(in: store)
-        case .expired: "an app requests a new token before that; a token that was copied by hand is soon too old"
-        case .notYetValid: "the authority's clock is ahead of this one"
-        case .wrongAudience: claims?.string("aud").map { "its aud is \($0)" }
-        case .bindingMismatch: "the header did not arrive as the app sent it, or the token was requested for another value"
-        case .bindingMissing: "the app sent the request without its binding header, or names another one than the backend"
-        case .unknownKey: "the keyset was removed, or is another account's; see: approov keyset -list"
+        case .expired: "apps replace a token before it expires; a token that was copied by hand expires within minutes"
+        case .notYetValid: "the authority's clock is ahead of this machine's clock"
+        case .wrongAudience: claims?.string("aud").map { "its aud claim is \($0)" }
+        case .bindingMismatch: "the header's value changed in transit, or the app requested the token for another value"
+        case .bindingMissing: "the app sent the request without its binding header, or app and backend name different binding headers"
+        case .unknownKey: "the keyset was removed, or belongs to another account; see: approov keyset -list"
         default: nil
         }
     }
 
     private func signatureCause(in store: AuthorityStore) -> String {
         guard let text = claims?.string("arc"), let arc = try? store.decodeARC(text) else {
-            return "another account's key signed it, or it was changed on its way"
+            return "another account's key signed it, or it was changed in transit"
         }
         guard !arc.reasons.isEmpty else {
-            return "its arc is this account's and says passed: a secret that was changed since signed it, or it was changed on its way"
+            return "its arc is this account's and says passed, so an older secret signed it, or it was changed in transit"
         }
         let reasons = arc.reasons.sorted { $0.rawValue < $1.rawValue }
         return "the attestation failed (\(reasons.map(\.rawValue).joined(separator: ", "))). "

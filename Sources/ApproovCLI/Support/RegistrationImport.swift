@@ -16,14 +16,15 @@ struct RegistrationImport {
         let name = Files.inputName(file)
         guard
             let text = String(validating: try Files.input(file, limit: Self.maximumBytes, what: "the registrations"), as: UTF8.self)
-        else { throw CommandFailure("\(name) is not text (UTF-8)") }
+        else { throw CommandFailure("\(name): the file is not text (UTF-8)") }
         var known: [String: (line: Int, label: String)] = [:]
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }).enumerated() {
             let number = index + 1
             guard let (measurement, label) = try Self.entry(line, at: "\(name), line \(number)") else { continue }
             if let first = known[measurement] {
                 guard first.label == label else {
-                    throw CommandFailure("\(name), line \(number): the measurement is in line \(first.line) already, with another label")
+                    throw CommandFailure(
+                        "\(name), line \(number): line \(first.line) has the same measurement with another label; remove one of them")
                 }
                 continue
             }
@@ -46,7 +47,7 @@ struct RegistrationImport {
         if second == "-" || RFC3339.date(String(second)) != nil { rest = afterDate }
         let label = String(rest.trimmingCharacters(in: .whitespaces))
         guard label.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-            throw CommandFailure("\(place): the label holds a control character; write a label of one line of text")
+            throw CommandFailure("\(place): the label contains a control character; use plain text")
         }
         return (measurement, label)
     }

@@ -4,11 +4,11 @@ extension RejectionReason {
     /// The reason's meaning, as a sentence without its full stop.
     var meaning: String {
         switch self {
-        case .appNotRegistered: "The executable that ran is not one that the account knows"
+        case .appNotRegistered: "The executable that ran is not registered with the account"
         case .debugger: "A debugger was attached to the app"
-        case .debuggerUnknown: "The app could not look whether a debugger was attached"
-        case .preload: "LD_PRELOAD had put other code into the app"
-        case .preloadUnknown: "The app could not look whether LD_PRELOAD was set"
+        case .debuggerUnknown: "The app could not find out whether a debugger was attached"
+        case .preload: "LD_PRELOAD loaded other code into the app"
+        case .preloadUnknown: "The app could not find out whether LD_PRELOAD was set"
         case .root: "The app ran as root"
         }
     }
@@ -16,11 +16,11 @@ extension RejectionReason {
     /// The operator's remedy, as a sentence without its full stop.
     var remedy: String {
         switch self {
-        case .appNotRegistered: "If it is a build of yours, register it: approov registration -add EXECUTABLE"
+        case .appNotRegistered: "If it is your build, register it: approov registration -add EXECUTABLE"
         case .debugger, .preload, .root:
-            "If that is no attack, let the API judge it: approov policy -setEnvironment \(rawValue) annotate"
+            "If it is not an attack, let the API decide: approov policy -setEnvironment \(rawValue) annotate"
         case .debuggerUnknown, .preloadUnknown:
-            "Give the app access to its own /proc, or let the API judge it: approov policy -setEnvironment \(rawValue) annotate"
+            "Give the app access to its own /proc, or let the API decide: approov policy -setEnvironment \(rawValue) annotate"
         }
     }
 }

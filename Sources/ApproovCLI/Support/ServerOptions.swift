@@ -15,7 +15,7 @@ enum ServerOptions {
     static func url(_ text: String, of option: String, such example: String) throws -> TransportURL {
         guard let url = try? TransportURL(text) else { throw ValidationError("\(option) must be a URL such as \(example).") }
         guard url.isSecure || url.host.isLoopback else {
-            throw ValidationError("\(option) may be plain http on this machine alone; give its https URL.")
+            throw ValidationError("\(option) may be plain http only on this machine: give an https URL.")
         }
         return url
     }
@@ -24,6 +24,8 @@ enum ServerOptions {
     ///
     /// - Throws: `ValidationError` when one is not a pin.
     static func check(pins: [String]) throws {
-        for text in pins where (try? Pin(text)) == nil { throw ValidationError("--pin must be sha256/ and the base64 of 32 bytes.") }
+        for text in pins where (try? Pin(text)) == nil {
+            throw ValidationError("--pin must be sha256/ followed by the base64 of 32 bytes; approov pin -get HOST prints it.")
+        }
     }
 }

@@ -5,17 +5,18 @@ import CertificatePinning
 struct ServerTLSOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("The server's certificate and its intermediates, PEM. Without it: http, on loopback alone.", valueName: "file"))
+        help: ArgumentHelp(
+            "PEM file of the server's certificate and its intermediates. Default: plain http, only on loopback.", valueName: "file"))
     var tlsCert: String?
 
-    @Option(name: .long, help: ArgumentHelp("The certificate's private key, PEM.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("PEM file of the certificate's private key.", valueName: "file"))
     var tlsKey: String?
 
     /// Refuses one option without the other, and plain http on an address that is not loopback.
     func check(_ listen: ListenAddress) throws {
-        guard (tlsCert == nil) == (tlsKey == nil) else { throw ValidationError("--tls-cert and --tls-key go together.") }
+        guard (tlsCert == nil) == (tlsKey == nil) else { throw ValidationError("--tls-cert and --tls-key must be given together.") }
         guard tlsCert != nil || (try? CanonicalHost(listen.host))?.isLoopback == true else {
-            throw ValidationError("--listen \(listen.host) is not a loopback address: serve there with --tls-cert and --tls-key.")
+            throw ValidationError("--listen \(listen.host) is not a loopback address: give --tls-cert and --tls-key.")
         }
     }
 
@@ -32,7 +33,7 @@ struct ServerTLSOptions: ParsableArguments {
         let its = try? PublicKeyFile.pins(inFile: certificate).first
         if let its, let given = try? PublicKeyFile.pins(inFile: key).first, its != given {
             throw CommandFailure(
-                "the key in \(key) does not belong to the certificate in \(certificate), whose server's certificate must come first")
+                "the key in \(key) does not belong to the first certificate in \(certificate); put the server's own certificate first")
         }
         return files
     }

@@ -5,7 +5,9 @@ import Glibc
 
 /// The option `--data DIR`: the store that an administrative command works on.
 struct StoreOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("The authority's store. Default: $APPROOV_DATA, else ./approov-data.", valueName: "dir"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The folder of the authority's store. Default: $APPROOV_DATA, else ./approov-data.", valueName: "dir"))
     var data: String?
 
     var directory: URL {
@@ -33,12 +35,12 @@ struct StoreOptions: ParsableArguments {
     /// - Throws: `CommandFailure` when the store belongs to another user; the errors of `AuthorityStore`.
     func open(_ access: StoreAccess, seed: AccountSeed? = nil) throws -> AuthorityStore {
         guard obstacle != EACCES else {
-            throw CommandFailure("the store at \(path) is another user's: run this as its owner, with runuser -u OWNER -- approov …")
+            throw CommandFailure("you may not open the store at \(path); run this as its owner: runuser -u OWNER -- approov …")
         }
         // The store itself reports every other obstacle.
         let store = try AuthorityStore(directory: directory, access: access, seed: seed)
         if store.isNew {
-            Console.note("approov: made a new store, with a secret and keys of its own, at \(path); --data names another")
+            Console.note("approov: made a new store, with its own secret and keys, at \(path); --data names another folder")
         }
         return store
     }

@@ -7,7 +7,7 @@ struct TrustedProxyOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             """
-            Peers that must speak the PROXY protocol, version 2; the address that they name is the client's. Repeatable. Default: no peer.
+            Addresses of balancers that speak the PROXY protocol, version 2, and so name the client's address. Repeatable. Default: none.
             """, valueName: "cidr"))
     var trustedProxy: [String] = []
 

@@ -67,9 +67,9 @@ struct APICommandTests {
         "a file that is wrong is refused with the entry's number, and no host is added",
         arguments: [
             ("{}", "api -list --json"), ("[", "api -list --json"), (#"[%,{"host":"b.example.com","pins":["x"]}]"#, "entry 2: "),
-            (#"[%,{"host":"b.example.com","enforced":false}]"#, #"entry 2: there is no member "enforced"; did you mean enforce?"#),
+            (#"[%,{"host":"b.example.com","enforced":false}]"#, #"entry 2: the member "enforced" is unknown; did you mean enforce?"#),
             (#"[%,{"pins":[]}]"#, "entry 2: "), (#"[%,%]"#, "entry 2: a.example.com is entry 1 already"), (#"[%,7]"#, "entry 2: "),
-            (#"[%,{"host":"b.example.com","pins":[],"pinsExpireAt":"soon"}]"#, "entry 2: pinsExpireAt is not RFC 3339"),
+            (#"[%,{"host":"b.example.com","pins":[],"pinsExpireAt":"soon"}]"#, "entry 2: pinsExpireAt must be a time in RFC 3339"),
             (#"[%,{"host":"b.example.com","pins":[]}]"#, "entry 2: b.example.com needs two pins"),
         ])
     func wrongFile(text: String, reason: String) async throws {

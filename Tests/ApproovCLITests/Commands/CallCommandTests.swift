@@ -177,11 +177,11 @@ struct CallCommandTests {
         let config = try folder.write(initial.serialized, to: "late.config")
         let call = ["call", "https://api.localhost:1/", "--config", config, "--state", folder.path("late"), "-v"]
         let fresh = try await Approov.run(call)
-        #expect(fresh.errors.contains("* api.localhost: protected; a token, pins\n"))
+        #expect(fresh.errors.contains("* api.localhost: protected; with a token, pins\n"))
         #expect(!fresh.errors.contains("expired"), "\(fresh.errors)")
         try PrivateFile(path: folder.path("late/approov-dynamic.json")).write(version(2).serialized)
         let late = try await Approov.run(call)
-        #expect(late.errors.contains("* configuration version 2 expired on 2023-11-14T22:13:20Z: its pins stay in force"), "\(late.errors)")
+        #expect(late.errors.contains("* configuration version 2 expired on 2023-11-14T22:13:20Z; its pins stay in force"), "\(late.errors)")
         #expect(late.errors.contains("the configuration has expired"), "\(late.errors)")
     }
 

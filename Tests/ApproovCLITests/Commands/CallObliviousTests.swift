@@ -131,6 +131,6 @@ struct CallObliviousTests {
         let pinned = try await Approov.run(call + ["--pin", try TestKey().pin.description])
         #expect(pinned.exitCode == 2 && pinned.errors.contains("--pin has no effect on api.localhost"), "\(pinned.errors)")
         let other = try await Approov.run(call)
-        #expect(other.errors.hasPrefix("* api.localhost: protected; a token, pins; over the relay https://relay.localhost:1/\n"))
+        #expect(other.errors.hasPrefix("* api.localhost: protected; with a token, pins; through the relay https://relay.localhost:1/\n"))
     }
 }

@@ -119,7 +119,7 @@ struct PinCommandTests {
         #expect(plain.exitCode == 1 && plain.errors.contains("plain http"))
         for file in ["nope.pem", "folder/nope"] {
             let run = try await Approov.run("pin", "-get", file)
-            #expect(run.exitCode == 1 && run.errors.contains("\(file): there is no such file"), "\(run.errors)")
+            #expect(run.exitCode == 1 && run.errors.contains("there is no file \(file)"), "\(run.errors)")
         }
     }
 

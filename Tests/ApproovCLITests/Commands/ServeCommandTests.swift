@@ -104,7 +104,7 @@ struct ServeCommandTests {
         let server = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
         let run = try await Approov.run("serve", "--data", folder.path("data"), "--listen", "127.0.0.1:\(server.port)")
         #expect(run.exitCode == 1)
-        #expect(run.errors.contains("cannot listen on 127.0.0.1 port \(server.port): ") && run.errors.contains("(Address already in use)"))
+        #expect(run.errors.contains("cannot listen on 127.0.0.1 port \(server.port): Address already in use; "))
         #expect(!run.errors.contains("bind("))
         #expect(try folder.names.isEmpty, "no store is made in vain")
         let foreign = try await Approov.run("serve", "--data", folder.path("data"), "--listen", "192.0.2.1:0")
@@ -211,7 +211,7 @@ struct ServeCommandTests {
         for server in servers {
             let run = try await Approov.run(server + tls)
             #expect(run.exitCode == 1)
-            #expect(run.errors.contains("the key in \(key) does not belong to the certificate in \(certificate)"), "\(run.errors)")
+            #expect(run.errors.contains("the key in \(key) does not belong to the first certificate in \(certificate)"), "\(run.errors)")
         }
     }
 

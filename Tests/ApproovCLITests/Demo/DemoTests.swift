@@ -38,7 +38,7 @@ struct DemoTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).isEmpty)
     }
 
-    @Test("for people it prints a heading, what each step proves, how many held, and what to try next")
+    @Test("for people it prints a heading, what each step proves, how many steps succeeded, and what to try next")
     func text() async throws {
         let run = try await Approov.run("demo")
         #expect(run.exitCode == 0 && run.errors.isEmpty, "\(run.errors)")
@@ -48,7 +48,7 @@ struct DemoTests {
         for (line, step) in zip(steps, DemoStep.allCases) {
             #expect(line.hasPrefix("ok   \(step.claim): ") && line.contains(#/ \([0-9.]+ ms\)$/#), "\(line)")
         }
-        #expect(run.lines.contains("8 of 8 held."))
+        #expect(run.lines.contains("8 of 8 steps succeeded."))
         let next = try #require(run.output.components(separatedBy: "Try next").last)
         let commands = next.split(separator: "\n").filter { $0.hasPrefix("  approov ") }
         #expect(commands.count >= 4)
@@ -64,7 +64,7 @@ struct DemoTests {
         let run = try await Approov.run(["demo"], environment: ["LD_PRELOAD": "libc.so.6"])
         #expect(run.exitCode == 1)
         #expect(run.lines.contains { $0.hasPrefix("FAIL \(DemoStep.attestedCall.claim): the API answered 401") }, "\(run.output)")
-        let summary = try #require(run.lines.first { $0.contains(" of 8 held. Failed: ") })
+        let summary = try #require(run.lines.first { $0.contains(" of 8 steps succeeded. Failed: ") })
         #expect(summary.contains("attested-call") && !summary.hasPrefix("8"))
         #expect(!run.output.contains("Try next"))
     }
@@ -75,7 +75,9 @@ struct DemoTests {
         let file = try folder.write("", to: "file")
         let run = try await Approov.run(["demo"], environment: ["TMPDIR": file])
         #expect(run.exitCode == 1)
-        #expect(run.errors.hasPrefix("approov: the folder \(file)/approov-demo-") && run.errors.hasSuffix("with TMPDIR\n"), "\(run.errors)")
+        #expect(
+            run.errors.hasPrefix("approov: the folder \(file)/approov-demo-")
+                && run.errors.hasSuffix("set TMPDIR to a folder that you may write\n"), "\(run.errors)")
     }
 
     @Test("interrupted at any moment, it puts everything away", arguments: [30, 300, 700, 1100, 1700])

@@ -8,13 +8,13 @@ protocol LoggingCommand {
 
 /// The servers' options `--log` and `--log-level`.
 struct LogOptions: ParsableArguments {
-    @Option(name: .customLong("log"), help: "How lines of the log, on standard error, look. json: one object a line.")
+    @Option(name: .customLong("log"), help: "The format of the log on standard error; json is one object per line.")
     var format = LogSettings.Format.text
 
     @Option(
         name: .customLong("log-level"),
         help: ArgumentHelp(
-            "What is logged: this and worse; of \(LogSettings.levels). Default: $LOG_LEVEL, else notice.", valueName: "level"),
+            "Log this level and more severe ones: \(LogSettings.levels). Default: $LOG_LEVEL, else notice.", valueName: "level"),
         transform: { name in
             guard let level = LogSettings.level(named: name) else { throw ValidationError("use one of \(LogSettings.levels)") }
             return level
