@@ -61,7 +61,7 @@ public struct Gateway: Service, CustomStringConvertible {
         else {
             throw GatewayError(
                 .invalidConfiguration,
-                "the port must be 0 to 65535, the replay window 1 second to a day, and every limit above zero")
+                "the port must be 0 to 65535, the replay window 1 second to 1 day, and every limit greater than zero")
         }
         self.configuration = configuration
         address = try Self.address(configuration)

@@ -52,7 +52,7 @@ public struct GatewayKeyFile: Sendable {
                 guard var keys = try read() else {
                     throw GatewayError(
                         .gatewayKeysUnusable,
-                        "there is no such file; a gateway makes it when it serves: approov gateway --keys FILE --listen …")
+                        "the file does not exist; a gateway makes it when it serves: approov gateway --keys FILE --listen …")
                 }
                 try keys.rotate(kem: kem, endingOthers: endingOthers, overlap: overlap, now: time.date)
                 try file.write(serialized(keys))
@@ -86,7 +86,7 @@ public struct GatewayKeyFile: Sendable {
         }
         let keys = GatewayKeys(entries: entries)
         guard !keys.published.configurations.isEmpty else {
-            throw GatewayError(.gatewayKeysUnusable, "no key in it is in use; make one: approov gateway --keys FILE --rotate")
+            throw GatewayError(.gatewayKeysUnusable, "all keys in it have ended; make a new one: approov gateway --keys FILE --rotate")
         }
         _ = try keys.keyring(at: time.date)
         return keys
@@ -121,13 +121,13 @@ public struct GatewayKeyFile: Sendable {
         do {
             return try body()
         } catch let error as GatewayError {
-            throw GatewayError(error.code, "the gateway's keys, \(path): \(error.message)", cause: error.cause)
+            throw GatewayError(error.code, "the gateway's key file \(path): \(error.message)", cause: error.cause)
         } catch {
             throw GatewayError(
                 .gatewayKeysUnusable,
                 stamp == nil
-                    ? "the gateway's keys, \(path), cannot be made; make their folder: install -d -m 700 -o USER FOLDER"
-                    : "the gateway's keys, \(path), cannot be used; restore the file, or remove it for new keys",
+                    ? "the gateway's key file \(path) cannot be made; make its folder: install -d -m 700 -o USER FOLDER"
+                    : "the gateway's key file \(path) cannot be used; restore it, or remove it so that the gateway makes new keys",
                 cause: error)
         }
     }

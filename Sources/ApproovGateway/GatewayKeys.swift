@@ -65,7 +65,7 @@ public struct GatewayKeys: Sendable {
         let newest = entries.first?.key.configuration.id ?? UInt8.random(in: .min ... .max)
         guard let id = (1...255).lazy.map({ newest &+ UInt8($0) }).first(where: { !taken.contains($0) }) else {
             throw GatewayError(
-                .gatewayKeysUnusable, "there are 255 keys already; wait until old ones have ended, or shorten the overlap")
+                .gatewayKeysUnusable, "the file already has 255 keys; wait until old ones have ended, or shorten the overlap")
         }
         entries.insert(Entry(key: try GatewayKey(id: id, kem: kem), madeAt: now), at: 0)
     }

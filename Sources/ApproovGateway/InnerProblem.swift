@@ -17,22 +17,22 @@ struct InnerProblem: Error, Sendable, Equatable {
     static let malformed = InnerProblem(status: 400, title: "The encapsulated message is not a request in Binary HTTP (RFC 9292)")
     static let impossible = InnerProblem(
         status: 400, title: "The request cannot be sent to its target",
-        detail: "A field or the path is malformed, or it has content that its method does not allow.")
+        detail: "A header field or the path is malformed, or the request has content that its method does not allow.")
     static let date = InnerProblem(
         status: 400, title: "The request's Date is missing or too far from the gateway's clock", type: OHTTPProblemType.date,
-        detail: "Encapsulate it again with the date of this response.")
+        detail: "Encapsulate the request again with the Date of this response.")
     static let forbidden = InnerProblem(
-        status: 403, title: "The gateway does not forward to this target", detail: "Its operator allows origins with --allow.")
-    static let busy = InnerProblem(status: 503, title: "The gateway cannot remember more requests", detail: "Try again in a minute.")
+        status: 403, title: "The gateway does not forward to this target", detail: "The gateway's operator allows origins with --allow.")
+    static let busy = InnerProblem(status: 503, title: "The gateway cannot serve more requests now", detail: "Try again in a minute.")
     static let chunkTooLarge = InnerProblem(
         status: 413, title: "A chunk of the request is too large", type: "urn:approov:problem:chunk-too-large",
         detail: "Send chunks of at most \(ChunkedRequestReader.chunkBytes) bytes each; 16384 bytes suit every gateway. "
-            + "A message that is not in chunks has the media type \(OHTTPMediaType.request).")
+            + "Or send the message whole, with the media type \(OHTTPMediaType.request).")
     static let requestTooLarge = InnerProblem(status: 413, title: "The request is too large")
     static let responseTooLarge = InnerProblem(
         status: 502, title: "The response is too large to be encapsulated whole", type: "urn:approov:problem:response-too-large",
-        detail: "Send the request as message/ohttp-chunked-req: its response is encapsulated in chunks.")
-    static let badGateway = InnerProblem(status: 502, title: "The target gave no usable answer")
+        detail: "Send the request as message/ohttp-chunked-req; the gateway then encapsulates the response in chunks.")
+    static let badGateway = InnerProblem(status: 502, title: "The target gave no usable response")
     static let gatewayTimeout = InnerProblem(status: 504, title: "The target took too long")
 
     /// Converts an error from forwarding a request.

@@ -55,9 +55,9 @@ final class KeyWatch: Sendable {
 
     /// A failing step; it is logged when it begins to fail.
     private enum Trouble: String {
-        case forgetting = "a gateway's key whose time is over cannot be taken out of force"
-        case takingUp = "the gateway's keys cannot be taken up; those in force stay"
-        case removing = "a key whose time is over cannot be removed from the gateway's key file; it is tried again until it can"
+        case forgetting = "a gateway key that has ended cannot be taken out of use"
+        case takingUp = "the gateway's changed key file cannot be loaded; the keys in use stay"
+        case removing = "a key that has ended cannot be removed from the gateway's key file; the gateway keeps trying"
     }
 
     private func attempt(_ trouble: Trouble, _ troubles: inout Set<Trouble>, _ step: () throws -> Void) {

@@ -60,16 +60,22 @@ struct OriginForwarder: Sendable {
         case .dateNeeded:
             metrics.count(.date)
             if window.isAhead(of: time.date) {
-                warn(.clockSetBack, "the clock was set back, and requests dated now may be replays: restart the gateway once it is right")
+                warn(
+                    .clockSetBack,
+                    "the clock was set back, so requests dated now are refused as possible replays; set the clock right, and restart"
+                )
             }
             throw InnerProblem.date
         case .undatedFull:
             metrics.count(.date)
-            warn(.undatedFull, "no more requests without a Date can be remembered, and they are refused: --remember more, or --rotate")
+            warn(
+                .undatedFull,
+                "the memory for requests without a Date is full, so they are refused; raise --remember, or run approov gateway --rotate"
+            )
             throw InnerProblem.date
         case .full:
             metrics.count(.busy)
-            warn(.datedFull, "no more requests with a Date can be remembered, and they are refused: --remember more")
+            warn(.datedFull, "the memory for requests with a Date is full, so requests are refused; raise --remember")
             throw InnerProblem.busy
         }
         return target
@@ -123,7 +129,7 @@ struct OriginForwarder: Sendable {
         metrics.count(.failed)
         let code = (error as? TransportError)?.code.description ?? "unexpectedStatus"
         warn(
-            .target(origin: target.origin, error: code), "the target gave no usable answer",
+            .target(origin: target.origin, error: code), "the target gave no usable response",
             ["origin": "\(target.origin)", "error": "\(code)"])
         return problem
     }
@@ -160,7 +166,7 @@ struct OriginForwarder: Sendable {
     func hadNoPlace() {
         metrics.count(.busy)
         warn(
-            .noPlace, "as many requests as may be are under way, and further ones are answered 503: is a target slow?",
+            .noPlace, "the limit of open requests is reached, so further requests are answered 503; check whether a target is slow",
             ["requests": "\(limits.requests)"])
     }
 
@@ -172,7 +178,7 @@ struct OriginForwarder: Sendable {
         warn(
             .unknownKey(id),
             """
-            a request was refused: it was sealed to a key that this gateway does not accept. If apps have this key, publish the present \
+            a request was refused: it was sealed to a key that this gateway does not accept; if apps have this key, publish the present \
             keys: approov oblivious -set -relay URL -keyConfig https://GATEWAY/ohttp-keys
             """,
             ["key": "\(id)"])

@@ -21,7 +21,7 @@ struct TargetRules: Sendable {
         guard !configuration.allowedOrigins.isEmpty else {
             throw GatewayError(
                 .malformedOrigin,
-                "no origin is allowed, so nothing could be forwarded; name one such as https://api.example.com")
+                "no origin is allowed, so the gateway could forward nothing; allow one such as https://api.example.com")
         }
         for text in configuration.allowedOrigins {
             let url = try Self.origin(text)
@@ -40,10 +40,10 @@ struct TargetRules: Sendable {
         do {
             url = try TransportURL(text)
         } catch {
-            throw refuse("scheme, host and, where it is not the scheme's own, port", error)
+            throw refuse("an origin is a scheme, a host and, unless it is the default, a port", error)
         }
         guard url.target == "/", !text.contains("?"), !text.contains("#") else { throw refuse("it has a path, a query or a fragment") }
-        guard url.isSecure || url.host.isLoopback else { throw refuse("plain http is for this machine alone") }
+        guard url.isSecure || url.host.isLoopback else { throw refuse("plain http is only allowed on this machine") }
         return url
     }
 
@@ -54,13 +54,15 @@ struct TargetRules: Sendable {
                 pins[try CanonicalHost(name), default: []].formUnion(try Pin.list(list))
             } catch {
                 throw GatewayError(
-                    .malformedPin, "the pins of \(name) are not sha256/ and the base64 of 32 bytes, each of them once",
+                    .malformedPin,
+                    "\(name) is not a host, or its pins are not different pins of the form sha256/BASE64; to print pins: approov pin -get",
                     cause: error)
             }
         }
         if let stranger = pins.keys.first(where: { !hosts.contains($0) }) {
             throw GatewayError(
-                .malformedOrigin, "\(stranger.name) has pins and is not the host of an allowed https origin; allow it, too")
+                .malformedOrigin, "\(stranger.name) has pins, but no allowed https origin has this host; allow https://\(stranger.name) too"
+            )
         }
         do {
             let rules = try hosts.map { host in
@@ -72,7 +74,8 @@ struct TargetRules: Sendable {
             let anchors = try configuration.trustRootsPEM.map { try TrustAnchors(pem: $0, validAt: Date()) } ?? .system()
             return TrustPolicy(rules: try HostMap(rules), defaultAnchors: anchors)
         } catch {
-            throw GatewayError(.identityFailed, "the roots to trust for the origins cannot be read", cause: error)
+            throw GatewayError(
+                .identityFailed, "the roots to trust for the origins cannot be used; give PEM roots that are valid now", cause: error)
         }
     }
 

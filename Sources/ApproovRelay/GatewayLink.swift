@@ -50,11 +50,11 @@ struct GatewayLink: Sendable {
             self.url = hasPath ? url : try TransportURL(url.origin + "/gateway")
         } catch {
             throw RelayError(
-                .malformedGateway, "the gateway is not a URL such as https://gateway.example/gateway", cause: error)
+                .malformedGateway, "the gateway's URL is malformed; write for example https://gateway.example/gateway", cause: error)
         }
         guard url.isSecure || url.host.isLoopback else {
             throw RelayError(
-                .insecureGateway, "plain http is for gateways on this machine alone; give the gateway's https URL")
+                .insecureGateway, "plain http is only allowed for a gateway on this machine; give the gateway's https URL")
         }
         policy = try Self.policy(configuration, host: url.host, isSecure: url.isSecure)
     }
@@ -62,7 +62,7 @@ struct GatewayLink: Sendable {
     private static func policy(_ configuration: RelayConfiguration, host: CanonicalHost, isSecure: Bool) throws -> TrustPolicy {
         guard isSecure else {
             guard configuration.gatewayPins.isEmpty, configuration.gatewayTrustRootsPEM == nil else {
-                throw RelayError(.insecureGateway, "pins and roots are for a gateway with TLS; give its https URL")
+                throw RelayError(.insecureGateway, "pins and roots only apply to a gateway with TLS; give its https URL")
             }
             return TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system())
         }
@@ -74,7 +74,7 @@ struct GatewayLink: Sendable {
                 ? DefaultTrustEvaluator() : try PublicKeysTrustEvaluator(withoutBackup: Pin.list(configuration.gatewayPins))
         } catch {
             throw RelayError(
-                .malformedPin, "a pin of the gateway is not sha256/ and the base64 of 32 bytes; see: approov pin -get",
+                .malformedPin, "the gateway's pins are not different pins of the form sha256/BASE64; to print pins: approov pin -get HOST",
                 cause: error)
         }
         do {
@@ -82,7 +82,8 @@ struct GatewayLink: Sendable {
             return TrustPolicy(
                 rules: try HostMap([(HostPattern(host), TrustRule(evaluators: [evaluator]))]), defaultAnchors: anchors)
         } catch {
-            throw RelayError(.malformedGateway, "the roots to trust for the gateway cannot be read", cause: error)
+            throw RelayError(
+                .malformedGateway, "the roots to trust for the gateway cannot be used; give PEM roots that are valid now", cause: error)
         }
     }
 
@@ -124,7 +125,7 @@ struct GatewayLink: Sendable {
         case 200 where type == message.responseType:
             let length = response.headerFields[.contentLength].flatMap { Int($0) } ?? 0
             guard length <= message.bytes(in: limits) else {
-                throw Failure.unusable(TransportError(.bodyTooLarge, "the answer is larger than a message may be"))
+                throw Failure.unusable(TransportError(.bodyTooLarge, "the gateway's response is larger than the limit for messages"))
             }
             return .encapsulated(response, message)
         case 400...599:

@@ -51,7 +51,7 @@ public struct Relay: Service, CustomStringConvertible {
         onReady: @escaping @Sendable (URL) async -> Void
     ) throws {
         guard (0...65_535).contains(configuration.port), configuration.limits.areUsable else {
-            throw RelayError(.invalidConfiguration, "the port must be 0 to 65535, and every limit above zero")
+            throw RelayError(.invalidConfiguration, "the port must be 0 to 65535, and every limit greater than zero")
         }
         self.configuration = configuration
         address = try Self.address(configuration)

@@ -129,9 +129,9 @@ struct RelayRoutes: Sendable {
             return .problem(.gatewayTimeout)
         case .unusable(let error):
             metrics.hasFailed()
-            let remedy = error?.refusal == nil ? "" : "; for a certificate of your own CA: --cacert root.pem"
+            let remedy = error?.refusal == nil ? "" : "; if its certificate is from your own CA: --cacert root.pem"
             warn(
-                .unusable(error?.code), "the gateway gave no usable answer\(remedy)",
+                .unusable(error?.code), "the gateway gave no usable response\(remedy)",
                 ["gateway": "\(link.url.host):\(link.url.port)", "error": "\(error?.description ?? "unexpectedStatus")"])
             return .problem(.badGateway)
         }

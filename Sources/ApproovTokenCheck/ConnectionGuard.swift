@@ -73,7 +73,7 @@ public struct ConnectionGuard: Sendable {
     /// - Throws: ``TokenCheckError`` with code `identityFailed` when the certificate or its key cannot be read; with code
     ///   `invalidConfiguration` when a limit is not above zero, `drain` is negative, or a trusted proxy is not an address or range.
     public init(tls: TLS, trustedProxies: [String] = [], limits: Limits = Limits()) throws {
-        guard limits.areUsable else { throw TokenCheckError(.invalidConfiguration, "every limit must be above zero") }
+        guard limits.areUsable else { throw TokenCheckError(.invalidConfiguration, "every limit must be greater than zero") }
         var bounds = ListenerLimits(
             headerBytes: limits.headerBytes, headerFields: limits.headerFields, connections: limits.connections,
             idleTimeout: limits.idleTimeout, requestTimeout: limits.requestTimeout, drain: limits.drain)

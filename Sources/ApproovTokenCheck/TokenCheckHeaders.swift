@@ -9,7 +9,7 @@ struct TokenCheckHeaders: Sendable {
     init(token: String, prefix: String, binding: [String]) throws {
         func name(_ text: String) throws -> HTTPField.Name {
             guard let name = HTTPField.Name(text) else {
-                throw TokenCheckError(.invalidConfiguration, "\"\(text)\" is no header name (RFC 9110 §5.1)")
+                throw TokenCheckError(.invalidConfiguration, "\"\(text)\" is not a header name (RFC 9110, section 5.1)")
             }
             return name
         }

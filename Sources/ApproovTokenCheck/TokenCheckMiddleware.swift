@@ -62,8 +62,7 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
         guard Self.isAllowed(verifier) else {
             throw TokenCheckError(
                 .demoKeysExposed,
-                "the demo account's secret is published; give the verifier an audience such as api.demo.localhost, or an account "
-                    + "of your own")
+                "the demo account's secret is public; use your own account's secret, or for tests an audience such as api.demo.localhost")
         }
         try self.init(verifierProvider: { verifier }, header: header, prefix: prefix, bindingHeaders: bindingHeaders, pay: pay)
     }
@@ -88,7 +87,7 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
         case .required, .optional:
             guard !bindingHeaders.isEmpty else {
                 throw TokenCheckError(
-                    .invalidConfiguration, "a check of pay needs a binding header; name one, or set pay to .ignored")
+                    .invalidConfiguration, "checking pay needs a binding header; name one in bindingHeaders, or set pay to .ignored")
             }
         case .ignored: break
         }
@@ -146,7 +145,8 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
         }
         let verifier = verifier()
         guard Self.isAllowed(verifier) else {
-            context.logger.error("token refused: the demo account's secret is published and serves loopback names only")
+            context.logger.error(
+                "token refused: the demo account's secret is public, and is only valid for loopback names; use your own account's secret")
             return nil
         }
         do {

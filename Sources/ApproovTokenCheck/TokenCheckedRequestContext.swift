@@ -18,7 +18,7 @@ extension TokenCheckedRequestContext {
     public func requireVerifiedToken() throws -> VerifiedToken {
         guard let verifiedToken else {
             throw TokenCheckError(
-                .tokenMissing, "this route is not behind a TokenCheckMiddleware; add it to the route's group")
+                .tokenMissing, "this route is not behind a TokenCheckMiddleware; add the middleware to the route's group")
         }
         return verifiedToken
     }

@@ -28,7 +28,7 @@ package enum BoundedFile {
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw PinningError(.unreadableFile, "\(quoted) is no regular file")
+            throw PinningError(.unreadableFile, "\(quoted) is not a regular file")
         }
         // One byte more than the file's stated size, so that its end is seen without growing the buffer; files of /proc state a size of
         // zero.

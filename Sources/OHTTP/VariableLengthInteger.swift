@@ -15,7 +15,7 @@ enum VariableLengthInteger {
 
     /// Appends the shortest encoding of `value`, which must be from 0 to 2^62 - 1, as every count of bytes in memory is.
     static func append(_ value: Int, to bytes: inout [UInt8]) {
-        precondition(value >= 0 && UInt64(value) <= max, "lengths are below 2^62")
+        precondition(value >= 0 && UInt64(value) <= max, "a length must be less than 2^62")
         switch size(of: value) {
         case 1:
             bytes.append(UInt8(truncatingIfNeeded: value))

@@ -41,7 +41,7 @@ import Testing
     @Test("there is nothing to rotate where there is no file: that is said, and none is made")
     func missing() throws {
         let error = #expect(throws: GatewayError(.gatewayKeysUnusable, "")) { _ = try file.rotate(overlap: .seconds(100)) }
-        #expect(error?.message.contains("there is no such file") == true)
+        #expect(error?.message.contains("the file does not exist") == true)
         #expect(!FileManager.default.fileExists(atPath: url.path()))
     }
 

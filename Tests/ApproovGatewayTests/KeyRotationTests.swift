@@ -92,13 +92,13 @@ import Testing
         try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
             let key = try await gateway.keys().preferred()
             try gateway.breakKeyFile()
-            while !gateway.logs.lines.contains(where: { $0.contains("cannot be taken up") }) {
+            while !gateway.logs.lines.contains(where: { $0.contains("cannot be loaded") }) {
                 try await Task.sleep(for: .milliseconds(50))
             }
             #expect(try await gateway.ask(.to(target.url), using: key).text == "ok")
             // Time for the gateway to look again, and be silent.
             try await Task.sleep(for: .milliseconds(600))
-            #expect(gateway.logs.lines.filter { $0.contains("cannot be taken up") }.count == 1)
+            #expect(gateway.logs.lines.filter { $0.contains("cannot be loaded") }.count == 1)
         }
         await target.stop()
     }

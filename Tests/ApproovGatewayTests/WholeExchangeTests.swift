@@ -280,7 +280,7 @@ import Testing
             }
             let gone = try await gateway.ask(.to("http://127.0.0.1:1/secret-path"))
             #expect(gone.head.status == .badGateway)
-            #expect(gone.text == #"{"status":502,"title":"The target gave no usable answer"}"#)
+            #expect(gone.text == #"{"status":502,"title":"The target gave no usable response"}"#)
             #expect(!gateway.logs.lines.contains { $0.contains("secret-path") })
         }
         await target.stop()

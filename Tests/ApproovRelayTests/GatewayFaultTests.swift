@@ -45,7 +45,7 @@ import Testing
             #expect(relay.logs.lines.filter { $0.contains("took too long") }.count == 1)
             await gateway.stop()
             for _ in 0..<3 { #expect(try await relay.post().status == 502) }
-            #expect(relay.logs.lines.filter { $0.contains("no usable answer") }.count == 1)
+            #expect(relay.logs.lines.filter { $0.contains("no usable response") }.count == 1)
         }
     }
 

@@ -67,7 +67,7 @@ import Testing
     func elsewhere() async throws {
         let (run, calls) = try await run(Machine(commands: ["strace"]))
         #expect(run.exitCode == 1 && calls.isEmpty)
-        #expect(run.errors.contains("libjwt") && run.errors.contains("Run as root"))
+        #expect(run.errors.contains("libjwt") && run.errors.contains("run as root"))
     }
 
     @Test("a tool of the tests that cannot be had does not keep programs from being built")

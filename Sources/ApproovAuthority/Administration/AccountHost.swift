@@ -34,7 +34,8 @@ public struct AccountHost: Sendable {
             settings.pins = try settings.pins.map { try Pin($0, allowingHashOfNothing: true).description }
         } catch {
             throw AuthorityError(
-                .malformedPin, "a pin of \(self.name) is not sha256/ and the base64 of 32 bytes; see: approov pin -get",
+                .malformedPin,
+                "a pin of \(self.name) is not sha256/ followed by the base64 of 32 bytes; to print pins: approov pin -get HOST|FILE",
                 cause: error)
         }
         self.settings = settings
@@ -49,14 +50,15 @@ public struct AccountHost: Sendable {
             _ = try HostPattern(name, includeSubdomains: settings.includeSubdomains)
         } catch {
             throw AuthorityError(
-                .malformedHost, "\(name) is too wide; write api.example.com or *.example.com", cause: error)
+                .malformedHost, "\(name) is too wide; name your own domain, such as api.example.com or *.example.com", cause: error)
         }
         do {
             _ = try settings.trustRoots.map { try TrustAnchors(pem: $0, validAt: time) }
         } catch {
             throw AuthorityError(
                 .malformedTrustRoots,
-                "with the trust roots of \(name) clients would refuse every server; give roots that hold today", cause: error)
+                "clients cannot use the trust roots of \(name) and would refuse every server; give roots that are valid today", cause: error
+            )
         }
     }
 
@@ -69,7 +71,8 @@ public struct AccountHost: Sendable {
             _ = try Pin.list(settings.pins)
         } catch {
             throw AuthorityError(
-                .malformedPin, "the pins of \(name) are not those of different keys; see: approov pin -get", cause: error)
+                .malformedPin, "the pins of \(name) are not the pins of different keys; to print pins: approov pin -get HOST|FILE",
+                cause: error)
         }
     }
 

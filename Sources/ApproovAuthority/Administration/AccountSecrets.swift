@@ -57,7 +57,7 @@ struct AccountSecrets: Sendable {
     ///   `secretOverlapRunning` when the last change still overlaps and this one has an overlap too.
     func replaced(by secret: AccountSecret, overlap: Int64, at now: Int64) throws -> AccountSecrets {
         guard (0...Self.maximumOverlap).contains(overlap) else {
-            throw AuthorityError(.invalidConfiguration, "the overlap of two secrets is 0 to 30 days")
+            throw AuthorityError(.invalidConfiguration, "the overlap of two secrets must be 0 to 30 days")
         }
         guard overlap > 0 else { return AccountSecrets(current: secret) }
         // Backends hold the secret that signs now and its successor. They would not have a third one when it begins to sign.
@@ -65,7 +65,7 @@ struct AccountSecrets: Sendable {
             let end = Date(timeIntervalSince1970: TimeInterval(running.signsUntil)).ISO8601Format()
             throw AuthorityError(
                 .secretOverlapRunning,
-                "the last change of the secret overlaps until \(end); wait, or change without an overlap: -overlap 0")
+                "the previous secret still signs until \(end); wait, or change without an overlap: approov secret -change --yes -overlap 0")
         }
         return AccountSecrets(current: secret, previous: Previous(secret: current, signsUntil: now + overlap))
     }

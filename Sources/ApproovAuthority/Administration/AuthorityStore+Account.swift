@@ -79,7 +79,8 @@ extension AuthorityStore {
     /// - Throws: ``AuthorityError`` with code `unsupported` for `appNotRegistered`, which always rejects; with code `storeUnusable`.
     public func setEnvironmentAction(_ action: EnvironmentAction, for flag: RejectionReason) async throws {
         guard flag != .appNotRegistered else {
-            throw AuthorityError(.unsupported, "an executable that is not registered is always rejected; register it instead")
+            throw AuthorityError(
+                .unsupported, "an executable that is not registered is always rejected; register it: approov registration -add EXECUTABLE")
         }
         try await change { database in
             try database.execute(

@@ -123,7 +123,10 @@ extension AuthorityStore {
         do {
             canonical = try pins.map { try Pin($0).description }
         } catch {
-            throw AuthorityError(.malformedPin, "a managed trust root is not sha256/ and the base64 of 32 bytes", cause: error)
+            throw AuthorityError(
+                .malformedPin,
+                "a managed trust root is not sha256/ followed by the base64 of 32 bytes; to print pins: approov pin -get FILE", cause: error
+            )
         }
         try await change(issues: true) { database in
             try database.execute(sql: "DELETE FROM managedTrustRoot")
@@ -136,22 +139,22 @@ extension AuthorityStore {
     private static func checkKeyset(of settings: HostSettings, in database: Database) throws {
         guard let kid = settings.kid, try String.fetchOne(database, sql: "SELECT kid FROM keyset WHERE kid = ?", arguments: [kid]) == nil
         else { return }
-        throw AuthorityError(.unknownKeyset, "there is no keyset \(kid); add it: approov keyset -add ES256 -kid \(kid)")
+        throw AuthorityError(.unknownKeyset, "the account has no keyset \(kid); add it: approov keyset -add ES256 -kid \(kid)")
     }
 
     private static func checkRelay(of host: AccountHost, in database: Database) throws {
         guard host.settings.oblivious, try Self.obliviousSettings(in: database) == nil else { return }
         throw AuthorityError(
             .obliviousUnset,
-            "\(host.name) cannot be oblivious without a relay; name it first: "
+            "\(host.name) cannot be oblivious without a relay; set the relay first: "
                 + "approov oblivious -set -relay URL -keyConfig FILE|URL")
     }
 
     private static func tooFewPins(_ code: AuthorityError.Code, _ host: String) -> AuthorityError {
         AuthorityError(
             code,
-            "\(host) needs two pins, its server's (approov pin -get \(host)) and that of a backup key kept elsewhere (make one: "
-                + "openssl ecparam -name prime256v1 -genkey -noout -out backup.key; then -pinFrom backup.key), or managed trust roots")
+            "\(host) needs managed trust roots or two pins: that of its server's key (approov pin -get \(host)) and that of a backup key "
+                + "(openssl ecparam -name prime256v1 -genkey -noout -out backup.key; then -pinFrom backup.key), which you keep elsewhere")
     }
 
     private static func unknownHost(_ name: String) -> AuthorityError {

@@ -17,7 +17,7 @@ extension AuthorityStore {
                 let host = try newHost(entry.name, settings: entry.settings)
                 if let first = numbers.updateValue(index + 1, forKey: host.name) {
                     throw AuthorityError(
-                        .malformedHost, "\(host.name) is entry \(first) already; name each host once")
+                        .malformedHost, "entry \(first) already names \(host.name); name each host once")
                 }
                 return host
             }

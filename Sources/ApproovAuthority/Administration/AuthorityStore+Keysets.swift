@@ -13,14 +13,14 @@ extension AuthorityStore {
     /// - Throws: ``AuthorityError`` with code `malformedKeyset` when the algorithm or identifier is not allowed; with code `keysetExists`.
     public func addKeyset(_ algorithm: TokenAlgorithm, kid: String) async throws {
         guard KeyIdentifier.isAllowedForNewKey(kid) else {
-            throw AuthorityError(.malformedKeyset, "a kid is \(KeyIdentifier.newKeyRule)")
+            throw AuthorityError(.malformedKeyset, "the kid of a new keyset must be \(KeyIdentifier.newKeyRule)")
         }
         guard algorithm != .hs256 else {
             throw AuthorityError(
-                .malformedKeyset, "a keyset is RS256 or ES256; HS256 is what hosts without a keyset use already")
+                .malformedKeyset, "a keyset must be RS256 or ES256; hosts without a keyset use HS256")
         }
         guard let pem = try SigningKey.generate(algorithm, kid: kid).pem else {
-            throw AuthorityError(.malformedKeyset, "no \(algorithm.rawValue) key could be made")
+            throw AuthorityError(.malformedKeyset, "a key for \(algorithm.rawValue) cannot be made")
         }
         let now = now
         try await change { database in
@@ -28,7 +28,7 @@ extension AuthorityStore {
                 sql: "INSERT OR IGNORE INTO keyset (kid, algorithm, pem, addedAt) VALUES (?, ?, ?, ?)",
                 arguments: [kid, algorithm.rawValue, pem, now])
             guard database.changesCount == 1 else {
-                throw AuthorityError(.keysetExists, "there is a keyset \(kid) already; choose another kid")
+                throw AuthorityError(.keysetExists, "the account already has a keyset \(kid); choose another kid")
             }
         }
     }
@@ -39,11 +39,13 @@ extension AuthorityStore {
     public func removeKeyset(kid: String) async throws {
         try await change { database in
             if let host = try AccountHost.all(in: database).first(where: { $0.settings.kid == kid }) {
-                throw AuthorityError(.keysetInUse, "\(host.name) signs with keyset \(kid); give it another one first")
+                throw AuthorityError(
+                    .keysetInUse,
+                    "tokens of \(host.name) are signed with keyset \(kid); first replace the host: approov api -add \(host.name) …")
             }
             try database.execute(sql: "DELETE FROM keyset WHERE kid = ?", arguments: [kid])
             guard database.changesCount == 1 else {
-                throw AuthorityError(.unknownKeyset, "there is no keyset \(kid)")
+                throw AuthorityError(.unknownKeyset, "the account has no keyset \(kid); see: approov keyset -list")
             }
         }
     }

@@ -35,7 +35,8 @@ extension AuthorityStore {
             if let host = try AccountHost.all(in: database).first(where: \.settings.oblivious) {
                 throw AuthorityError(
                     .obliviousInUse,
-                    "\(host.name) is oblivious and needs the relay; first have its requests go direct: approov api -pins \(host.name) -noOblivious"
+                    "\(host.name) is oblivious and needs the relay; first let its requests go direct: "
+                        + "approov api -pins \(host.name) -noOblivious"
                 )
             }
             try database.execute(sql: "DELETE FROM oblivious")
@@ -59,7 +60,7 @@ extension AuthorityStore {
                 .malformedOblivious, "the relay is not an https URL such as https://relay.example.com/", cause: error)
         }
         guard let bytes = Base64.decode(settings.keyConfig) else {
-            throw AuthorityError(.malformedOblivious, "the key configurations are not base64 of application/ohttp-keys")
+            throw AuthorityError(.malformedOblivious, "the key configurations are not the base64 of application/ohttp-keys")
         }
         do {
             let list =
@@ -69,7 +70,7 @@ extension AuthorityStore {
         } catch {
             throw AuthorityError(
                 .malformedOblivious,
-                "these are not the key configurations of a gateway, or none of them can be used; fetch them from its /ohttp-keys",
+                "the key configurations are malformed, or this release supports none of them; fetch them from the gateway's /ohttp-keys",
                 cause: error)
         }
         return settings

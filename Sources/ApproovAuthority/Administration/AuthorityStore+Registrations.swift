@@ -71,7 +71,7 @@ extension AuthorityStore {
         guard let bytes = hexadecimal(text) ?? Base64.decode(text), bytes.count == 32 else {
             throw AuthorityError(
                 .malformedMeasurement,
-                "a measurement is an executable's SHA-256: 44 characters of base64, or 64 hexadecimal digits")
+                "a measurement must be an executable's SHA-256: 44 characters of base64, or 64 hexadecimal digits")
         }
         return Base64.encode(bytes)
     }

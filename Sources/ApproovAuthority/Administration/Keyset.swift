@@ -18,7 +18,9 @@ public struct Keyset: Sendable {
         switch TokenAlgorithm(rawValue: algorithm) {
         case .rs256: key = try SigningKey.rs256(pem: pem, kid: kid)
         case .es256: key = try SigningKey.es256(pem: pem, kid: kid)
-        default: throw AuthorityError(.storeDamaged, "keyset \(kid) has the algorithm \(algorithm); update the package")
+        default:
+            throw AuthorityError(
+                .storeDamaged, "this release does not know the algorithm \(algorithm) of keyset \(kid); use a newer release")
         }
     }
 

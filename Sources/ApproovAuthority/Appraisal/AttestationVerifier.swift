@@ -66,7 +66,7 @@ struct AttestationVerifier: Sendable {
             logger.debug("attestation passed", metadata: ["trace": "\(traceID)", "host": "\(entry.name)"])
         } else {
             rejections.notice(
-                "attestation rejected; what its arc says: approov token -arc ARC", to: logger, at: time.uptime,
+                "attestation rejected; to explain its arc: approov token -arc ARC", to: logger, at: time.uptime,
                 metadata: [
                     "trace": "\(traceID)", "host": "\(entry.name)", "arc": "\(claims.arc ?? "")",
                     "reasons": "\(verdict.reasons.map(\.rawValue).sorted().joined(separator: ","))",
@@ -142,8 +142,8 @@ struct AttestationVerifier: Sendable {
             if try await store.replaceChallengeKey(mint.key) {
                 logger.warning(
                     """
-                    this machine's clock was set back: all challenges that were given out are void, and clients ask for new ones by \
-                    themselves; check the clock (timedatectl)
+                    this machine's clock was set back, so earlier challenges are void; clients ask for new ones automatically; check the \
+                    clock: timedatectl
                     """)
             }
             throw Problem.challengeUnknown
@@ -161,9 +161,9 @@ struct AttestationVerifier: Sendable {
         guard configVersion > newest, let count = newerApps.count(at: time.uptime) else { return }
         logger.warning(
             """
-            apps have a newer configuration than this store, and take up nothing that it issues. If the store came back from an older \
-            backup: approov sdk -newEpoch --yes, then ship apps the new initial configuration (approov sdk -getConfig). If apps are of \
-            an earlier epoch, ship them that one
+            apps have a newer configuration than this store, and accept none that it issues; if the store was restored from an older \
+            backup, run approov sdk -newEpoch --yes and ship apps the new initial configuration (approov sdk -getConfig FILE); if these \
+            apps are of an earlier epoch, ship them the current initial configuration
             """,
             metadata: [
                 "attestations": "\(count)", "claimedVersion": "\(configVersion)", "storeVersion": "\(newest)",

@@ -90,7 +90,7 @@ public struct Authority: Service, CustomStringConvertible {
                 try await store.remember(Endpoint(url: kept, pins: listener.pins, trustRoots: listener.trustRoots))
             }
         } catch {
-            logger.error("the authority's URL was not written to the store", metadata: ["error": "\(error)"])
+            logger.error("the authority's URL cannot be written to the store", metadata: ["error": "\(error)"])
         }
         await onReady(url)
     }
@@ -102,7 +102,10 @@ public struct Authority: Service, CustomStringConvertible {
         guard let known = try await store.endpoint()?.url, known != url, !ListenerAddress.isLoopback(known.host() ?? "") else { return url }
         let isChosen = configuration.publicURL != nil
         logger.warning(
-            "apps that are out there use another URL than the one served here, which refuses what they send: serve the known one (--public-url)",
+            """
+            existing apps use another URL than this server, which therefore refuses their evidence; serve the URL that they know: \
+            approov serve --public-url URL
+            """,
             metadata: ["known": "\(known)", "served": "\(url)", "newConfigurationsName": "\(isChosen ? url : known)"])
         return isChosen ? url : known
     }
@@ -113,12 +116,13 @@ public struct Authority: Service, CustomStringConvertible {
         if Set(known.pins).isDisjoint(with: listener.presentedPins) {
             logger.warning(
                 """
-                apps that are out there do not know this server's key and will refuse it: its pin is none of those that the authority was \
-                served with before. Serve with a key whose pin was named as a backup, or ship apps a new initial configuration
+                existing apps do not know this server's key and will refuse it, because it is not one of the keys or backup keys that the \
+                authority was served with before; serve with a backup key, or ship apps a new initial configuration
                 """, metadata: ["presented": "\(listener.presentedPins)", "known": "\(known.pins)"])
         }
         if known.trustRoots != listener.trustRoots {
-            logger.warning("apps that are out there trust other roots for this server: ship them a new initial configuration")
+            logger.warning(
+                "existing apps trust other roots for this server; ship them a new initial configuration: approov sdk -getConfig FILE")
         }
     }
 }

@@ -45,7 +45,10 @@ struct AuthorityListener: Sendable {
                 // Without the issuers' pins: otherwise anyone with a certificate from the same CA could pose as the authority.
                 pins = try Array(presentedPins.prefix(1)) + backupPins.map { try Pin($0).description }
             } catch {
-                throw AuthorityError(.identityFailed, "the certificate or a backup pin cannot be read", cause: error)
+                throw AuthorityError(
+                    .identityFailed,
+                    "the certificate or a backup pin cannot be read; give a PEM certificate, and pins as approov pin -get prints them",
+                    cause: error)
             }
             guard Set(pins).count >= 2 else { throw AuthorityError.noBackupPin }
             // Apps refuse a list that repeats a key, because it seems to have more backups than it has.
@@ -69,15 +72,15 @@ extension AuthorityError {
     static var repeatedBackupPin: AuthorityError {
         AuthorityError(
             .invalidConfiguration,
-            "a backup pin is named twice, or is that of the certificate's own key: name each backup key once "
-                + "(approov serve --backup-pin; approov pin -get CERTIFICATE shows the certificate's)")
+            "a backup pin is given twice, or is the pin of the certificate's own key; give each backup key once "
+                + "(approov serve --backup-pin; approov pin -get CERTIFICATE prints the certificate's pin)")
     }
 
     /// The error for a certificate without a backup pin: its key could never be replaced.
     static var noBackupPin: AuthorityError {
         AuthorityError(
             .invalidConfiguration,
-            "the certificate's key has no backup, and apps need one: make a second key, keep it elsewhere and name its pin "
-                + "(approov serve --backup-pin; approov pin -get KEYFILE shows it)")
+            "the certificate's key has no backup key, which apps need; make a second key, keep it elsewhere and give its pin "
+                + "(approov serve --backup-pin; approov pin -get KEYFILE prints it)")
     }
 }

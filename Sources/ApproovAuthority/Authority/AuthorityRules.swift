@@ -14,18 +14,18 @@ enum AuthorityRules {
         guard (1...86_400).contains(configuration.tokenLifetime) else { try refuse("the token lifetime must be 1 to 86400 seconds") }
         guard (0...65_535).contains(configuration.port) else { try refuse("the port must be 0 to 65535") }
         if let rate = configuration.attestationsPerMinute, !(1...1_000_000).contains(rate) {
-            try refuse("the attestations a minute must be 1 to 1000000")
+            try refuse("the attestations per minute must be 1 to 1000000")
         }
         let limits = configuration.limits
         let sizes = [limits.evidenceBytes, limits.otherBodyBytes, limits.headerBytes, limits.headerFields, limits.connections]
-        guard sizes.allSatisfy({ $0 > 0 }), limits.rememberedAddresses > 0 else { try refuse("every limit must be above zero") }
-        guard limits.connectionsPerClient ?? 1 > 0 else { try refuse("every limit must be above zero") }
+        guard sizes.allSatisfy({ $0 > 0 }), limits.rememberedAddresses > 0 else { try refuse("every limit must be greater than zero") }
+        guard limits.connectionsPerClient ?? 1 > 0 else { try refuse("every limit must be greater than zero") }
         _ = try proxies(configuration.trustedProxies)
         guard limits.idleTimeout > .zero, limits.requestTimeout > .zero, limits.drain >= .zero else {
-            try refuse("every timeout must be above zero")
+            try refuse("every timeout must be greater than zero, and the drain time not negative")
         }
         guard let url = publicURL(configuration, port: configuration.port), AudienceName(url.absoluteString) != nil else {
-            try refuse("the public URL must be https://HOST[:PORT], without query and user")
+            try refuse("the public URL must be https://HOST[:PORT], without user and query")
         }
         if case .none = configuration.tls {
             guard isLoopback(configuration) else { throw AuthorityError(.insecure(configuration.host)) }
@@ -75,7 +75,7 @@ enum AuthorityRules {
         guard isLoopback(configuration) else {
             throw AuthorityError(
                 .demoKeysExposed,
-                "the demo account's keys are published; serve it on 127.0.0.1, or make an account in another data directory")
+                "the demo account's keys are public; serve it on 127.0.0.1, or make your own account in another data directory")
         }
     }
 

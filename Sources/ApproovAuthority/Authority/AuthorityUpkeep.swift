@@ -20,11 +20,11 @@ struct AuthorityUpkeep: Sendable {
         var lastPurge = ContinuousClock.now
         var failing: Set<String> = []
         while !Task.isCancelled {
-            try await attempt("the store's changes cannot be taken up; what was in force stays", &failing) {
-                if try await store.refresh() { logger.info("administrative change taken up") }
+            try await attempt("changes of the store cannot be loaded; the settings in force stay", &failing) {
+                if try await store.refresh() { logger.info("administrative change loaded") }
             }
             try await attempt("the configuration cannot be renewed", &failing) {
-                if try await store.renewConfigurationIfDue() { logger.info("the next configuration is signed") }
+                if try await store.renewConfigurationIfDue() { logger.info("next configuration signed") }
             }
             try await attempt("the certificate cannot be renewed", &failing) {
                 switch try await renewal?.renewIfDue() {
@@ -33,8 +33,8 @@ struct AuthorityUpkeep: Sendable {
                 case .certificateAndRoot?:
                     logger.warning(
                         """
-                        the root of this authority's certificate was made with a wrong clock, and is made again: ship apps a new initial \
-                        configuration (approov sdk -getConfig)
+                        the root of this authority's certificate was made while the clock was wrong, and was made again; ship apps a new \
+                        initial configuration: approov sdk -getConfig FILE
                         """)
                 case nil:
                     break
@@ -42,7 +42,7 @@ struct AuthorityUpkeep: Sendable {
             }
             if ContinuousClock.now - lastPurge >= Self.purgeInterval {
                 lastPurge = .now
-                try await attempt("expired challenges cannot be forgotten", &failing) {
+                try await attempt("expired challenges cannot be removed", &failing) {
                     try await store.redemptions.purge(expiredBefore: store.now - 60)
                 }
             }

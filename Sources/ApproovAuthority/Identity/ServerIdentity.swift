@@ -172,7 +172,8 @@ public struct ServerIdentity: Sendable {
             return .ipAddress(ASN1OctetString(contentBytes: withUnsafeBytes(of: v6) { ArraySlice($0) }))
         }
         guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw AuthorityError(.identityFailed, "the server's name \(host) is not a host name in ASCII")
+            throw AuthorityError(
+                .identityFailed, "\(host) is not a host name in ASCII; give the server a name such as authority.example.com")
         }
         return .dnsName(host)
     }
@@ -194,7 +195,7 @@ public struct ServerIdentity: Sendable {
             throw error
         } catch {
             throw AuthorityError(
-                .identityFailed, "the server's key or certificate cannot be made or read; check the PEM files", cause: error)
+                .identityFailed, "the server's key or certificate cannot be made or read; check the PEM text", cause: error)
         }
     }
 }

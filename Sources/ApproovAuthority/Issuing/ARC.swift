@@ -53,7 +53,7 @@ public struct ARC: Hashable, Sendable {
     /// - Throws: ``AuthorityError`` with code `malformedARC` when the text is malformed or the code is another account's.
     static func decode(_ text: String, key: SymmetricKey) throws -> ARC {
         let refusal = AuthorityError(
-            .malformedARC, "not an attestation response code of this account; copy all 26 characters of the arc claim")
+            .malformedARC, "this is not an attestation response code of this account; copy all 26 characters of the arc claim")
         guard let sealed = Base32.decode(text), sealed.count == size else { throw refusal }
         let iv = try AES._CBC.IV(ivBytes: [UInt8](repeating: 0, count: size))
         let block = try [UInt8](AES._CBC.decrypt(sealed, using: key, iv: iv, noPadding: true))

@@ -53,7 +53,7 @@ struct TokenIssuer: Sendable {
         if let kid {
             guard let named = keysets[kid] else {
                 throw AuthorityError(
-                    .unknownKeyset, "a host names keyset \(kid), which does not exist; add it or change the host")
+                    .unknownKeyset, "a host names keyset \(kid), which does not exist; add it: approov keyset -add ES256 -kid \(kid)")
             }
             signers = named
         }

@@ -33,12 +33,12 @@ extension AuthorityStore {
         guard let url = authority ?? endpoint?.url else {
             throw AuthorityError(
                 .invalidConfiguration,
-                "the authority's URL is not known yet; start it once with approov serve, or name the URL")
+                "the store does not know the authority's URL yet; start the authority once (approov serve), or give the URL")
         }
         guard let pins = authorityPins ?? endpoint?.pins ?? identity?.pins else {
             throw AuthorityError(
                 .invalidConfiguration,
-                "the authority's pins are not known yet; start it once with approov serve, or name them")
+                "the store does not know the authority's pins yet; start the authority once (approov serve), or give the pins")
         }
         let ownRoots = authorityPins == nil ? (endpoint.map(\.trustRoots) ?? identity?.rootPEM) : nil
         let snapshot = snapshot
@@ -49,12 +49,12 @@ extension AuthorityStore {
         } catch let error as AttestationError where error.code == .tooLarge {
             throw AuthorityError(
                 .configurationRefused,
-                "the initial configuration would be larger than clients read: give fewer trust roots (approov serve --cacert), "
-                    + "or let the authority's certificate be of a root of the system's", cause: error)
+                "the initial configuration would be larger than clients accept; give fewer trust roots (approov serve --cacert), "
+                    + "or use a certificate for the authority that the system's roots issued", cause: error)
         } catch let error as AttestationError {
             throw AuthorityError(
                 .configurationRefused,
-                "no client would accept this initial configuration; serve the authority under an https URL, with a backup pin",
+                "clients would refuse this initial configuration; serve the authority under an https URL, with a backup pin",
                 cause: error)
         }
     }
@@ -95,7 +95,8 @@ extension AuthorityStore {
             let next = epoch ?? current + 1
             guard next > current, next < 1 << 53 else {
                 throw AuthorityError(
-                    .invalidConfiguration, "epoch \(next) does not follow \(current): name a higher one, below 2^53")
+                    .invalidConfiguration,
+                    "the new epoch \(next) must be higher than the current epoch \(current) and below 2^53; give a higher one")
             }
             // Clients of the new epoch cannot use any version of the old one, not even a key change.
             try database.execute(sql: "DELETE FROM configuration")

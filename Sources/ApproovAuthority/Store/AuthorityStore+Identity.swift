@@ -44,7 +44,8 @@ extension AuthorityStore {
             guard let saved = try Self.identity(in: database) else {
                 throw AuthorityError(
                     .invalidConfiguration,
-                    "the store has no server key of its own: it makes one when the authority is served without a certificate")
+                    "the store has no server key to rotate; it makes one when the authority is served without a certificate (approov serve)"
+                )
             }
             let identity = try saved.rotated(now: date)
             try Self.save(identity, in: database)
@@ -63,7 +64,7 @@ extension AuthorityStore {
     static func endpoint(in database: Database) throws -> Endpoint? {
         guard let row = try Row.fetchOne(database, sql: "SELECT url, pins, trustRoots FROM endpoint") else { return nil }
         guard let url = URL(string: row["url"]) else {
-            throw AuthorityError(.storeDamaged, "the store's authority URL cannot be read; start the authority again")
+            throw AuthorityError(.storeDamaged, "the authority's URL in the store cannot be read; restart the authority")
         }
         let pins: String = row["pins"]
         return Endpoint(url: url, pins: pins.split(separator: " ").map(String.init), trustRoots: row["trustRoots"])

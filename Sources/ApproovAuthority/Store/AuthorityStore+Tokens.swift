@@ -30,10 +30,11 @@ extension AuthorityStore {
         forHost host: String, isValid: Bool = true, boundTo data: String? = nil, lifetime: Int = 3_600
     ) throws -> String {
         guard (1...86_400).contains(lifetime) else {
-            throw AuthorityError(.invalidConfiguration, "a token's lifetime is 1 to 86400 seconds")
+            throw AuthorityError(.invalidConfiguration, "a token's lifetime must be 1 to 86400 seconds")
         }
         guard let entry = try self.host(for: host), entry.settings.attested else {
-            throw AuthorityError(.unknownHost, "the account does not protect that host; add it: approov api -add HOST")
+            throw AuthorityError(
+                .unknownHost, "the account issues no tokens for \(host); add it, without -noApproovToken: approov api -add \(host) …")
         }
         let snapshot = snapshot
         let reasons: Set<RejectionReason> = isValid ? [] : [.appNotRegistered]

@@ -62,11 +62,11 @@ enum ConfigurationIssue {
             throw AuthorityError(
                 .configurationRefused,
                 "with this change the signed configuration would have more than \(DynamicConfiguration.maximumBytes / 1024) KiB, "
-                    + "which no client accepts; nothing changed. Remove hosts or pins that are no longer used (approov api -list), or let "
-                    + "one entry stand for many hosts: *.example.com, or -includeSubdomains", cause: error)
+                    + "which no client accepts; nothing was changed; remove unused hosts or pins (approov api -list), or use one entry for "
+                    + "many hosts: *.example.com, or -includeSubdomains", cause: error)
         } catch {
             throw AuthorityError(
-                .configurationRefused, "every client would refuse the configuration that this change makes; nothing changed",
+                .configurationRefused, "clients would refuse the configuration with this change; nothing was changed",
                 cause: error)
         }
         try database.execute(

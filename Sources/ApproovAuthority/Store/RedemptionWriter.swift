@@ -45,7 +45,7 @@ actor RedemptionWriter {
     /// - Throws: ``AuthorityError`` with code `storeUnusable` or `storeNewer`; the challenge is then unchanged.
     func redeem(nonce: [UInt8], expiresAt: Int64, key: SymmetricKey) async throws -> RedemptionOutcome {
         guard waiting.count < Self.maximumWaiting else {
-            throw AuthorityError(.storeUnusable, "the store does not keep up with the attestations; check the disk")
+            throw AuthorityError(.storeUnusable, "the store is too slow for the attestations; check the disk")
         }
         return try await withCheckedThrowingContinuation { continuation in
             waiting.append(Attempt(nonce: Data(nonce), expiresAt: expiresAt, key: key, continuation: continuation))

@@ -41,8 +41,8 @@ struct StoreDatabase: Sendable {
             case (.reading, nil), (.changing, nil):
                 throw AuthorityError(
                     .storeMissing,
-                    "there is no store in \(directory.absoluteURL.path): name its folder with --data, or make a store with the first change, "
-                        + "for example approov api -add HOST")
+                    "there is no store in \(directory.absoluteURL.path); name its folder with --data, or make a store: "
+                        + "approov serve, or approov api -add HOST …")
             case (.changing, _), (.making, _):
                 (connections, isNew) = try StoreDirectory.exclusively(in: directory) {
                     // Another process may have created it in the meantime.
@@ -80,7 +80,7 @@ struct StoreDatabase: Sendable {
     ///   reading; with code `storeNewer` when another process has upgraded the store; with code `storeUnusable`.
     func write<Value: Sendable>(_ body: @Sendable @escaping (Database) throws -> Value) async throws -> Value {
         guard !isReading else {
-            throw AuthorityError(.unsupported, "the store was opened to read; open it to change it")
+            throw AuthorityError(.unsupported, "the store was opened only for reading; open it for changing")
         }
         do {
             return try await connections.write { database in
@@ -135,7 +135,8 @@ struct StoreDatabase: Sendable {
     private static func check(_ database: Database, at path: String, schema: StoreSchema) throws -> Int {
         let found = try schema.version(of: database)
         guard found > 0 else {
-            throw AuthorityError(.storeDamaged, "\(path) holds no authority's store; restore it from a backup, or move it away")
+            throw AuthorityError(
+                .storeDamaged, "\(path) is a database, but not an authority's store; restore it from a backup, or move it away")
         }
         return found
     }
@@ -154,11 +155,11 @@ extension AuthorityError {
         let store = directory.map { "the store in \($0.path)" } ?? "the store"
         let message =
             switch error.resultCode {
-            case .SQLITE_FULL: "\(store) cannot be written, the disk is full: check the disk's space"
-            case .SQLITE_BUSY, .SQLITE_LOCKED: "\(store) is in use by another process for longer than five seconds: end that one"
-            case .SQLITE_NOTADB: "\(store) is no database: restore it from a backup"
-            case .SQLITE_CORRUPT: "\(store) is damaged: restore it from a backup"
-            case .SQLITE_READONLY, .SQLITE_PERM: "\(store) cannot be written: run as its owner, on a disk that can be written"
+            case .SQLITE_FULL: "\(store) cannot be written because the disk is full; free some space"
+            case .SQLITE_BUSY, .SQLITE_LOCKED: "another process has used \(store) for more than five seconds; stop that process"
+            case .SQLITE_NOTADB: "\(store) is not a database; restore it from a backup"
+            case .SQLITE_CORRUPT: "\(store) is damaged; restore it from a backup"
+            case .SQLITE_READONLY, .SQLITE_PERM: "\(store) cannot be written; run as its owner, on a writable disk"
             default: "\(store) cannot be read or written; check the disk's space and permissions"
             }
         self.init(.storeUnusable, message, cause: error)

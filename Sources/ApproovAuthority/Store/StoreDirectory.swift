@@ -36,16 +36,16 @@ enum StoreDirectory {
             guard sizes[1] ?? 0 == 0 else {
                 throw AuthorityError(
                     .storeDamaged,
-                    "\(database) is missing, and its write-ahead log is there: restore the database from a backup; "
-                        + "move \(database)-wal away if the account is to begin again")
+                    "\(database) is missing, but its write-ahead log exists; restore the database from a backup; "
+                        + "to start a new account, move \(database)-wal away")
             }
             return nil
         }
         guard size > 0 else {
             throw AuthorityError(
                 .storeDamaged,
-                "\(database) is empty, as after a failed restore or on a full disk: restore it from a backup. "
-                    + "Remove the file only if the account is to begin again, with new keys that no app knows")
+                "\(database) is empty, as after a failed restore or on a full disk; restore it from a backup; "
+                    + "remove the file only to start a new account, whose keys no app knows")
         }
         return database
     }
@@ -95,7 +95,7 @@ enum StoreDirectory {
 
     private static func path(of directory: URL) throws -> String {
         guard directory.isFileURL else {
-            throw AuthorityError(.storeUnusable, "the data directory must be a folder on disk")
+            throw AuthorityError(.storeUnusable, "the data directory must be a file URL")
         }
         return directory.path
     }
@@ -114,12 +114,12 @@ enum StoreDirectory {
     private static func checkFolder(_ path: String) throws {
         guard let status = FileStatus(path) else { throw systemError("the data directory \(path) cannot be read") }
         guard status.isFolder else {
-            throw AuthorityError(.storeUnusable, "\(path) is not a folder; name a folder as the data directory")
+            throw AuthorityError(.storeUnusable, "the data directory \(path) is not a folder; name another one")
         }
         // A folder that others can read is acceptable, files are not. In a folder that others can write, they could replace the database.
         guard status.permissions & 0o022 == 0 else {
             throw AuthorityError(
-                .storeInsecure, "the data directory \(path) can be written by others; run: chmod 700 \(path)")
+                .storeInsecure, "other users can write to the data directory \(path); run: chmod 700 \(path)")
         }
         guard status.owner == geteuid() || status.owner == 0 else {
             throw AuthorityError(
@@ -155,7 +155,7 @@ enum StoreDirectory {
         guard status.permissions & 0o077 == 0 else {
             throw AuthorityError(
                 .storeInsecure,
-                "\(path) holds the account's keys and can be read or written by others; run: chmod 600 \(path)")
+                "\(path) contains the account's keys, and other users can read or write it; run: chmod 600 \(path)")
         }
         return status.size
     }

@@ -51,14 +51,14 @@ struct StoreSchema: Sendable {
         guard found < version else { throw newer(found) }
         throw AuthorityError(
             .storeUnusable,
-            "an older store, of version \(found), was put in the place of the one that is in use: restart this process")
+            "an older store, of version \(found), replaced the store that this process uses; restart this process")
     }
 
     private func newer(_ found: Int) -> AuthorityError {
         AuthorityError(
             .storeNewer,
-            "the store is of version \(found), and this release knows versions up to \(version): use the newer release that upgraded "
-                + "the store, or restore a backup from before that")
+            "the store has version \(found), but this release only knows versions up to \(version); use the newer release that upgraded "
+                + "the store, or restore a backup from before the upgrade")
     }
 
     private static func stamp(of database: Database) throws -> Int {

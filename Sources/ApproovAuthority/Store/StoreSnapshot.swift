@@ -59,7 +59,7 @@ final class StoreSnapshot: Sendable {
             throw error
         } catch {
             throw AuthorityError(
-                .storeDamaged, "the store holds something that cannot be understood; restore it from a backup", cause: error)
+                .storeDamaged, "the store's content cannot be read; restore it from a backup", cause: error)
         }
         registeredMeasurements = Set(registrations.map(\.measurement))
     }
@@ -84,7 +84,8 @@ final class StoreSnapshot: Sendable {
         let rows = try Row.fetchAll(database, sql: "SELECT flag, action FROM environmentPolicy")
         return try rows.reduce(into: [:]) { policy, row in
             guard let flag = RejectionReason(rawValue: row["flag"]), let action = EnvironmentAction(rawValue: row["action"]) else {
-                throw AuthorityError(.storeDamaged, "the store's environment policy is not of this version; update the package")
+                throw AuthorityError(
+                    .storeDamaged, "this release does not know a flag or action of the store's environment policy; use a newer release")
             }
             policy[flag] = action
         }

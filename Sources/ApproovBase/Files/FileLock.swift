@@ -57,7 +57,7 @@ package struct FileLock: Sendable {
     private func openFile() throws(Failure) -> Int32 {
         let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0o600)
         guard descriptor >= 0 else {
-            throw Failure(message: "\(path) cannot be opened: \(String(cString: strerror(errno))); check the rights of its folder")
+            throw Failure(message: "\(path) cannot be opened: \(String(cString: strerror(errno))); check the permissions of its folder")
         }
         return descriptor
     }
@@ -71,7 +71,7 @@ package struct FileLock: Sendable {
     private func set(_ type: Int32, onByte byte: off_t, of descriptor: Int32, until deadline: ContinuousClock.Instant) throws(Failure) {
         while try !isSet(type, onByte: byte, of: descriptor) {
             guard ContinuousClock.now < deadline else {
-                throw Failure(message: "\(path) is locked by another process for more than \(timeout): end that one")
+                throw Failure(message: "another process has locked \(path) for more than \(timeout); stop that process")
             }
             usleep(2_000)
         }

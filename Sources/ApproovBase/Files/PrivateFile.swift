@@ -40,15 +40,15 @@ package struct PrivateFile: Sendable {
         guard descriptor >= 0 else {
             switch errno {
             case ENOENT: return nil
-            case ELOOP: throw refusal(.fileUnsafe, "is a symbolic link: put the file itself there, or remove the link")
-            case ENXIO: throw refusal(.fileUnsafe, "is not a regular file: remove it")
-            case let number: throw refusal(.fileUnreadable, "cannot be opened: check its rights", number)
+            case ELOOP: throw refusal(.fileUnsafe, "is a symbolic link; replace the link with the file itself, or remove it")
+            case ENXIO: throw refusal(.fileUnsafe, "is not a regular file; remove it")
+            case let number: throw refusal(.fileUnreadable, "cannot be opened", number, remedy: "check its permissions")
             }
         }
         defer { close(descriptor) }
         let mode = try checkedMode(of: descriptor)
         guard isSigned || mode & 0o077 == 0 else {
-            throw refusal(.fileUnsafe, "may be used by others (mode \(String(mode, radix: 8))): chmod 600 it, or remove it")
+            throw refusal(.fileUnsafe, "is open to other users (mode \(String(mode, radix: 8))); run chmod 600 \(path), or remove it")
         }
         var content: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
@@ -60,7 +60,7 @@ package struct PrivateFile: Sendable {
                 throw refusal(.fileUnreadable, "cannot be read", errno)
             }
             guard content.count + count <= limit else {
-                throw refusal(.tooLarge, "has more than the \(limit) bytes that are allowed: it is not ours, remove it")
+                throw refusal(.tooLarge, "has more than \(limit) bytes, so no release of this package wrote it; remove it")
             }
             content.append(contentsOf: buffer[..<count])
         }
@@ -103,7 +103,7 @@ package struct PrivateFile: Sendable {
     /// - Throws: `FileError.fileWriteFailed`.
     package func setAside(suffix: String) throws(FileError) {
         guard system.rename(path, path + suffix) != 0 else { return try syncFolder() }
-        guard errno == ENOENT else { throw refusal(.fileWriteFailed, "cannot be moved out of the way: remove it", errno) }
+        guard errno == ENOENT else { throw refusal(.fileWriteFailed, "cannot be moved aside", errno, remedy: "remove it") }
     }
 
     /// Makes the folder at `path`, and those above it, with mode 0700 where they are missing.
@@ -125,7 +125,7 @@ package struct PrivateFile: Sendable {
     private static func checkFolder(_ path: String) throws(FileError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw FileError(.fileWriteFailed, "\(path) is not a folder: name another one, or move it out of the way")
+            throw FileError(.fileWriteFailed, "\(path) is not a folder; name another one, or move the file away")
         }
     }
 
@@ -133,9 +133,9 @@ package struct PrivateFile: Sendable {
     private func checkedMode(of descriptor: Int32) throws(FileError) -> mode_t {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw refusal(.fileUnreadable, "cannot be examined", errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(.fileUnsafe, "is not a regular file: remove it") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(.fileUnsafe, "is not a regular file; remove it") }
         guard status.st_uid == geteuid() else {
-            throw refusal(.fileUnsafe, "belongs to user \(status.st_uid), not to \(geteuid()): change its owner or remove it")
+            throw refusal(.fileUnsafe, "belongs to user \(status.st_uid), not to user \(geteuid()); change its owner, or remove it")
         }
         return status.st_mode & 0o777
     }
@@ -149,15 +149,15 @@ package struct PrivateFile: Sendable {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else {
             guard errno != ENOENT else { return nil }
-            throw refusal(.fileUnreadable, "cannot be opened: check its rights", errno)
+            throw refusal(.fileUnreadable, "cannot be opened", errno, remedy: "check its permissions")
         }
         defer { close(descriptor) }
         let mode = try checkedMode(of: descriptor)
         guard mode & 0o077 != 0 else { return nil }
         guard fchmod(descriptor, 0o600) == 0 else {
             throw refusal(
-                .fileUnreadable, "may be used by others (mode \(String(mode, radix: 8))), and its mode cannot be changed: chmod 600 it",
-                errno)
+                .fileUnreadable, "is open to other users (mode \(String(mode, radix: 8))), and its mode cannot be changed", errno,
+                remedy: "run chmod 600 \(path)")
         }
         return mode
     }
@@ -171,27 +171,27 @@ package struct PrivateFile: Sendable {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
-            return "the folder \(path) belongs to user \(status.st_uid), who can replace and remove the files in it: name another one, or"
+            return "the folder \(path) belongs to user \(status.st_uid), who can replace and remove its files; name another folder, or"
                 + " change its owner"
         }
         guard status.st_mode & 0o022 != 0 else { return nil }
         let mode = String(status.st_mode & 0o7777, radix: 8)
-        return "others may write to the folder \(path) (mode \(mode)), and so replace or remove the files in it: chmod 700 it, or name"
-            + " another one"
+        return "other users can write to the folder \(path) (mode \(mode)), and so replace or remove its files; run chmod 700 \(path), or"
+            + " name another folder"
     }
 
     private func writeTemporary(_ content: [UInt8]) throws(FileError) -> String {
         let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36))\(Self.temporarySuffix)"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw refusal(.fileWriteFailed, "cannot be written: check that its folder exists and may be written to", errno)
+            throw refusal(.fileWriteFailed, "cannot be written", errno, remedy: "check that its folder exists and is writable")
         }
         var failure: Int32? = writeAll(content, to: descriptor)
         if failure == nil, system.fsync(descriptor) != 0 { failure = errno }
         if close(descriptor) != 0, failure == nil { failure = errno }
         if let failure {
             unlink(temporary)
-            throw refusal(.fileWriteFailed, "cannot be written; what was there is still there", failure)
+            throw refusal(.fileWriteFailed, "cannot be written; its earlier content is unchanged", failure)
         }
         return temporary
     }
@@ -225,9 +225,9 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    private func refusal(_ code: FileError.Code, _ message: String, _ number: Int32? = nil) -> FileError {
+    private func refusal(_ code: FileError.Code, _ message: String, _ number: Int32? = nil, remedy: String? = nil) -> FileError {
         let reason = number.map { ": \(String(cString: strerror($0)))" } ?? ""
-        return FileError(code, "\(path) \(message)\(reason)")
+        return FileError(code, "\(path) \(message)\(reason)" + (remedy.map { "; \($0)" } ?? ""))
     }
 }
 

@@ -10,7 +10,7 @@ extension JSONValue {
     ///   value, a NUL (also as an escape), bad UTF-8, nesting beyond `maximumDepth`, and integers beyond 64 bits.
     package init(parsing bytes: [UInt8], limit: Int) throws(JSONError) {
         guard bytes.count <= limit else {
-            throw JSONError(.tooLarge, "\(bytes.count) bytes of JSON where \(limit) are allowed")
+            throw JSONError(.tooLarge, "the JSON text has \(bytes.count) bytes; at most \(limit) are allowed")
         }
         try JSONValue.precheck(bytes)
         var problem = json_error_t()
@@ -21,7 +21,7 @@ extension JSONValue {
             // jansson's own text quotes the input, so only the position is repeated.
             throw JSONError(
                 .malformedJSON,
-                "not strict JSON at line \(problem.line), column \(problem.column): send one object without repeated members")
+                "the text is not strict JSON at line \(problem.line), column \(problem.column); send one value without repeated members")
         }
         defer { json_decref(root) }
         self = try JSONValue.convert(root)
@@ -39,7 +39,7 @@ extension JSONValue {
         var inString = false
         var escaped = false
         for byte in bytes {
-            guard byte != 0 else { throw JSONError(.malformedJSON, "a NUL byte: send UTF-8 text") }
+            guard byte != 0 else { throw JSONError(.malformedJSON, "the JSON text contains a NUL byte; send UTF-8 text") }
             if inString {
                 if escaped {
                     escaped = false
@@ -55,7 +55,7 @@ extension JSONValue {
             case UInt8(ascii: "["), UInt8(ascii: "{"):
                 depth += 1
                 guard depth <= maximumDepth else {
-                    throw JSONError(.malformedJSON, "nested deeper than \(maximumDepth) levels")
+                    throw JSONError(.malformedJSON, "the JSON text is nested deeper than \(maximumDepth) levels")
                 }
             case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
             default: break
@@ -95,7 +95,7 @@ extension JSONValue {
                 iterator = json_object_iter_next(value, current)
             }
             return .object(members)
-        default: throw JSONError(.malformedJSON, "a value of unknown type")
+        default: throw JSONError(.malformedJSON, "the JSON text has a value of unknown type")
         }
     }
 

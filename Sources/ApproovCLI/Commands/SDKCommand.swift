@@ -78,8 +78,8 @@ struct SDKCommand: AsyncParsableCommand {
         } else if rotateConfigKey {
             try await store.rotateConfigurationKey()
             try report(
-                "changed the key that signs configurations; running apps accept it; for new apps write a new file: approov sdk -getConfig FILE",
-                store)
+                "changed the key that signs configurations; running apps accept it; for new apps write a new file: "
+                    + "approov sdk -getConfig FILE", store)
         } else if rotateServerKey {
             let pins = try await store.rotateServerKey().pins
             try report(

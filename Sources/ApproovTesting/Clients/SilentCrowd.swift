@@ -28,7 +28,7 @@ package enum SilentCrowd {
             worst = max(worst, try await answer(kept, server))
             worst = max(worst, try await answer(RawClient(port: port, from: 3), server))
         }
-        print("\(server): \(count) silent connections, \(places) places, the slowest answer took \(worst)")
+        print("\(server): \(count) silent connections, \(places) places, the slowest response took \(worst)")
         withExtendedLifetime(crowd) {}
     }
 
@@ -36,7 +36,7 @@ package enum SilentCrowd {
         let start = ContinuousClock.now
         client.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
         guard await client.readText()?.hasPrefix("HTTP/1.1 200") == true else {
-            throw TestServerError("a client beside a crowd got no answer of the \(server)")
+            throw TestServerError("a client got no response from the \(server) while silent clients held connections")
         }
         return .now - start
     }

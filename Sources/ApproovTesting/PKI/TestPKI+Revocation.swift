@@ -27,7 +27,9 @@ extension TestPKI {
         thisUpdate: Date = Date(timeIntervalSinceNow: -60), nextUpdate: Date? = Date(timeIntervalSinceNow: 3_600),
         issuer: TestCertificate? = nil
     ) throws -> [UInt8] {
-        guard let issuer = issuer ?? certificate.issuers.first else { throw TestServerError("a root has no issuer to answer for it") }
+        guard let issuer = issuer ?? certificate.issuers.first else {
+            throw TestServerError("a root has no issuer that could make a revocation answer")
+        }
         let signer = signer ?? issuer
         return try withX509(certificate) { subject in
             try withX509(issuer) { issuer in
@@ -45,11 +47,11 @@ extension TestPKI {
                     try withTimes([Date(timeIntervalSinceNow: -3_600), thisUpdate, nextUpdate]) { times in
                         let isAdded = OCSP_basic_add1_status(
                             basic, id, code, OCSP_REVOKED_STATUS_KEYCOMPROMISE, status == .revoked ? times[0] : nil, times[1], times[2])
-                        guard isAdded != nil else { throw TestServerError("OpenSSL takes no status") }
+                        guard isAdded != nil else { throw TestServerError("OpenSSL cannot add the status") }
                     }
                     try withKey(signer) { key in
                         guard OCSP_basic_sign(basic, signerX509, key, EVP_sha256(), nil, 0) == 1 else {
-                            throw TestServerError("OpenSSL does not sign the response")
+                            throw TestServerError("OpenSSL cannot sign the response")
                         }
                     }
                     let response = OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic)
@@ -94,11 +96,11 @@ extension TestPKI {
             let entry = X509_REVOKED_new()
             try withX509(certificate) { _ = X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber($0)) }
             withTimes([thisUpdate]) { _ = X509_REVOKED_set_revocationDate(entry, $0[0]) }
-            guard X509_CRL_add0_revoked(list, entry) == 1 else { throw TestServerError("OpenSSL takes no entry") }
+            guard X509_CRL_add0_revoked(list, entry) == 1 else { throw TestServerError("OpenSSL cannot add the entry") }
         }
         X509_CRL_sort(list)
         try withKey(signer ?? issuer) { key in
-            guard X509_CRL_sign(list, key, EVP_sha256()) > 0 else { throw TestServerError("OpenSSL does not sign the list") }
+            guard X509_CRL_sign(list, key, EVP_sha256()) > 0 else { throw TestServerError("OpenSSL cannot sign the list") }
         }
         return try encoded { i2d_X509_CRL(list, $0) }
     }
@@ -108,7 +110,7 @@ extension TestPKI {
             var cursor = buffer.baseAddress
             return d2i_X509(nil, &cursor, buffer.count)
         }
-        guard let x509 else { throw TestServerError("OpenSSL does not read the certificate") }
+        guard let x509 else { throw TestServerError("OpenSSL cannot read the certificate") }
         defer { X509_free(x509) }
         return try body(x509)
     }
@@ -120,7 +122,7 @@ extension TestPKI {
             defer { BIO_free(bio) }
             return PEM_read_bio_PrivateKey(bio, nil, nil, nil)
         }
-        guard let key else { throw TestServerError("OpenSSL does not read the key") }
+        guard let key else { throw TestServerError("OpenSSL cannot read the key") }
         defer { EVP_PKEY_free(key) }
         return try body(key)
     }
@@ -137,7 +139,7 @@ extension TestPKI {
         var bytes: UnsafeMutablePointer<UInt8>?
         let count = encode(&bytes)
         defer { COpenSSL_free(bytes) }
-        guard count > 0, let bytes else { throw TestServerError("OpenSSL does not encode what it made") }
+        guard count > 0, let bytes else { throw TestServerError("OpenSSL cannot encode the result") }
         return [UInt8](UnsafeBufferPointer(start: bytes, count: Int(count)))
     }
 }

@@ -33,7 +33,7 @@ public struct RunningService: Sendable {
         task.cancel()
         try await task.value
         try Task.checkCancellation()
-        throw TestServerError("the service ended before it listened")
+        throw TestServerError("the service ended before it began to listen")
     }
 
     /// Starts a service, runs a body with it, and stops it.

@@ -50,7 +50,7 @@ public struct TestRequestBody: AsyncSequence, Sendable {
     public func collect(upTo limit: Int = 16 << 20) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         for try await piece in self {
-            guard piece.count <= limit - bytes.count else { throw TestServerError("the request's body is over \(limit) bytes") }
+            guard piece.count <= limit - bytes.count else { throw TestServerError("the request's body has more than \(limit) bytes") }
             bytes += piece
         }
         return bytes

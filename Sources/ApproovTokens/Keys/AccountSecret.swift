@@ -22,10 +22,16 @@ public struct AccountSecret: Sendable, CustomStringConvertible, CustomReflectabl
     ///   are a PEM file, because a public key must never be used as a secret.
     public init(bytes: [UInt8]) throws(TokenError) {
         guard bytes.count >= AccountSecret.minimumBytes else {
-            throw TokenError(.weakKey, "an account secret has \(AccountSecret.minimumBytes) bytes or more: generate one")
+            throw TokenError(
+                .weakKey,
+                "an account secret must have at least \(AccountSecret.minimumBytes) bytes; use what `approov secret -get` prints"
+            )
         }
         guard bytes.count <= AccountSecret.maximumBytes, !bytes.starts(with: "-----BEGIN".utf8) else {
-            throw TokenError(.malformedKey, "this is not an account secret but a file: pass a PEM key to rs256 or es256")
+            throw TokenError(
+                .malformedKey,
+                "an account secret has at most \(AccountSecret.maximumBytes) bytes and is no PEM file; pass a PEM key to rs256 or es256"
+            )
         }
         self.bytes = bytes
     }
@@ -41,7 +47,7 @@ public struct AccountSecret: Sendable, CustomStringConvertible, CustomReflectabl
         let line = text.last == "\n" || text.last == "\r\n" ? text.dropLast() : text[...]
         guard let bytes = Base64.decode(String(line)) else {
             throw TokenError(
-                .malformedKey, "the account secret is not padded base64 on one line: print it with `approov secret -get base64`")
+                .malformedKey, "the account secret is not padded base64 on one line; use what `approov secret -get base64` prints")
         }
         try self.init(bytes: bytes)
     }

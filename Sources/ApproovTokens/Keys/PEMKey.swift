@@ -22,7 +22,7 @@ struct PEMKey: ~Copyable {
     /// Reads an unencrypted private key, in PKCS #8 or an older format.
     static func privateKey(pem: String, for algorithm: TokenAlgorithm) throws(TokenError) -> PEMKey {
         guard !pem.contains("ENCRYPTED") else {
-            throw TokenError(.malformedKey, "the private key is encrypted: decrypt it first with `openssl pkey -in KEY`")
+            throw TokenError(.malformedKey, "the private key is encrypted; decrypt it with `openssl pkey -in KEY`")
         }
         return try read(pem, for: algorithm, what: "private key") { bio in
             // Without this callback, OpenSSL would ask for a passphrase on the terminal.
@@ -33,7 +33,9 @@ struct PEMKey: ~Copyable {
     /// Reads a SubjectPublicKeyInfo (RFC 7468, section 13).
     static func publicKey(pem: String, for algorithm: TokenAlgorithm) throws(TokenError) -> PEMKey {
         guard !pem.contains("PRIVATE KEY") else {
-            throw TokenError(.malformedKey, "a private key where a public one belongs: use `openssl pkey -in KEY -pubout`")
+            throw TokenError(
+                .malformedKey,
+                "a verifier needs a public key, and this is a private key; extract the public key with `openssl pkey -in KEY -pubout`")
         }
         return try read(pem, for: algorithm, what: "public key") { bio in
             PEM_read_bio_PUBKEY(bio, nil, { _, _, _, _ in -1 }, nil)
@@ -54,7 +56,7 @@ struct PEMKey: ~Copyable {
                 ? EVP_PKEY_CTX_set_rsa_keygen_bits(context, Int32(minimumRSABits)) == 1
                 : EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1,
             EVP_PKEY_keygen(context, &key) == 1, let key
-        else { throw TokenError(.malformedKey, "no key pair could be made for \(algorithm.rawValue)") }
+        else { throw TokenError(.malformedKey, "a key pair for \(algorithm.rawValue) cannot be made") }
         return PEMKey(taking: key)
     }
 
@@ -73,7 +75,7 @@ struct PEMKey: ~Copyable {
             return parse(bio)
         }
         guard let parsed else {
-            throw TokenError(.malformedKey, "the \(what) is not an unencrypted PEM key: check the file")
+            throw TokenError(.malformedKey, "the \(what) is not an unencrypted PEM key; check the file")
         }
         let key = PEMKey(taking: parsed)
         try key.check(for: algorithm)
@@ -83,20 +85,20 @@ struct PEMKey: ~Copyable {
     private func check(for algorithm: TokenAlgorithm) throws(TokenError) {
         let type = EVP_PKEY_get_base_id(key)
         switch algorithm {
-        case .hs256: throw TokenError(.malformedKey, "HS256 takes an account secret, not a PEM key")
+        case .hs256: throw TokenError(.malformedKey, "HS256 needs an account secret, not a PEM key")
         case .rs256:
-            guard type == EVP_PKEY_RSA else { throw TokenError(.malformedKey, "RS256 takes an RSA key") }
+            guard type == EVP_PKEY_RSA else { throw TokenError(.malformedKey, "RS256 needs an RSA key") }
             guard bits >= PEMKey.minimumRSABits else {
-                throw TokenError(.weakKey, "an RSA key of \(bits) bits: use \(PEMKey.minimumRSABits) or more")
+                throw TokenError(.weakKey, "the RSA key has \(bits) bits; use one with at least \(PEMKey.minimumRSABits)")
             }
             guard bits <= PEMKey.maximumRSABits else {
-                throw TokenError(.malformedKey, "an RSA key of \(bits) bits: use \(PEMKey.maximumRSABits) or fewer")
+                throw TokenError(.malformedKey, "the RSA key has \(bits) bits; use one with at most \(PEMKey.maximumRSABits)")
             }
             // With exponent 1 a signature is the padded hash itself and needs no private key. An even exponent has no private counterpart.
             guard try withNumber("e", { BN_is_odd($0) == 1 && BN_num_bits($0) > 1 }) else {
                 throw TokenError(
                     .weakKey,
-                    "an RSA key whose public exponent is even or below 3 protects no signature: make another key with `openssl genrsa 2048`"
+                    "the RSA key's public exponent is even or below 3, so it protects no signature; make a new key: openssl genrsa 2048"
                 )
             }
         case .es256:
@@ -105,7 +107,7 @@ struct PEMKey: ~Copyable {
             var length = 0
             guard type == EVP_PKEY_EC, EVP_PKEY_get_group_name(key, &name, name.count, &length) == 1,
                 name.prefix(length).elementsEqual("prime256v1".utf8.map(CChar.init))
-            else { throw TokenError(.malformedKey, "ES256 takes a key on the curve P-256") }
+            else { throw TokenError(.malformedKey, "ES256 needs a key on the curve P-256") }
         }
     }
 

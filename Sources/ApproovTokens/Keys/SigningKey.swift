@@ -62,7 +62,7 @@ public struct SigningKey: Sendable {
     ///   when OpenSSL fails.
     public static func generate(_ algorithm: TokenAlgorithm, kid: String? = nil) throws(TokenError) -> SigningKey {
         if let kid, !KeyIdentifier.isAllowedForNewKey(kid) {
-            throw TokenError(.malformedKey, "a new key's name is \(KeyIdentifier.newKeyRule)")
+            throw TokenError(.malformedKey, "the kid of a new key must be \(KeyIdentifier.newKeyRule)")
         }
         switch algorithm {
         case .hs256: return try hs256(.generate(), kid: kid)

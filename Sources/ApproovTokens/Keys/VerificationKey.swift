@@ -69,7 +69,7 @@ public struct VerificationKey: Sendable {
         material: [UInt8], signatureBytes: Int, algorithm: TokenAlgorithm, kid: String?, jwk: JSONValue?
     ) throws(TokenError) {
         if let kid, !KeyIdentifier.isReadable(kid) {
-            throw TokenError(.malformedKey, "a key's name is \(KeyIdentifier.readableRule)")
+            throw TokenError(.malformedKey, "a key's kid must be \(KeyIdentifier.readableRule)")
         }
         self.material = material
         self.signatureBytes = signatureBytes

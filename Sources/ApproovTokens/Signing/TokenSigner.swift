@@ -16,7 +16,7 @@ public struct TokenSigner: Sendable {
         self.key = key
         let probe = try sign(TokenClaims(exp: 1))
         guard LibJWT.verifies(Array(probe.utf8), key: key.verificationKey) else {
-            throw TokenError(.signingFailed, "the key does not verify what it signs")
+            throw TokenError(.signingFailed, "the public key does not verify the private key's signature")
         }
     }
 
@@ -35,21 +35,21 @@ public struct TokenSigner: Sendable {
         }
         let json = String(decoding: claims.json.serialized(), as: UTF8.self)
         guard jwt_add_grants_json(token, json) == 0 else {
-            throw TokenError(.signingFailed, "libjwt does not take the claims: leave NUL characters out")
+            throw TokenError(.signingFailed, "libjwt cannot encode the claims; remove NUL characters")
         }
         if let kid = key.kid, jwt_add_header(token, "kid", kid) != 0 {
-            throw TokenError(.signingFailed, "libjwt does not take the key's name")
+            throw TokenError(.signingFailed, "libjwt cannot encode the key's kid")
         }
         // Set the type ourselves: libjwt's default differs between versions.
         _ = jwt_del_headers(token, "typ")
-        guard jwt_add_header(token, "typ", "JWT") == 0 else { throw TokenError(.signingFailed, "libjwt does not take the type") }
+        guard jwt_add_header(token, "typ", "JWT") == 0 else { throw TokenError(.signingFailed, "libjwt cannot encode the type") }
         guard jwt_set_alg(token, key.algorithm.libjwt, key.material, Int32(key.material.count)) == 0,
             let encoded = jwt_encode_str(token)
         else { throw TokenError(.signingFailed, "libjwt cannot sign with this key") }
         defer { free(encoded) }
         let text = String(cString: encoded)
         guard text.utf8.count <= TokenVerifier.maximumTokenBytes else {
-            throw TokenError(.signingFailed, "the token would be longer than \(TokenVerifier.maximumTokenBytes) bytes: shorten its claims")
+            throw TokenError(.signingFailed, "the token would be longer than \(TokenVerifier.maximumTokenBytes) bytes; shorten its claims")
         }
         return text
     }

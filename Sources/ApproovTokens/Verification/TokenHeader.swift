@@ -11,21 +11,21 @@ struct TokenHeader {
 
     /// Reads a header strictly: allows only `alg`, `kid` and `typ`, and so no `crit`, `jwk`, `jku`, `x5u`, `x5c`, `b64` or `zip`.
     init(_ segment: UnsafeBufferPointer<UInt8>) throws(TokenError) {
-        guard let bytes = Base64URL.decode(utf8: segment) else { throw TokenError(.malformed, "the header is not base64url") }
+        guard let bytes = Base64URL.decode(utf8: segment) else { throw TokenError(.malformed, "the token's header is not base64url") }
         do {
             let members = try JSONValue(reading: bytes, limit: TokenHeader.maximumBytes).object()
             guard members.keys.allSatisfy({ $0 == "alg" || $0 == "kid" || $0 == "typ" }) else {
-                throw TokenError(.malformed, "the header has another member than alg, kid and typ")
+                throw TokenError(.malformed, "the token's header has a member other than alg, kid and typ")
             }
-            guard members["typ"] == nil || members["typ"] == "JWT" else { throw TokenError(.malformed, "the type is not JWT") }
-            guard let algorithm = members["alg"] else { throw TokenError(.wrongAlgorithm, "no algorithm") }
-            guard case .string(let name) = algorithm else { throw TokenError(.malformed, "the algorithm is not a string") }
+            guard members["typ"] == nil || members["typ"] == "JWT" else { throw TokenError(.malformed, "the token's typ is not JWT") }
+            guard let algorithm = members["alg"] else { throw TokenError(.wrongAlgorithm, "the token's header has no alg") }
+            guard case .string(let name) = algorithm else { throw TokenError(.malformed, "the token's alg is not a string") }
             self.algorithm = name
             kid = try members["kid"].map { try $0.string() }
         } catch let error as TokenError {
             throw error
         } catch {
-            throw TokenError(.malformed, "the header is not a strict JSON object", cause: error)
+            throw TokenError(.malformed, "the token's header is not a strict JSON object", cause: error)
         }
     }
 

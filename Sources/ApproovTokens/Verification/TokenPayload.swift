@@ -22,7 +22,7 @@ struct TokenPayload: Sendable {
         do {
             try JSONValue.precheck(bytes)
         } catch {
-            throw TokenError(.malformed, "the payload is not strict JSON", cause: error)
+            throw TokenError(.malformed, "the token's payload is not strict JSON", cause: error)
         }
     }
 
@@ -36,7 +36,7 @@ struct TokenPayload: Sendable {
         let root = bytes.withUnsafeBytes { raw in
             json_loadb(raw.baseAddress?.assumingMemoryBound(to: CChar.self), raw.count, Int(JSON_REJECT_DUPLICATES), nil)
         }
-        guard let root else { throw TokenError(.malformed, "the payload is not strict JSON") }
+        guard let root else { throw TokenError(.malformed, "the token's payload is not strict JSON") }
         return root
     }
 
@@ -44,7 +44,7 @@ struct TokenPayload: Sendable {
     init(_ bytes: [UInt8]) throws(TokenError) {
         let root = try TokenPayload.parsed(bytes)
         defer { json_decref(root) }
-        guard root.pointee.type == JSON_OBJECT else { throw TokenError(.malformed, "the payload is not an object") }
+        guard root.pointee.type == JSON_OBJECT else { throw TokenError(.malformed, "the token's payload is not a JSON object") }
         guard let exp = try TokenPayload.integer(root, "exp") else { throw TokenError(.malformed, "the claim exp is missing") }
         claims = TokenClaims(
             exp: exp, iat: try TokenPayload.integer(root, "iat"), ip: try TokenPayload.string(root, "ip"),
@@ -58,7 +58,7 @@ struct TokenPayload: Sendable {
     private static func integer(_ object: UnsafeMutablePointer<json_t>, _ name: StaticString) throws(TokenError) -> Int64? {
         guard let member = json_object_get(object, name.cString) else { return nil }
         guard member.pointee.type == JSON_INTEGER, case let value = Int64(json_integer_value(member)), safeIntegers.contains(value) else {
-            throw TokenError(.malformed, "the claim \(name) is not a whole number above 0 and below 2^53")
+            throw TokenError(.malformed, "the claim \(name) is not an integer greater than 0 and less than 2^53")
         }
         return value
     }
@@ -84,7 +84,7 @@ struct TokenPayload: Sendable {
 
     private static func text(_ value: UnsafeMutablePointer<json_t>, _ name: StaticString) throws(TokenError) -> String {
         guard value.pointee.type == JSON_STRING, let bytes = json_string_value(value) else {
-            throw TokenError(.malformed, "the claim \(name) is of another type")
+            throw TokenError(.malformed, "the claim \(name) is not a string")
         }
         return String(decoding: UnsafeRawBufferPointer(start: bytes, count: json_string_length(value)), as: UTF8.self)
     }

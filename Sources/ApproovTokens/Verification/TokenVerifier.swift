@@ -60,7 +60,8 @@ public struct TokenVerifier: Sendable {
         for key in keys where !entries.contains(where: { $0.key.kid == key.kid }) {
             let named = keys.filter { $0.kid == key.kid }
             guard named.count == 1 || named.allSatisfy({ $0.algorithm == .hs256 }), Set(named.map(\.material)).count == named.count else {
-                throw TokenError(.duplicateKey, "two keys have the same name: give every key its own kid; account secrets must differ")
+                throw TokenError(
+                    .duplicateKey, "two keys have the same kid; give each key its own kid (account secrets may share one if they differ)")
             }
             entries.append(
                 Entry(key: key, keys: named, usualHeaders: TokenHeader.usualSpellings(algorithm: key.algorithm, kid: key.kid)))
@@ -86,8 +87,8 @@ public struct TokenVerifier: Sendable {
         let signed = try signedToken(token)
         try checkTimes(signed.payload)
         let claims = signed.payload.claims
-        if let audience, claims.aud != audience { throw TokenError(.wrongAudience, "the token is for another host") }
-        if let issuer, claims.iss != issuer { throw TokenError(.wrongIssuer, "the token is of another issuer") }
+        if let audience, claims.aud != audience { throw TokenError(.wrongAudience, "the token's aud is not this audience") }
+        if let issuer, claims.iss != issuer { throw TokenError(.wrongIssuer, "the token's iss is not this issuer") }
         let isBound = try checkBinding(claims.pay, binding)
         return VerifiedToken(claims: claims, kid: signed.kid, algorithm: signed.algorithm, isBound: isBound)
     }
@@ -132,10 +133,10 @@ public struct TokenVerifier: Sendable {
         }
         let header = try TokenHeader(segment)
         guard let entry = entries.first(where: { $0.key.kid == header.kid }) else {
-            throw TokenError(.unknownKey, "no key has the name that the token gives")
+            throw TokenError(.unknownKey, "the verifier has no key with the token's kid")
         }
         guard header.algorithm == entry.key.algorithm.rawValue else {
-            throw TokenError(.wrongAlgorithm, "the key is for \(entry.key.algorithm.rawValue) and nothing else")
+            throw TokenError(.wrongAlgorithm, "the token's alg is not \(entry.key.algorithm.rawValue), the algorithm of its key")
         }
         return entry
     }
@@ -143,16 +144,18 @@ public struct TokenVerifier: Sendable {
     private func checkTimes(_ payload: TokenPayload) throws(TokenError) {
         let seconds = time.date.timeIntervalSince1970
         // Outside these bounds the clock is wrong, and no token can be checked against it.
-        guard seconds >= 0, seconds < 9_007_199_254_740_992 else { throw TokenError(.expired, "the clock is not set") }
+        guard seconds >= 0, seconds < 9_007_199_254_740_992 else { throw TokenError(.expired, "this machine's clock is not set; set it") }
         let now = Int64(seconds)
         let exp = payload.claims.exp
-        guard now < exp else { throw TokenError(.expired, "the token is past its exp") }
+        guard now < exp else { throw TokenError(.expired, "the token has expired") }
         for start in [payload.claims.iat, payload.nbf] {
-            guard start ?? 0 <= now + clockSkew else { throw TokenError(.notYetValid, "the token is of the future: check both clocks") }
+            guard start ?? 0 <= now + clockSkew else {
+                throw TokenError(.notYetValid, "the token's iat or nbf is in the future; check both clocks")
+            }
         }
         // Every number here is between 0 and 2^53.
         guard exp - (payload.claims.iat ?? now) <= maximumLifetime else {
-            throw TokenError(.lifetimeTooLong, "the token is good for more than \(maximumLifetime) seconds")
+            throw TokenError(.lifetimeTooLong, "the token is valid for more than \(maximumLifetime) seconds")
         }
     }
 
@@ -164,15 +167,15 @@ public struct TokenVerifier: Sendable {
         case .required(let lines): values = lines
         }
         guard values.count <= 1 else {
-            throw TokenError(.bindingAmbiguous, "the binding header occurs \(values.count) times: send it once")
+            throw TokenError(.bindingAmbiguous, "the binding header occurs \(values.count) times; send it once")
         }
         guard let pay else {
             if case .optional = rule { return false }
-            throw TokenError(.bindingMissing, "the token is not bound")
+            throw TokenError(.bindingMissing, "the token is not bound; it has no pay claim")
         }
         guard let value = values.first else { throw TokenError(.bindingMissing, "the request lacks the binding header") }
         guard let expected = Base64.decode(pay), expected.count == 32, Self.equal(expected, Binding.digest(of: value)) else {
-            throw TokenError(.bindingMismatch, "the token is bound to another value")
+            throw TokenError(.bindingMismatch, "the token is bound to another value of the binding header")
         }
         return true
     }
@@ -186,6 +189,6 @@ public struct TokenVerifier: Sendable {
     }
 
     private static var malformed: TokenError {
-        TokenError(.malformed, "not a token: three segments of base64url, \(maximumTokenBytes) bytes at most")
+        TokenError(.malformed, "this is not a token; a token is three segments of base64url, at most \(maximumTokenBytes) bytes")
     }
 }

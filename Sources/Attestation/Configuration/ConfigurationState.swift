@@ -59,12 +59,12 @@ package struct ConfigurationState: Sendable {
         // Start after the last match: after several key changes, the initial keys signed only the latest of them.
         let needed = Array(stored.suffix(from: stored.lastIndex(where: start.includes).map { $0 + 1 } ?? 0))
         guard !needed.isEmpty || stored.last?.payloadBytes == start.acceptedSigned.payloadBytes else {
-            throw AttestationError(.rolledBack, "the stored configuration is older than the initial one, which now serves")
+            throw AttestationError(.rolledBack, "the stored configuration is older than the initial one, which is used instead")
         }
         let now = Date(timeIntervalSince1970: 0)
         self = try start.accepting(needed, now: now, allowExpired: true, alsoRequiring: requirement)
         guard chain == needed else {
-            throw AttestationError(.malformedSignature, "the stored configuration holds versions that were not written together")
+            throw AttestationError(.malformedSignature, "the stored configuration contains versions that were not written together")
         }
     }
 
@@ -147,10 +147,11 @@ package struct ConfigurationState: Sendable {
         guard next.acceptedSigned != acceptedSigned else { return self }
         guard allowExpired || Double(next.accepted.expiresAt) > time else {
             throw AttestationError(
-                .expired, "version \(next.accepted.version) is past its date: the authority must issue a new one; check both clocks")
+                .expired, "version \(next.accepted.version) has expired, so the authority must issue a new one; check both clocks")
         }
         guard next.chain.count <= Self.maximumChainLength, next.serializedChain?.count ?? 0 <= Self.maximumSerializedBytes else {
-            throw AttestationError(.tooLarge, "too many changes of keys since the initial configuration: ship a new one with the app")
+            throw AttestationError(
+                .tooLarge, "there were too many key changes since the initial configuration; ship the app with a new initial configuration")
         }
         do {
             try requirement(next.accepted)
@@ -177,10 +178,11 @@ package struct ConfigurationState: Sendable {
         }
         let configuration = try Self.verify(candidate, by: configKeys, account: accepted.account, epoch: accepted.epoch)
         guard configuration.version != accepted.version else {
-            throw AttestationError(.conflictingVersion, "another content for version \(accepted.version), which is in force")
+            throw AttestationError(.conflictingVersion, "it has the version \(accepted.version), which is in force with other content")
         }
         guard configuration.version > accepted.version else {
-            throw AttestationError(.rolledBack, "version \(configuration.version) is older than \(accepted.version), which is in force")
+            throw AttestationError(
+                .rolledBack, "version \(configuration.version) is older than version \(accepted.version), which is in force")
         }
         var next = self
         if !Self.changesKeys(accepted, after: configKeysBefore) { next.chain = Array(chain.dropLast()) }
@@ -203,26 +205,26 @@ package struct ConfigurationState: Sendable {
     ) throws(AttestationError) -> DynamicConfiguration {
         let known = signed.signatures.indices.map { signed.signer(ofSignatureAt: $0, among: keys) }
         guard known.contains(where: { $0 != nil }) else {
-            throw AttestationError(.unknownSigner, "no key that may sign configurations made this signature, or it was altered")
+            throw AttestationError(.unknownSigner, "no key that may sign configurations made its signature, or it was altered")
         }
         let value = try JSONValue(reading: signed.payloadBytes, limit: DynamicConfiguration.maximumBytes)
         let configuration = try DynamicConfiguration(json: value)
         guard configuration.account == account else {
-            throw AttestationError(.wrongAccount, "signed for another account than \(LoggableText.name(account))")
+            throw AttestationError(.wrongAccount, "it is not for the account \(LoggableText.name(account))")
         }
         guard configuration.epoch == epoch else {
-            throw AttestationError(.wrongEpoch, "signed for epoch \(configuration.epoch), not \(epoch)")
+            throw AttestationError(.wrongEpoch, "it is for epoch \(configuration.epoch), not \(epoch)")
         }
         let newKeys = configuration.configKeys ?? keys
         var signers: [PublicJWK] = []
         for index in signed.signatures.indices {
             guard let signer = known[index] ?? signed.signer(ofSignatureAt: index, among: newKeys) else {
-                throw AttestationError(.unknownSigner, "one of its signatures is of a key that may not sign, or was altered")
+                throw AttestationError(.unknownSigner, "a key that may not sign made one of its signatures, or it was altered")
             }
             signers.append(signer)
         }
         guard Set(signers).count == signers.count else {
-            throw AttestationError(.malformedSignature, "one key signed twice; every key counts once")
+            throw AttestationError(.malformedSignature, "one key signed it twice; each key counts once")
         }
         if changesKeys(configuration, after: keys) {
             let old = Set(keys)
@@ -231,7 +233,7 @@ package struct ConfigurationState: Sendable {
                 old.contains(signers[0]) && new.contains(signers[1]) || new.contains(signers[0]) && old.contains(signers[1])
             else {
                 throw AttestationError(
-                    .missingKeyChangeSignature, "it changes configKeys: sign it with one of the old keys and with another of the new ones")
+                    .missingKeyChangeSignature, "it changes configKeys; sign it with one of the old keys and one of the new keys")
             }
         }
         return configuration
@@ -259,11 +261,11 @@ package struct ConfigurationState: Sendable {
     private static func chain(serialized bytes: [UInt8]) throws(AttestationError) -> [SignedConfiguration] {
         let value = try JSONValue(reading: bytes, limit: maximumSerializedBytes)
         guard value.serialized() == bytes else {
-            throw AttestationError(.malformedSignature, "the stored configuration is not as it was written")
+            throw AttestationError(.malformedSignature, "the stored configuration was changed after it was written")
         }
         guard case .array(let elements) = value else { return [try SignedConfiguration(json: value)] }
         guard (2...maximumChainLength).contains(elements.count) else {
-            throw AttestationError(.malformedSignature, "the stored configuration is not as it was written")
+            throw AttestationError(.malformedSignature, "the stored configuration was changed after it was written")
         }
         var chain: [SignedConfiguration] = []
         for (index, element) in elements.enumerated() {

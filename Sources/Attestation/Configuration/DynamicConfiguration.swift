@@ -37,7 +37,7 @@ public struct ObliviousSettings: Sendable, Hashable {
             throw AttestationError(.malformedMember, "must be an https URL", member: "relay")
         }
         guard let keys = Base64.decode(keyConfig), !keys.isEmpty else {
-            throw AttestationError(.malformedMember, "must be base64 of application/ohttp-keys", member: "keyConfig")
+            throw AttestationError(.malformedMember, "must be the base64 of application/ohttp-keys", member: "keyConfig")
         }
     }
 
@@ -130,7 +130,7 @@ public struct DynamicConfiguration: Sendable, Hashable {
         critical = try json.optionalStrings("critical")
         for name in critical ?? [] where !DynamicConfiguration.knownMembers.contains(name) {
             throw AttestationError(
-                .unknownCritical, "is critical and this release does not know it: update the package", member: LoggableText.name(name))
+                .unknownCritical, "is critical, and this release does not know it; use a newer release", member: LoggableText.name(name))
         }
         account = try json.string("account")
         epoch = try json.integer("epoch", in: positiveSafeIntegers)
@@ -180,12 +180,13 @@ public struct DynamicConfiguration: Sendable, Hashable {
             if settings.pins.isEmpty {
                 guard !managedTrustRoots.isEmpty else {
                     throw AttestationError(
-                        .malformedConfiguration, "has no pins, and there are no managedTrustRoots: give it two pins or managed roots",
+                        .malformedConfiguration,
+                        "has no pins, and managedTrustRoots is empty; give the host two pins, or set managedTrustRoots",
                         member: member)
                 }
             } else if settings.pins.count < 2 {
                 throw AttestationError(
-                    .malformedConfiguration, "needs two different pins, one of them a backup, or none to use managedTrustRoots",
+                    .malformedConfiguration, "needs two different pins, one of them a backup; or no pins, to use managedTrustRoots",
                     member: member + ".pins")
             }
         }

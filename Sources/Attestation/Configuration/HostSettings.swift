@@ -94,7 +94,8 @@ enum PinText {
         let text = try element.string()
         guard bytes(of: text) != nil else {
             throw AttestationError(
-                .malformedMember, "is not a pin: write sha256/ and the padded base64 of 32 bytes (`approov pin -get HOST` prints it)")
+                .malformedMember,
+                "is not a pin; write sha256/ followed by the padded base64 of 32 bytes (`approov pin -get HOST` prints it)")
         }
         return text
     }
@@ -113,13 +114,13 @@ enum PinText {
     static func requireDifferentKeys(_ pins: [String], member: String) throws(AttestationError) {
         guard distinct(pins) == pins.count else {
             throw AttestationError(
-                .malformedConfiguration, "names a key twice: remove the second entry, or put a backup key's pin in its place",
+                .malformedConfiguration, "names a key twice; remove the second entry, or replace it with a backup key's pin",
                 member: member)
         }
         guard pins.contains(where: { bytes(of: $0) == hashOfNothing }) else { return }
         throw AttestationError(
             .malformedConfiguration,
-            "names the SHA-256 of no bytes, which is no key's pin (`approov pin -get HOST` prints those of a server)",
+            "contains the SHA-256 of zero bytes, which is not the pin of any key; `approov pin -get HOST` prints a server's pins",
             member: member)
     }
 

@@ -51,7 +51,8 @@ public struct InitialConfiguration: Sendable {
         guard serialized.count <= Self.maximumBytes else {
             throw AttestationError(
                 .tooLarge,
-                "the initial configuration would have \(serialized.count) bytes, and may have \(Self.maximumBytes): give fewer roots")
+                "the initial configuration would have \(serialized.count) bytes; at most \(Self.maximumBytes) are allowed; give fewer roots"
+            )
         }
     }
 
@@ -73,7 +74,7 @@ public struct InitialConfiguration: Sendable {
     public init(_ bytes: [UInt8]) throws(AttestationError) {
         guard bytes.contains(where: { !Self.isBlank($0) }) else {
             throw AttestationError(
-                .malformedInitialConfiguration, "the initial configuration is empty: export one with `approov sdk -getConfig FILE`")
+                .malformedInitialConfiguration, "the initial configuration is empty; write one with `approov sdk -getConfig FILE`")
         }
         try self.init(json: try JSONValue(reading: bytes, limit: Self.maximumBytes))
     }

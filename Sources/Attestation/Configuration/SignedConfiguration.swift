@@ -38,17 +38,17 @@ public struct SignedConfiguration: Sendable, Hashable {
         try json.requireOnly(["payload", "signatures"])
         payload = try json.string("payload")
         guard payload.utf8.count <= SignedConfiguration.maximumBytes else {
-            throw AttestationError(.tooLarge, "a payload may have \(DynamicConfiguration.maximumBytes) bytes", member: "payload")
+            throw AttestationError(.tooLarge, "must have at most \(DynamicConfiguration.maximumBytes) bytes", member: "payload")
         }
         guard let bytes = Base64URL.decode(payload), !bytes.isEmpty else {
             throw AttestationError(.malformedSignature, "must be unpadded base64url", member: "payload")
         }
         guard bytes.count <= DynamicConfiguration.maximumBytes else {
-            throw AttestationError(.tooLarge, "a payload may have \(DynamicConfiguration.maximumBytes) bytes", member: "payload")
+            throw AttestationError(.tooLarge, "must have at most \(DynamicConfiguration.maximumBytes) bytes", member: "payload")
         }
         payloadBytes = bytes
         guard (1...2).contains(try json.member("signatures").array().count) else {
-            throw AttestationError(.malformedSignature, "must be one, or two where the keys change", member: "signatures")
+            throw AttestationError(.malformedSignature, "must be one signature, or two if the keys change", member: "signatures")
         }
         signatures = try json.elements("signatures") { (element) throws(AttestationError) in try Signature(json: element) }
     }
@@ -61,7 +61,7 @@ public struct SignedConfiguration: Sendable, Hashable {
         let value = try JSONValue(reading: bytes, limit: SignedConfiguration.maximumBytes)
         try self.init(json: value)
         guard serialized == bytes else {
-            throw AttestationError(.malformedSignature, "the JWS was reserialized in transit: pass on the bytes as they were signed")
+            throw AttestationError(.malformedSignature, "the JWS was reserialized in transit; pass the bytes on unchanged")
         }
     }
 
@@ -76,7 +76,7 @@ public struct SignedConfiguration: Sendable, Hashable {
         let bytes = configuration.json.serialized()
         _ = try DynamicConfiguration(json: try JSONValue(reading: bytes, limit: DynamicConfiguration.maximumBytes))
         guard (1...2).contains(keys.count), Set(keys.map { PublicJWK($0.publicKey) }).count == keys.count else {
-            throw AttestationError(.malformedSignature, "sign with one key, or with an old and a new one where the keys change")
+            throw AttestationError(.malformedSignature, "sign with one key, or with an old and a new key if the keys change")
         }
         payload = Base64URL.encode(bytes)
         payloadBytes = bytes
@@ -117,7 +117,9 @@ extension SignedConfiguration.Signature {
         try json.requireOnly(["protected", "signature"])
         protected = try json.string("protected")
         guard protected.utf8.count <= Self.maximumHeaderCharacters, let headerBytes = Base64URL.decode(protected) else {
-            throw AttestationError(.malformedSignature, "must be short unpadded base64url", member: "protected")
+            throw AttestationError(
+                .malformedSignature, "must be at most \(Self.maximumHeaderCharacters) characters of unpadded base64url", member: "protected"
+            )
         }
         kid = try within("protected") { () throws(AttestationError) in try Self.kid(ofHeader: headerBytes) }
         guard let signature = Base64URL.decode(try json.string("signature")), signature.count == ES256.signatureLength else {
@@ -135,7 +137,7 @@ extension SignedConfiguration.Signature {
         let header = try JSONValue(reading: bytes, limit: maximumHeaderCharacters)
         try header.requireOnly(["alg", "kid", "typ"])
         guard try header.string("alg") == "ES256", try header.string("typ") == SignedConfiguration.type else {
-            throw AttestationError(.malformedSignature, "must say alg ES256 and typ \(SignedConfiguration.type)")
+            throw AttestationError(.malformedSignature, "must have alg ES256 and typ \(SignedConfiguration.type)")
         }
         return try header.object()["kid"].map { (value) throws(AttestationError) in try value.string() }
     }

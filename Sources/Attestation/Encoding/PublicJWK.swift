@@ -28,18 +28,18 @@ public struct PublicJWK: Hashable, Sendable {
             throw refusal("the JWK must be an object with kty EC and crv P-256")
         }
         guard members["d"] == nil else {
-            throw refusal("the JWK holds a private key: make a new key, and publish only kty, crv, x and y")
+            throw refusal("the JWK contains a private key; make a new key, and publish only kty, crv, x and y")
         }
         guard [nil, .string("ES256")].contains(members["alg"]), [nil, .string("sig")].contains(members["use"]) else {
-            throw refusal("alg and use of the JWK must be absent, or ES256 and sig")
+            throw refusal("the JWK's alg must be absent or ES256, and its use absent or sig")
         }
         guard case .string(let xText)? = members["x"], let x = Base64URL.decode(xText), x.count == 32,
             case .string(let yText)? = members["y"], let y = Base64URL.decode(yText), y.count == 32
-        else { throw refusal("x and y of the JWK must be 32 bytes of unpadded base64url each") }
+        else { throw refusal("the JWK's x and y must each be 32 bytes of unpadded base64url") }
         do {
             self.init(try P256.Signing.PublicKey(rawRepresentation: x + y))
         } catch {
-            throw refusal("x and y of the JWK are not a point of P-256", cause: error)
+            throw refusal("the JWK's x and y are not a point of P-256", cause: error)
         }
     }
 

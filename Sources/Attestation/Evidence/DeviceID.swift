@@ -17,7 +17,7 @@ public struct DeviceID: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``AttestationError`` with code `malformedEncoding` for any other text.
     public init(base64: String) throws(AttestationError) {
         guard let decoded = Base64.decode(base64), decoded.count == 16 else {
-            throw AttestationError(.malformedEncoding, "a device ID is padded base64 of 16 bytes")
+            throw AttestationError(.malformedEncoding, "a device ID must be the padded base64 of 16 bytes")
         }
         bytes = decoded
     }

@@ -127,7 +127,7 @@ public struct Evidence: Sendable, Hashable {
         host = try json.string("host")
         payHash = try json.optionalString("payHash")
         if let payHash, Base64.decode(payHash)?.count != 32 {
-            throw AttestationError(.malformedMember, "must be padded base64 of 32 bytes", member: "payHash")
+            throw AttestationError(.malformedMember, "must be the padded base64 of 32 bytes", member: "payHash")
         }
         let sdk = try json.member("sdk")
         sdkVersion = try within("sdk") { () throws(AttestationError) in try sdk.string("version") }
@@ -137,7 +137,7 @@ public struct Evidence: Sendable, Hashable {
         measurements = try Evidence.measurements(try json.member("measurements"))
         environment = try json.strings("environment")
         guard environment.count <= 32, environment.allSatisfy({ $0.utf8.count <= 64 }) else {
-            throw AttestationError(.malformedMember, "must be at most 32 short flags", member: "environment")
+            throw AttestationError(.malformedMember, "must be at most 32 flags of at most 64 bytes", member: "environment")
         }
         configVersion = try json.integer("configVersion", in: 0...positiveSafeIntegers.upperBound)
     }
@@ -145,11 +145,11 @@ public struct Evidence: Sendable, Hashable {
     private static func measurements(_ json: JSONValue) throws(AttestationError) -> [String: String] {
         try within("measurements") { () throws(AttestationError) in
             let entries = try json.object()
-            guard entries.count <= 32 else { throw AttestationError(.malformedMember, "must be at most 32") }
+            guard entries.count <= 32 else { throw AttestationError(.malformedMember, "must have at most 32 members") }
             var measurements: [String: String] = [:]
             for (name, value) in entries {
                 guard case .string(let text) = value, Base64.decode(text)?.count == 32 else {
-                    throw AttestationError(.malformedMember, "must be padded base64 of 32 bytes", member: LoggableText.name(name))
+                    throw AttestationError(.malformedMember, "must be the padded base64 of 32 bytes", member: LoggableText.name(name))
                 }
                 measurements[name] = text
             }
@@ -178,7 +178,8 @@ public struct Evidence: Sendable, Hashable {
         let header = JSONValue.object(["alg": "ES256", "jwk": PublicJWK(key.publicKey).json, "typ": .string(Evidence.type)])
         let text = try CompactJWS.signed(header: header, payload: json, by: key)
         guard text.utf8.count <= Evidence.maximumBytes else {
-            throw AttestationError(.tooLarge, "evidence may have \(Evidence.maximumBytes) bytes: shorten the app's ID or version")
+            throw AttestationError(
+                .tooLarge, "the evidence would have more than \(Evidence.maximumBytes) bytes; shorten the app's ID or version")
         }
         return text
     }
@@ -214,27 +215,28 @@ public struct VerifiedEvidence: Sendable {
     /// - Throws: ``AttestationError`` as when verifying text.
     public init(verifying compactJWS: [UInt8]) throws(AttestationError) {
         guard compactJWS.count <= Evidence.maximumBytes else {
-            throw AttestationError(.tooLarge, "evidence may have \(Evidence.maximumBytes) bytes")
+            throw AttestationError(.tooLarge, "the evidence has more than \(Evidence.maximumBytes) bytes")
         }
         guard let parts = CompactJWS(compactJWS) else {
-            throw AttestationError(.malformedEvidence, "evidence is a compact JWS: three canonical base64url segments")
+            throw AttestationError(.malformedEvidence, "evidence must be a compact JWS, three segments of canonical base64url")
         }
         let key: PublicJWK
         do {
             key = try Self.key(inHeader: parts.header)
         } catch {
-            throw AttestationError(.malformedEvidence, "its header must be alg ES256, typ \(Evidence.type) and jwk", cause: error)
+            throw AttestationError(
+                .malformedEvidence, "the evidence's header must have alg ES256, typ \(Evidence.type) and jwk", cause: error)
         }
         guard ES256.verify(parts.signature, over: parts.signedBytes, by: key.key) else {
-            throw AttestationError(.malformedSignature, "the signature is not of the key in the header")
+            throw AttestationError(.malformedSignature, "the key in the header did not make the evidence's signature")
         }
         do {
             evidence = try Evidence(json: try JSONValue(reading: parts.payload, limit: Evidence.maximumBytes))
         } catch {
-            throw AttestationError(.malformedEvidence, "its payload is not evidence", cause: error)
+            throw AttestationError(.malformedEvidence, "the payload is not evidence", cause: error)
         }
         guard evidence.deviceID == DeviceID(installationKey: key.key) else {
-            throw AttestationError(.malformedEvidence, "is not that of the key in the header", member: "deviceID")
+            throw AttestationError(.malformedEvidence, "is not the device ID of the key in the header", member: "deviceID")
         }
         installationKey = key.key
     }
@@ -243,7 +245,7 @@ public struct VerifiedEvidence: Sendable {
         let header = try JSONValue(reading: bytes, limit: 1_024)
         try header.requireOnly(["alg", "jwk", "typ"])
         guard try header.string("alg") == "ES256", try header.string("typ") == Evidence.type else {
-            throw AttestationError(.malformedMember, "another alg or typ")
+            throw AttestationError(.malformedMember, "alg or typ has another value")
         }
         return try PublicJWK(json: try header.member("jwk"))
     }

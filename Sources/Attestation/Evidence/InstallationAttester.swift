@@ -26,8 +26,8 @@ public final class InstallationAttester: Attester {
     ///   - appID: The app's name for itself; nil means the name of its executable.
     ///   - appVersion: The app's version; nil means `unknown`.
     ///   - time: The clock.
-    /// - Throws: `FileError` or ``AttestationError``, naming the file and the remedy when one of the two files is a link, a FIFO or a folder, can be used
-    ///   by other users, belongs to another user, has wrong content, or cannot be read or written.
+    /// - Throws: `FileError` or ``AttestationError``, naming the file and the remedy when one of the two files is a link, a FIFO or a
+    ///   folder, can be used by other users, belongs to another user, has wrong content, or cannot be read or written.
     public init(
         stateDirectory: URL, executable: URL? = nil, appID: String? = nil, appVersion: String? = nil,
         time: any TimeSource = SystemTimeSource()
@@ -86,7 +86,9 @@ enum InstallationKey {
         file.removeLeftovers(unchangedFor: 60)
         var stored = try read(file)
         if stored == nil { stored = try make(file) }
-        guard let key = stored else { throw AttestationError(.fileMissing, "\(file.path) was removed while it was read: start again") }
+        guard let key = stored else {
+            throw AttestationError(.fileMissing, "another process removed \(file.path) while this one read it; start the app again")
+        }
         try keepDeviceID(DeviceID(installationKey: key.publicKey), in: PrivateFile(folder.appending(path: deviceIDFile)))
         return key
     }
@@ -97,7 +99,7 @@ enum InstallationKey {
             return try P256.Signing.PrivateKey(pemRepresentation: String(decoding: bytes, as: UTF8.self))
         } catch {
             throw AttestationError(
-                .malformedKey, "\(file.path) is not a P-256 private key: restore it, or remove it to become a new installation")
+                .malformedKey, "\(file.path) is not a P-256 private key; restore it, or remove it to make a new installation")
         }
     }
 
@@ -112,7 +114,7 @@ enum InstallationKey {
         if try file.read(upTo: maximumBytes) == nil, try file.create(text) { return }
         guard try file.read(upTo: maximumBytes) == text else {
             throw AttestationError(
-                .fileUnreadable, "\(file.path) is not the device ID of the key beside it: restore both files, or remove device-id")
+                .fileUnreadable, "\(file.path) is not the device ID of the key beside it; restore both files, or remove this one")
         }
     }
 }

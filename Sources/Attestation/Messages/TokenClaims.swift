@@ -71,7 +71,7 @@ public struct TokenClaims: Sendable, Hashable {
         ipk = try json.optionalString("ipk")
         anno = try json.optionalStrings("anno")
         guard anno?.count ?? 0 <= TokenClaims.maximumAnnotations else {
-            throw AttestationError(.malformedMember, "more than \(TokenClaims.maximumAnnotations) annotations", member: "anno")
+            throw AttestationError(.malformedMember, "must have at most \(TokenClaims.maximumAnnotations) elements", member: "anno")
         }
     }
 

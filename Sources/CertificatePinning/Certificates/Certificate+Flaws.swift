@@ -15,10 +15,10 @@ extension Certificate {
             if COpenSSL_extension_parses(value) != 1 { return "the extension \"\(name)\" does not parse" }
             // RFC 5280, section 4.2 allows each extension once.
             guard identifier == NID_undef || X509_get_ext_by_NID(x509, identifier, index) < 0 else {
-                return "the extension \"\(name)\" is there twice"
+                return "the extension \"\(name)\" occurs twice"
             }
         }
-        return "its version or its extensions contradict RFC 5280 or one another"
+        return "its version or its extensions contradict RFC 5280 or each other"
     }
 
     /// Explains why OpenSSL does not accept a certificate with the issuer's name as the issuer, for a message.
@@ -29,8 +29,8 @@ extension Certificate {
         switch X509_check_issued(issuer.x509, x509) {
         case X509_V_OK, X509_V_ERR_SUBJECT_ISSUER_MISMATCH: nil
         case X509_V_ERR_AKID_SKID_MISMATCH, X509_V_ERR_AKID_ISSUER_SERIAL_MISMATCH:
-            "the authority key identifier names another key or certificate"
-        case X509_V_ERR_SIGNATURE_ALGORITHM_MISMATCH: "the signature algorithm does not fit the issuer's key"
+            "its authority key identifier names another key or certificate"
+        case X509_V_ERR_SIGNATURE_ALGORITHM_MISMATCH: "its signature algorithm does not match the issuer's key"
         case X509_V_ERR_KEYUSAGE_NO_CERTSIGN: "the issuer's key usage lacks keyCertSign"
         default: issuer.malformedPart ?? malformedPart
         }

@@ -39,7 +39,7 @@ public final class Certificate: Sendable {
     public convenience init(pem: String) throws {
         let blocks = try Self.certificateBlocks(pem)
         guard blocks.count == 1 else {
-            throw PinningError(.malformedCertificate, "the PEM text holds \(blocks.count) certificates where one is expected")
+            throw PinningError(.malformedCertificate, "the PEM text contains \(blocks.count) certificates; give exactly one")
         }
         try self.init(der: blocks[0].bytes)
     }
@@ -52,7 +52,8 @@ public final class Certificate: Sendable {
     public static func all(inPEM pem: String) throws -> [Certificate] {
         let blocks = try certificateBlocks(pem)
         guard !blocks.isEmpty else {
-            throw PinningError(.malformedCertificate, "the text holds no certificate in PEM: no line \"-----BEGIN CERTIFICATE-----\"")
+            throw PinningError(
+                .malformedCertificate, "the text contains no PEM certificate, which begins with the line \"-----BEGIN CERTIFICATE-----\"")
         }
         return try blocks.map { try Certificate(der: $0.bytes) }
     }
@@ -68,7 +69,7 @@ public final class Certificate: Sendable {
     init(owning x509: OpaquePointer) throws {
         guard let pin = PublicKeyInfo.pin(X509_get_X509_PUBKEY(x509)) else {
             X509_free(x509)
-            throw PinningError(.malformedCertificate, "the certificate's public key does not encode (\(OpenSSLText.takeError()))")
+            throw PinningError(.malformedCertificate, "the certificate's public key cannot be encoded (\(OpenSSLText.takeError()))")
         }
         self.x509 = x509
         self.pin = pin

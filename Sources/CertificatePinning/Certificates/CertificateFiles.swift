@@ -35,7 +35,7 @@ extension Certificate {
             guard isCertificate(block) else {
                 throw PinningError(
                     .malformedCertificate,
-                    "a PEM block \"\(LoggableText.quoted(block.label))\" stands among the certificates: keep it in a file of its own")
+                    "the certificate file contains a PEM block \"\(LoggableText.quoted(block.label))\"; keep that block in another file")
             }
             return try Certificate(der: block.bytes)
         }
@@ -63,10 +63,10 @@ extension Certificate {
         }
         guard !files.isEmpty else {
             throw PinningError(
-                .noCertificates, "no certificate is in the folder \(quoted): put .pem, .crt, .cer or .der files there")
+                .noCertificates, "the folder \(quoted) contains no certificate; put .pem, .crt, .cer or .der files there")
         }
         guard files.count <= maximumFileCount else {
-            throw PinningError(.unreadableFile, "the folder \(quoted) holds more than \(maximumFileCount) certificates")
+            throw PinningError(.unreadableFile, "the folder \(quoted) contains more than \(maximumFileCount) certificate files")
         }
         return files.sorted().map { path + "/" + $0 }
     }

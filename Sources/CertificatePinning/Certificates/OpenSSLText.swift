@@ -39,7 +39,7 @@ enum OpenSSLText {
     static func peekError() -> String { reason(ERR_peek_last_error()) }
 
     private static func reason(_ code: UInt) -> String {
-        guard code != 0, let reason = ERR_reason_error_string(code) else { return "no more is known" }
+        guard code != 0, let reason = ERR_reason_error_string(code) else { return "OpenSSL gives no details" }
         return String(cString: reason)
     }
 }

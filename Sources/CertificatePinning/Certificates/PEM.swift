@@ -42,7 +42,7 @@ enum PEM {
     ) throws -> [Block] {
         guard let count = Int32(exactly: text.count) else { throw PinningError(code, "the PEM text is too large") }
         if isStrict, hasTrailingText(text) {
-            throw PinningError(code, "there is text after the last PEM block: remove it, or complete the block it belongs to")
+            throw PinningError(code, "text follows the last PEM block; remove it, or complete its block")
         }
         return try text.withUnsafeBytes { buffer in
             guard let bio = BIO_new_mem_buf(buffer.baseAddress, count) else { return [] }
@@ -57,7 +57,8 @@ enum PEM {
                 guard PEM_read_bio(bio, &label, &header, &data, &length) == 1 else {
                     guard COpenSSL_is_end_of_pem(ERR_peek_last_error()) == 1 else {
                         throw PinningError(
-                            code, "PEM block \(blocks.count + 1) does not decode (\(OpenSSLText.takeError())): is the text complete?")
+                            code,
+                            "PEM block \(blocks.count + 1) cannot be decoded (\(OpenSSLText.takeError())); check that the text is complete")
                     }
                     ERR_clear_error()
                     return blocks

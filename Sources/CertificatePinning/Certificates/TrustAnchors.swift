@@ -32,7 +32,7 @@ public final class TrustAnchors: Sendable {
         }
         throw PinningError(
             .noAnchors,
-            "no root certificates at \(systemBundles.joined(separator: ", ")): install the package ca-certificates or configure trust roots"
+            "there are no root certificates at \(systemBundles.joined(separator: ", ")); install ca-certificates or configure trust roots"
         )
     }
 
@@ -45,7 +45,8 @@ public final class TrustAnchors: Sendable {
     public convenience init(pem: String) throws {
         let bytes = [UInt8](pem.utf8)
         guard PEM.isPEM(bytes) else {
-            throw PinningError(.malformedCertificate, "the text holds no certificate in PEM: no line \"-----BEGIN CERTIFICATE-----\"")
+            throw PinningError(
+                .malformedCertificate, "the text contains no PEM certificate, which begins with the line \"-----BEGIN CERTIFICATE-----\"")
         }
         try self.init(certificates: Certificate.all(in: bytes))
     }
@@ -71,7 +72,7 @@ public final class TrustAnchors: Sendable {
     /// - Throws: ``PinningError`` with code `noAnchors` when none of them is a root, or `malformedCertificate` when OpenSSL refuses one.
     public init(certificates: [Certificate]) throws {
         guard certificates.contains(where: \.isSelfSigned) else { throw Self.noRoot(among: certificates) }
-        guard let store = X509_STORE_new() else { throw PinningError(.noAnchors, "OpenSSL made no store: out of memory") }
+        guard let store = X509_STORE_new() else { throw PinningError(.noAnchors, "OpenSSL is out of memory") }
         for certificate in certificates where X509_STORE_add_cert(store, certificate.x509) != 1 {
             X509_STORE_free(store)
             throw PinningError(.malformedCertificate, "OpenSSL refuses a root certificate (\(OpenSSLText.takeError()))")
@@ -85,11 +86,11 @@ public final class TrustAnchors: Sendable {
             guard let flaw = certificate.rootFlaw else { continue }
             return PinningError(
                 .noAnchors,
-                "\"\(certificate.subject)\" cannot be a root, for OpenSSL does not take it for self-signed: \(flaw); issue it again, and where"
-                    + " it has an authority key identifier, with that of its own key")
+                "\"\(certificate.subject)\" cannot be a root, because OpenSSL does not accept it as self-signed: \(flaw); issue it again;"
+                    + " if it has an authority key identifier, it must be that of its own key")
         }
         return PinningError(
-            .noAnchors, "none of \(certificates.count) certificates is a self-signed root: add the root that their path ends in")
+            .noAnchors, "the \(certificates.count) certificates contain no self-signed root; add the root at the end of their path")
     }
 
     /// Reads the certificates of a file, PEM or DER, or of all `.pem`, `.crt`, `.cer` and `.der` files of a folder.
@@ -110,7 +111,7 @@ public final class TrustAnchors: Sendable {
         let roots = certificates.filter(\.isSelfSigned)
         guard let last = roots.max(by: { $0.notAfter < $1.notAfter }), last.notAfter < time else { return }
         throw PinningError(
-            .expiredAnchors, "no root certificate holds any more, the last one, \(last.subject), since \(last.notAfter): replace them")
+            .expiredAnchors, "all root certificates have expired, the last one, \(last.subject), at \(last.notAfter); replace them")
     }
 
     /// These roots together with the system's.

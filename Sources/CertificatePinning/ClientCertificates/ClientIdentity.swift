@@ -81,14 +81,14 @@ public final class ClientIdentity: Sendable {
         self.certificates = certificates
         self.key = key
         guard let certificate = certificates.first else {
-            throw PinningError(.noCertificates, "a client identity needs its certificate: none is there")
+            throw PinningError(.noCertificates, "a client identity needs a certificate; give the client's certificate")
         }
         ERR_clear_error()
         defer { ERR_clear_error() }
         guard X509_check_private_key(certificate.x509, key) == 1 else {
             throw PinningError(
                 .keyMismatch,
-                "the private key is not that of the first certificate, \(certificate.subject): put the client's own certificate first")
+                "the private key does not belong to the first certificate, \(certificate.subject); put the client's own certificate first")
         }
         try refuseWhatOpenSSLRefuses(certificate)
     }
@@ -98,13 +98,13 @@ public final class ClientIdentity: Sendable {
     /// Tries the identity in a temporary context, so that a key too weak for the security level fails here and not in a handshake.
     private func refuseWhatOpenSSLRefuses(_ certificate: Certificate) throws {
         guard let context = SSL_CTX_new(TLS_client_method()) else {
-            throw PinningError(.malformedKey, "OpenSSL made no context: out of memory")
+            throw PinningError(.malformedKey, "OpenSSL is out of memory")
         }
         defer { SSL_CTX_free(context) }
         guard ChainValidator.harden(sslContext: context), install(in: context) else {
             throw PinningError(
                 .weakKey,
-                "OpenSSL refuses the client certificate \(certificate.subject) (\(OpenSSLText.takeError())): use RSA of 2048 bits or more,"
+                "OpenSSL refuses the client certificate \(certificate.subject) (\(OpenSSLText.takeError())); use RSA of 2048 bits or more,"
                     + " P-256 or Ed25519, signed with SHA-256 or better")
         }
     }

@@ -5,7 +5,7 @@ enum PKCS12Reader {
     /// The certificates, the key's own first, and the key; the caller must free the key.
     static func read(_ bytes: [UInt8], password: (() throws -> String?)?) throws -> ([Certificate], OpaquePointer) {
         guard bytes.count <= PrivateKeyReader.maximumSize else {
-            throw PinningError(.malformedKey, "more than \(PrivateKeyReader.maximumSize) bytes are no PKCS #12 file")
+            throw PinningError(.malformedKey, "the PKCS #12 file has more than \(PrivateKeyReader.maximumSize) bytes")
         }
         ERR_clear_error()
         defer { ERR_clear_error() }
@@ -18,10 +18,10 @@ enum PKCS12Reader {
             }
             return parsed
         }
-        guard let parsed else { throw PinningError(.malformedKey, "the bytes are no PKCS #12 file (\(OpenSSLText.takeError()))") }
+        guard let parsed else { throw PinningError(.malformedKey, "the bytes are not a PKCS #12 file (\(OpenSSLText.takeError()))") }
         defer { PKCS12_free(parsed) }
         guard PKCS12_mac_present(parsed) == 1 else {
-            throw PinningError(.malformedKey, "the PKCS #12 file is not protected by a MAC: export it again with a password")
+            throw PinningError(.malformedKey, "the PKCS #12 file has no MAC; export it again with a password")
         }
         return try open(parsed, password: try password?())
     }
@@ -44,8 +44,8 @@ enum PKCS12Reader {
             throw PinningError(
                 .malformedKey,
                 isRead
-                    ? "the PKCS #12 file holds no private key"
-                    : "the PKCS #12 file cannot be read (\(OpenSSLText.takeError())): if it was written with an old cipher such as RC2,"
+                    ? "the PKCS #12 file contains no private key"
+                    : "the PKCS #12 file cannot be read (\(OpenSSLText.takeError())); if it was written with an old cipher such as RC2,"
                         + " convert it with `openssl pkcs12 -legacy`")
         }
         do {

@@ -18,7 +18,7 @@ enum PrivateKeyReader {
     }
 
     private static func key(in bytes: [UInt8], _ password: (() throws -> String?)?) throws -> OpaquePointer {
-        guard bytes.count <= maximumSize else { throw PinningError(.malformedKey, "more than \(maximumSize) bytes are no private key") }
+        guard bytes.count <= maximumSize else { throw PinningError(.malformedKey, "the private key has more than \(maximumSize) bytes") }
         ERR_clear_error()
         defer { ERR_clear_error() }
         return PEM.isPEM(bytes) ? try key(inPEM: bytes, password) : try key(inDER: bytes, password)
@@ -27,7 +27,7 @@ enum PrivateKeyReader {
     private static func key(inPEM bytes: [UInt8], _ password: (() throws -> String?)?) throws -> OpaquePointer {
         let blocks = try PEM.blocks(bytes, onFailure: .malformedKey, keepingBytes: false).filter { $0.label.hasSuffix("PRIVATE KEY") }
         guard blocks.count == 1 else {
-            throw PinningError(.malformedKey, "the PEM text holds \(blocks.count) private keys where one is expected")
+            throw PinningError(.malformedKey, "the PEM text contains \(blocks.count) private keys; give exactly one")
         }
         // Proc-Type: 4,ENCRYPTED (RFC 1421, section 4.6.1.1)
         let isEncrypted = blocks[0].label == "ENCRYPTED PRIVATE KEY" || blocks[0].header.contains("ENCRYPTED")
@@ -47,7 +47,9 @@ enum PrivateKeyReader {
             }
             return key
         }
-        guard let key else { throw PinningError(.malformedKey, "the bytes are no private key in PEM or DER (\(OpenSSLText.takeError()))") }
+        guard let key else {
+            throw PinningError(.malformedKey, "the bytes are not a private key in PEM or DER (\(OpenSSLText.takeError()))")
+        }
         return key
     }
 
@@ -57,7 +59,7 @@ enum PrivateKeyReader {
     ) throws -> OpaquePointer {
         let text = isEncrypted ? try password?() : nil
         guard !isEncrypted || text != nil else {
-            throw PinningError(.encryptedKey, "the private key is encrypted: give its password, or decrypt it (`openssl pkey -in FILE`)")
+            throw PinningError(.encryptedKey, "the private key is encrypted; give its password, or decrypt it with `openssl pkey -in FILE`")
         }
         let box = PasswordBox(text ?? "")
         let key = bytes.withUnsafeBytes { buffer -> OpaquePointer? in
@@ -68,7 +70,7 @@ enum PrivateKeyReader {
         if let key { return key }
         throw isEncrypted
             ? PinningError(.wrongPassword, "the password does not open the private key (\(OpenSSLText.takeError()))")
-            : PinningError(.malformedKey, "the private key does not parse (\(OpenSSLText.takeError()))")
+            : PinningError(.malformedKey, "the private key cannot be parsed (\(OpenSSLText.takeError()))")
     }
 }
 

@@ -36,6 +36,6 @@ public struct TrustConditions: Sendable {
 
 extension PinningError {
     fileprivate static func conflict(_ things: String) -> PinningError {
-        PinningError(.conflictingConditions, "the evaluators of one host name two different \(things): give it to one of them only")
+        PinningError(.conflictingConditions, "the evaluators of one host have two different \(things); set them on one evaluator only")
     }
 }

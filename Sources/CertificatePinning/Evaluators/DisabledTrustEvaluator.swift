@@ -27,10 +27,10 @@ public struct DisabledTrustEvaluator: ServerTrustEvaluating {
         guard announced.isNew(host) else { return .trusted }
         let name = LoggableText.quoted(host, limit: 253)
         if trust.isPathValidated {
-            logger.warning("a DisabledTrustEvaluator beside other evaluators does nothing: remove it", metadata: ["host": "\(name)"])
+            logger.warning("a DisabledTrustEvaluator has no effect beside other evaluators; remove it", metadata: ["host": "\(name)"])
         } else {
             logger.error(
-                "TRUST IS DISABLED for this host: anybody can answer in its place; remove the DisabledTrustEvaluator",
+                "TRUST IS DISABLED for this host, so any server can answer in its place; remove the DisabledTrustEvaluator",
                 metadata: ["host": "\(name)"])
         }
         return .trusted

@@ -26,7 +26,7 @@ public struct PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     public init(certificates: [Certificate], acceptingSelfSigned: Bool = false) throws {
         guard !certificates.isEmpty else {
             throw PinningError(
-                .noCertificates, "pinning needs a certificate: name one, or use DefaultTrustEvaluator for path validation alone")
+                .noCertificates, "pinning needs a certificate; give one, or use DefaultTrustEvaluator for path validation alone")
         }
         pinned = Set(certificates.map(\.der))
         pins = Set(certificates.map(\.pin))
@@ -77,7 +77,8 @@ public struct PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
             guard let folder = candidates.first(where: BoundedFile.exists) else {
                 throw PinningError(
                     .noCertificates,
-                    "no folder \(LoggableText.quoted(candidates.joined(separator: " or "), limit: 2_048)): put the certificates to pin there"
+                    "there is no folder \(LoggableText.quoted(candidates.joined(separator: " or "), limit: 2_048)); put the certificates to"
+                        + " pin there"
                 )
             }
             try self.init(contentsOf: folder)
@@ -109,9 +110,9 @@ public struct PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
             TrustRefusal(
                 .pinMismatch, trust: trust, expected: pins,
                 detail: isRenewed
-                    ? "no certificate of the validated path is pinned, but the key of one is: it was renewed. Pin the new certificate, or"
-                        + " the key with PublicKeysTrustEvaluator"
-                    : "no certificate of the validated path is pinned. If the server's certificate was changed on purpose, pin the one"
-                        + " presented; if not, another server answers in its place"))
+                    ? "no certificate of the validated path is pinned, but one has the key of a pinned certificate, which was renewed; pin"
+                        + " the new certificate, or the key with PublicKeysTrustEvaluator"
+                    : "no certificate of the validated path is pinned; if you changed the server's certificate, pin the presented one; if"
+                        + " not, another server answered in its place"))
     }
 }

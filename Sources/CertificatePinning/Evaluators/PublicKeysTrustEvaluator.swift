@@ -24,7 +24,7 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
         guard pins.count != 1 else {
             throw PinningError(
                 .backupPinMissing,
-                "one pin locks the app out when that key is lost or changed: add the pin of a backup key, or say that you want none with"
+                "with a single pin, a lost or changed key locks the app out; add the pin of a backup key, or choose to have none with"
                     + " PublicKeysTrustEvaluator(withoutBackup:)")
         }
         try self.init(withoutBackup: pins, validUntil: validUntil, logger: logger)
@@ -41,7 +41,7 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
     /// - Throws: ``PinningError`` with code `noPins` for an empty set.
     public init(withoutBackup pins: Set<Pin>, validUntil: Date? = nil, logger: Logger = Logger(label: "approov.trust")) throws {
         guard !pins.isEmpty else {
-            throw PinningError(.noPins, "pinning needs a pin: name one, or use DefaultTrustEvaluator for path validation alone")
+            throw PinningError(.noPins, "pinning needs a pin; give one, or use DefaultTrustEvaluator for path validation alone")
         }
         self.pins = pins
         self.validUntil = validUntil
@@ -58,8 +58,8 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
         if trust.chain.contains(where: { pins.contains($0.pin) }) { return .trusted }
         let refusal = TrustRefusal(
             .pinMismatch, trust: trust, expected: pins,
-            detail: "no key of the validated path is pinned. If the server's key was changed on purpose, add the pin presented first"
-                + " to the host's pins; if not, another server answers in its place")
+            detail: "no key of the validated path is pinned; if you changed the server's key, add the first of the presented pins to the"
+                + " host's pins; if not, another server answered in its place")
         if let validUntil, trust.time >= validUntil {
             // Logs only for a server that the pins would refuse: while the pins match, their expiry changes nothing.
             sayExpired(host, since: validUntil)
@@ -71,7 +71,7 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
     private func sayExpired(_ host: String, since date: Date) {
         guard announced.isNew(host) else { return }
         logger.error(
-            "PINS HAVE EXPIRED for this host, and its server matches none: path validation alone decides; update the pins",
+            "PINS HAVE EXPIRED for this host and its server matches none, so path validation alone decides; update the pins",
             metadata: ["host": "\(LoggableText.quoted(host, limit: 253))", "expired": "\(date)"])
     }
 }

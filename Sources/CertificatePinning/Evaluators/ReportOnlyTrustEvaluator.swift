@@ -37,8 +37,8 @@ public struct ReportOnlyTrustEvaluator: ServerTrustEvaluating {
             .reported(
                 TrustRefusal(
                     .lookupsUnavailable, trust: trust,
-                    detail: "\(lookups.count) OCSP responses or CRLs would decide, and are not looked up for what is only reported; let the"
-                        + " server staple, or enforce the rule"))
+                    detail: "the rule needs \(lookups.count) OCSP responses or CRLs, which are not looked up for a rule that only reports;"
+                        + " let the server staple a response, or enforce the rule"))
         case .refused(let refusal), .reported(let refusal): .reported(refusal)
         }
     }

@@ -116,7 +116,12 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
     /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         guard trust.isPathValidated else {
-            return .refused(TrustRefusal(.evaluatorFailed, trust: trust, detail: "revocation is checked on validated paths only"))
+            return .refused(
+                TrustRefusal(
+                    .evaluatorFailed, trust: trust,
+                    detail:
+                        "revocation can only be checked on a validated path; do not combine it with an evaluator that skips path validation"
+                ))
         }
         var lookups: [TrustLookup] = []
         for (index, (certificate, issuer)) in zip(trust.chain, trust.chain.dropFirst()).enumerated() {
@@ -130,15 +135,16 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
                 return .refused(
                     TrustRefusal(
                         .revoked, trust: trust,
-                        detail: "\(Self.name(certificate, index)) is revoked\(since): the server needs a new one with a new key"))
+                        detail: "\(Self.name(certificate, index)) is revoked\(since); the server needs a new one with a new key"))
             case .unknown(let problem):
                 guard failure == .soft else {
                     return .refused(
                         TrustRefusal(
                             .revocationUnknown, trust: trust,
                             detail:
-                                "whether \(Self.name(certificate, index)) is revoked cannot be found out: \(problem); look whether what it"
-                                + " names can be reached from here, let the server staple, or let such servers pass with failure: .soft"))
+                                "the revocation of \(Self.name(certificate, index)) cannot be checked: \(problem); check that its OCSP and"
+                                + " CRL servers can be reached, let the server staple a response, or allow such servers with failure: .soft"
+                        ))
                 }
                 warn(host, problem)
             }
@@ -168,7 +174,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
         }
         switch known {
         case .status(let status): return Self.finding(status)
-        case .problem(let problem): return .unknown("a look-up failed a short while ago: \(problem)")
+        case .problem(let problem): return .unknown("an earlier look-up failed: \(problem)")
         case nil: break
         }
         var wasJudged = false
@@ -178,9 +184,9 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
                 // Only one more round of look-ups is possible: ask the first source alone, then all the others at once.
                 return .needs(index == 0 ? [lookup] : places.filter { trust.lookupResults[$0] == nil })
             }
-            let name = "\(lookup.kind == .ocsp ? "the OCSP response" : "the CRL") of \(lookup.url)"
+            let name = "\(lookup.kind == .ocsp ? "the OCSP response" : "the CRL") from \(lookup.url)"
             if let failure = result.failure {
-                problems.append("\(name) did not come: \(failure)")
+                problems.append("\(name) cannot be fetched: \(failure)")
                 continue
             }
             wasJudged = true
@@ -202,7 +208,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
             return isExempt
                 ? .good
                 : .unknown(
-                    "it names no source that is looked at: allow all sources (OCSP and CRLs, over plain http only), or check the leaf alone"
+                    "it names no source that may be used; allow all sources (OCSP and CRLs, only over plain http), or only check the leaf"
                 )
         }
         let problem = problems.joined(separator: "; ")
@@ -225,7 +231,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
             cache.store(.status(status), of: key, at: trust.time, until: status.validUntil)
             return .success(Self.finding(status))
         } catch {
-            return .failure(RevocationProblem("\(name) does not count: \(error)"))
+            return .failure(RevocationProblem("\(name) is not valid: \(error)"))
         }
     }
 
@@ -252,7 +258,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
     private func warn(_ host: String, _ problem: String) {
         guard announced.isNew(host) else { return }
         logger.warning(
-            "revocation could not be checked for this host, and the server passes for the failure is soft",
+            "revocation could not be checked for this host; allowing the connection because failure is .soft",
             metadata: ["host": "\(LoggableText.quoted(host, limit: 253))", "problem": "\(LoggableText.quoted(problem, limit: 500))"])
     }
 }

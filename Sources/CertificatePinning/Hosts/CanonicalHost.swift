@@ -34,7 +34,7 @@ public struct CanonicalHost: Hashable, Sendable, CustomStringConvertible {
         switch HostName.read(raw) {
         case .success(let host): self = host
         case .failure(let flaw):
-            throw PinningError(.malformedHost, "\"\(LoggableText.quoted(raw))\" is no host: \(flaw.explanation)")
+            throw PinningError(.malformedHost, "\"\(LoggableText.quoted(raw))\" is not a host: \(flaw.explanation)")
         }
     }
 

@@ -56,7 +56,7 @@ public struct HostMap<Value: Sendable>: Sendable {
             below[base, default: Below()].anyLabels = entry
         }
         guard isFree else {
-            throw PinningError(.duplicatePattern, "two entries claim \(pattern): remove one, for which of them holds cannot be told")
+            throw PinningError(.duplicatePattern, "two entries are for \(pattern), and it is unclear which one applies; remove one")
         }
         count += 1
     }

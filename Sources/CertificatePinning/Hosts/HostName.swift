@@ -9,17 +9,17 @@ enum HostName {
         var explanation: String {
             switch self {
             case .empty: "it is empty"
-            case .percent: "percent-encoding and zone identifiers are not accepted: write the characters themselves"
-            case .userInfo: "user info does not belong to a host: remove it and its @"
-            case .port: "a colon stands in IPv6 addresses only: give the port apart from the host"
-            case .notASCII: "write names beyond ASCII in their xn-- form"
-            case .character: "only letters, digits, hyphens, underscores and dots may stand in it"
-            case .emptyLabel: "two dots stand together, or one at its beginning"
-            case .longLabel: "a label has more than 63 characters"
-            case .hyphen: "a label begins or ends with a hyphen"
+            case .percent: "percent-encoding and zone identifiers are not accepted; write the characters themselves"
+            case .userInfo: "it contains user information; remove it and the @"
+            case .port: "only an IPv6 address may contain a colon; give the port separately"
+            case .notASCII: "it contains characters beyond ASCII; write it in its xn-- form"
+            case .character: "it contains characters other than letters, digits, hyphens, underscores and dots"
+            case .emptyLabel: "it begins with a dot or contains two dots in a row"
+            case .longLabel: "one of its labels has more than 63 characters"
+            case .hyphen: "one of its labels begins or ends with a hyphen"
             case .long: "it has more than 253 characters"
-            case .number: "a host that ends in a number must be an IPv4 address of four decimal numbers from 0 to 255"
-            case .address: "it is no IPv6 address"
+            case .number: "a host that ends in a number must be an IPv4 address, four decimal numbers from 0 to 255"
+            case .address: "it is not an IPv6 address"
             }
         }
     }

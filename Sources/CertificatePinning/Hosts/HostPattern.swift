@@ -57,20 +57,22 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
         let quoted = "\"\(LoggableText.quoted(text))\""
         guard !rest.contains("*") else {
             throw PinningError(
-                .malformedPattern, "\(quoted) is no host pattern: a * stands for the first label only, as in *.example.com")
+                .malformedPattern, "\(quoted) is not a host pattern: a * can only be the first label, as in *.example.com")
         }
         do {
             base = try CanonicalHost(String(rest))
         } catch {
-            throw PinningError(.malformedPattern, "\(quoted) is no host pattern", cause: error)
+            throw PinningError(.malformedPattern, "\(quoted) is not a host pattern", cause: error)
         }
         if scope != .exact {
             guard base.kind == .name else {
-                throw PinningError(.malformedPattern, "\(quoted): nothing is below an address; name it exactly")
+                throw PinningError(
+                    .malformedPattern, "\(quoted) is not a host pattern: an IP address has no subdomains; name the address itself")
             }
             try Self.refusePublicSuffix(base.name, quoted, isAllowed: allowingPublicSuffix && base.name.contains("."))
             guard scope == .exactAndBelow || !includeSubdomains else {
-                throw PinningError(.malformedPattern, "\(quoted): includeSubdomains goes with a plain name; for all below it, use **.")
+                throw PinningError(
+                    .malformedPattern, "\(quoted): includeSubdomains only applies to a plain name; write **. for all subdomains")
             }
         }
         self.scope = scope
@@ -80,13 +82,14 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
     private static func refusePublicSuffix(_ base: String, _ quoted: String, isAllowed: Bool) throws {
         // If libpsl has no list, the pattern would match nothing, and its hosts would have no pins.
         guard let isSuffix = PublicSuffixes.contains(base) else {
-            throw PinningError(.malformedPattern, "\(quoted) cannot be checked: this libpsl has no public suffix list; install libpsl5")
+            throw PinningError(
+                .malformedPattern, "\(quoted) cannot be checked, because this libpsl has no public suffix list; install libpsl5")
         }
         guard !isSuffix || isAllowed else {
             throw PinningError(
                 .malformedPattern,
-                "\(quoted) is too wide: \(base) is a public suffix, below which hosts belong to different people;"
-                    + " name the domain below it that is yours")
+                "\(quoted) is too wide: \(base) is a public suffix, whose subdomains belong to different owners;"
+                    + " name your own domain below it")
         }
     }
 
@@ -97,7 +100,7 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
             texts.map { text in
                 guard scope != .exact, let host = try? CanonicalHost(text), host.kind == .name, host.name.hasSuffix("." + base.name) else {
                     throw PinningError(
-                        .malformedPattern, "\(quoted) cannot exclude \"\(LoggableText.quoted(text))\": it is no name below \(base)")
+                        .malformedPattern, "\(quoted) cannot exclude \"\(LoggableText.quoted(text))\", which is not a subdomain of \(base)")
                 }
                 return host.name
             })

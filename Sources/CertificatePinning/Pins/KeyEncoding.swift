@@ -4,7 +4,7 @@ internal import COpenSSL
 /// Reads a public key from any of its encodings: by PEM label (RFC 7468 and OpenSSL's older ones), or for DER by trying each.
 enum KeyEncoding {
     private static let encrypted = PinningError(
-        .encryptedKey, "the private key is encrypted: pass its certificate or public key (`openssl pkey -in FILE -pubout`) instead")
+        .encryptedKey, "the private key is encrypted; give its certificate or public key instead (`openssl pkey -in FILE -pubout`)")
 
     /// The pin of a PEM block; nil for one without a key, such as the parameters before an EC key.
     static func pin(_ block: PEM.Block) throws -> Pin? {
@@ -21,11 +21,13 @@ enum KeyEncoding {
             pin = privateKey(block.bytes)
         case "EC PARAMETERS", "DH PARAMETERS", "DSA PARAMETERS": return nil
         default:
-            throw PinningError(.malformedKey, "a PEM block \"\(LoggableText.quoted(block.label))\" holds no key that can be pinned")
+            throw PinningError(
+                .malformedKey,
+                "the PEM block \"\(LoggableText.quoted(block.label))\" contains no key; give a certificate, certificate request or key")
         }
         guard let pin else {
             throw PinningError(
-                .malformedKey, "the PEM block \"\(LoggableText.quoted(block.label))\" does not parse (\(OpenSSLText.takeError()))")
+                .malformedKey, "the PEM block \"\(LoggableText.quoted(block.label))\" cannot be parsed (\(OpenSSLText.takeError()))")
         }
         return pin
     }
@@ -35,7 +37,7 @@ enum KeyEncoding {
         if let certificate = try? Certificate(der: bytes) { return certificate.pin }
         if isEncryptedPrivateKey(bytes) { throw encrypted }
         guard let pin = request(bytes) ?? publicKey(bytes) ?? privateKey(bytes) ?? rsaPublicKey(bytes) else {
-            throw PinningError(.malformedKey, "the bytes are no certificate, certification request or key in PEM or DER")
+            throw PinningError(.malformedKey, "the file is not a certificate, certificate request or key in PEM or DER")
         }
         return pin
     }

@@ -32,7 +32,7 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
         else {
             throw PinningError(
                 .malformedPin,
-                "\"\(LoggableText.quoted(text))\" is no pin: write \"sha256/\" and the 44 base64 characters of a SHA-256;"
+                "\"\(LoggableText.quoted(text))\" is not a pin; write \"sha256/\" followed by the 44 base64 characters of a SHA-256;"
                     + " `approov pin -get` prints the pin of a server, certificate or key")
         }
         self = [UInt8](data).withUnsafeBytes { Pin(digest: $0) }
@@ -45,7 +45,7 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``PinningError`` with code `malformedPin` unless the digest has 32 bytes, and for the hash of no bytes.
     public init(spkiSHA256 bytes: [UInt8]) throws {
         guard bytes.count == 32 else {
-            throw PinningError(.malformedPin, "a pin has 32 bytes, not \(bytes.count)")
+            throw PinningError(.malformedPin, "a pin must have 32 bytes, not \(bytes.count)")
         }
         self = bytes.withUnsafeBytes { Pin(digest: $0) }
         try refuseHashOfNothing()
@@ -57,7 +57,7 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
         guard self == Pin(spki: []) else { return }
         throw PinningError(
             .malformedPin,
-            "\(self) is the SHA-256 of no bytes, and no key's: the command that printed it was given nothing;"
+            "\(self) is the SHA-256 of zero bytes and not the pin of any key; the command that printed it had no input;"
                 + " `approov pin -get` prints the pin of a server, certificate or key")
     }
 
@@ -91,11 +91,11 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
         for text in texts {
             let pin = try Pin(text)
             guard pins.insert(pin).inserted else {
-                throw PinningError(.duplicatePin, "the pin \(pin) is listed twice: a second entry must be the pin of a backup key")
+                throw PinningError(.duplicatePin, "the pin \(pin) is listed twice; replace the second entry with the pin of a backup key")
             }
         }
         guard !pins.isEmpty else {
-            throw PinningError(.noPins, "the list of pins is empty: name at least one, for none would match any server")
+            throw PinningError(.noPins, "the list of pins is empty and would match no server; give at least one pin")
         }
         return pins
     }

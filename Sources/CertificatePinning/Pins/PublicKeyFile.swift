@@ -23,7 +23,9 @@ public enum PublicKeyFile {
     /// - Returns: At least one pin.
     /// - Throws: ``PinningError`` with code `malformedKey`, `malformedCertificate` or `encryptedKey`.
     public static func pins(in bytes: [UInt8]) throws -> [Pin] {
-        guard bytes.count <= maximumSize else { throw PinningError(.malformedKey, "more than \(maximumSize) bytes are no key") }
+        guard bytes.count <= maximumSize else {
+            throw PinningError(.malformedKey, "the file has more than \(maximumSize) bytes, too many for a key or certificate")
+        }
         ERR_clear_error()
         defer { ERR_clear_error() }
         guard PEM.isPEM(bytes) else { return [try KeyEncoding.pin(anyDER: bytes)] }
@@ -35,7 +37,7 @@ public enum PublicKeyFile {
             pins.append(pin)
         }
         guard !pins.isEmpty else {
-            throw PinningError(.malformedKey, "the PEM text holds no certificate, certification request or key")
+            throw PinningError(.malformedKey, "the PEM text contains no certificate, certificate request or key")
         }
         return pins
     }

@@ -46,7 +46,7 @@ public final class TrustPolicy: Sendable {
         guard !refusesUnmatchedHosts else {
             throw TrustRefusal(
                 .hostNotEvaluated, host: host.name,
-                detail: "every host must be evaluated and no rule is for this one: add an evaluator or pins for it")
+                detail: "every host must have a rule, and this one has none; add an evaluator or pins for it")
         }
         return Self.pathValidation
     }

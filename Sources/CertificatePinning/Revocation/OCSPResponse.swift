@@ -42,7 +42,7 @@ enum OCSPResponse {
         guard code == OCSP_RESPONSE_STATUS_SUCCESSFUL else {
             throw RevocationProblem("the responder answered with an error (\(String(cString: OCSP_response_status_str(Int(code)))))")
         }
-        guard let basic = OCSP_response_get1_basic(response) else { throw RevocationProblem("it is of no known type") }
+        guard let basic = OCSP_response_get1_basic(response) else { throw RevocationProblem("its type is unknown") }
         defer { OCSP_BASICRESP_free(basic) }
         try verify(basic, issued, at: time)
         return try answer(in: basic, issued, at: time)
@@ -58,7 +58,7 @@ enum OCSPResponse {
             }
             return response
         }
-        guard let parsed else { throw RevocationProblem("it does not parse") }
+        guard let parsed else { throw RevocationProblem("it cannot be parsed") }
         return parsed
     }
 
@@ -70,14 +70,14 @@ enum OCSPResponse {
         try RevocationRules.withStore(trusting: issued.issuer, at: time) { store in
             guard OCSP_basic_verify(basic, issuers, store, UInt(OCSP_PARTIAL_CHAIN | OCSP_NOEXPLICIT)) == 1 else {
                 throw RevocationProblem(
-                    "it is not signed by the certificate's issuer or a responder that the issuer authorised (\(OpenSSLText.peekError()))")
+                    "neither the certificate's issuer nor a responder that it authorised signed it (\(OpenSSLText.peekError()))")
             }
         }
     }
 
     private static func answer(in basic: OpaquePointer, _ issued: IssuedCertificate, at time: Date) throws -> RevocationStatus {
         let count = OCSP_resp_count(basic)
-        guard count <= maximumAnswers else { throw RevocationProblem("it has \(count) answers") }
+        guard count <= maximumAnswers else { throw RevocationProblem("it has \(count) answers; at most \(maximumAnswers) are accepted") }
         for index in 0..<max(0, count) {
             guard let single = OCSP_resp_get0(basic, index), isAbout(issued, OCSP_SINGLERESP_get0_id(single)) else { continue }
             return try status(single, at: time)

@@ -44,14 +44,14 @@ enum RevocationRules {
     /// - Returns: The end of the answer's validity.
     /// - Throws: ``RevocationProblem`` when the answer is not valid at the time.
     static func validUntil(thisUpdate: Date?, nextUpdate: Date?, hasEnd: Bool, at time: Date) throws -> Date {
-        guard let thisUpdate else { throw RevocationProblem("it does not say readably when it was made") }
+        guard let thisUpdate else { throw RevocationProblem("its thisUpdate cannot be read") }
         guard thisUpdate <= time.addingTimeInterval(clockSkew) else {
-            throw RevocationProblem("it is from the future (\(thisUpdate)): set the clock right")
+            throw RevocationProblem("its thisUpdate (\(thisUpdate)) is in the future; set the clock right")
         }
-        guard !hasEnd || nextUpdate != nil else { throw RevocationProblem("it does not say readably until when it holds") }
+        guard !hasEnd || nextUpdate != nil else { throw RevocationProblem("its nextUpdate cannot be read") }
         let end = nextUpdate ?? thisUpdate.addingTimeInterval(lifetimeWithoutEnd)
-        guard end >= thisUpdate else { throw RevocationProblem("it ends before it begins") }
-        guard end.addingTimeInterval(clockSkew) >= time else { throw RevocationProblem("it is out of date since \(end)") }
+        guard end >= thisUpdate else { throw RevocationProblem("its nextUpdate is before its thisUpdate") }
+        guard end.addingTimeInterval(clockSkew) >= time else { throw RevocationProblem("it expired at \(end)") }
         return end
     }
 

@@ -24,7 +24,7 @@ final class RevocationList: Sendable {
             }
             return list
         }
-        guard let parsed else { throw RevocationProblem("it does not parse") }
+        guard let parsed else { throw RevocationProblem("it cannot be parsed") }
         list = parsed
         // OpenSSL sorts all entries at the first search by serial number.
         guard let number = ASN1_INTEGER_new() else { return }

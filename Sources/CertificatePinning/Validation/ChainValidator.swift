@@ -168,7 +168,7 @@ public enum ChainValidator {
         if !verdict.lookups.isEmpty {
             let unavailable = TrustRefusal(
                 .lookupsUnavailable, host: trust.host.name, presented: trust.chain, expected: [],
-                detail: "\(verdict.lookups.count) OCSP responses or CRLs must be looked up first, and the caller did not",
+                detail: "the evaluators need \(verdict.lookups.count) OCSP responses or CRLs, which the caller did not look up",
                 lookups: verdict.lookups)
             // The server will be judged again after the look-ups, and reported then.
             guard isLast else { return .failure(unavailable) }

@@ -33,7 +33,7 @@ enum NameConstraints {
         guard host.kind == .name else { return nil }
         let count = Int32(host.name.utf8.count)
         guard let copy = host.name.withCString({ COpenSSL_copy_for_host(server, $0, count) }) else {
-            throw PinningError(.malformedCertificate, "OpenSSL made no copy of the server's certificate: out of memory")
+            throw PinningError(.malformedCertificate, "OpenSSL is out of memory")
         }
         return try Certificate(owning: copy)
     }

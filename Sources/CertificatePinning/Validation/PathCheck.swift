@@ -67,7 +67,7 @@ struct PathCheck {
             return .refused(
                 TrustRefusal(
                     .leafIsCA, host: host.name, presented: path, expected: [],
-                    detail: "the server's certificate is a certification authority's (CA:TRUE): issue it one with CA:FALSE",
+                    detail: "the server's certificate is that of a certification authority (CA:TRUE); issue the server one with CA:FALSE",
                     openSSLError: X509_V_ERR_INVALID_NON_CA))
         }
         return judgeConstraints(of: path, leaf)
@@ -158,6 +158,6 @@ struct PathCheck {
     }
 
     private func internalError() -> TrustRefusal {
-        TrustRefusal(.other, host: host.name, detail: "OpenSSL could not begin to validate the path: is memory exhausted?")
+        TrustRefusal(.other, host: host.name, detail: "OpenSSL cannot begin to validate the path; memory may be exhausted")
     }
 }

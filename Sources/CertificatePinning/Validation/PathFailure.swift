@@ -52,7 +52,7 @@ struct PathFailure {
         let (reason, detail) = issuerFlaw(among: presented + anchors.certificates) ?? explanation
         let givenUp =
             budget?.isExhausted == true
-            ? "; not all other paths of the certificates could be tried: let the server send those of one path alone" : ""
+            ? "; the limit for other paths was reached before all were tried; let the server send only the certificates of one path" : ""
         return TrustRefusal(
             reason, host: host.name, presented: presented, expected: [], detail: detail + givenUp,
             openSSLError: code == X509_V_OK ? X509_V_ERR_UNSPECIFIED : code)
@@ -67,21 +67,21 @@ struct PathFailure {
             ].contains(code)
         else { return nil }
         if let part = certificate.malformedPart {
-            return (.malformedCertificate, "\(subject) is malformed, so that no issuer is looked for: \(part); issue it again")
+            return (.malformedCertificate, "\(subject) is malformed, so its issuer cannot be found: \(part); issue it again")
         }
         if let flaw = certificate.rootFlaw {
             return (
                 .incompletePath,
-                "\(subject) names itself as its issuer, but OpenSSL does not take it for self-signed: \(flaw); issue it again, and where it"
-                    + " has an authority key identifier, with that of its own key"
+                "\(subject) names itself as its issuer, but OpenSSL does not accept it as self-signed: \(flaw); issue it again; if it has"
+                    + " an authority key identifier, it must be that of its own key"
             )
         }
         for issuer in known {
             guard let flaw = certificate.mismatch(withIssuer: issuer) else { continue }
             return (
                 .incompletePath,
-                "\"\(issuer.subject)\" is there, but is not the issuer of \(subject): \(flaw); let the server send the certificate of"
-                    + " the key that signed it, or make that a trusted root"
+                "\"\(issuer.subject)\" is present, but it is not the issuer of \(subject): \(flaw); let the server send the certificate of"
+                    + " the key that signed it, or trust that certificate as a root"
             )
         }
         return nil
@@ -95,17 +95,17 @@ struct PathFailure {
     private var explanation: (TrustRefusal.Reason, String) {
         switch code {
         case X509_V_ERR_CERT_HAS_EXPIRED:
-            (.expired, "\(subject) expired at \(certificate?.notAfter.description ?? "?"): renew it, or set the clock right")
+            (.expired, "\(subject) expired at \(certificate?.notAfter.description ?? "?"); renew it, or set the clock right")
         case X509_V_ERR_CERT_NOT_YET_VALID:
-            (.notYetValid, "\(subject) holds from \(certificate?.notBefore.description ?? "?") on: set the clock right, or wait")
+            (.notYetValid, "\(subject) is not valid before \(certificate?.notBefore.description ?? "?"); set the clock right, or wait")
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: hostMismatch
         case X509_V_ERR_INVALID_PURPOSE:
-            (.wrongPurpose, "\(subject) is not for TLS servers: it needs the extended key usage serverAuth and a fitting key usage")
+            (.wrongPurpose, "\(subject) is not for TLS servers; issue it with the extended key usage serverAuth and a suitable key usage")
         case X509_V_ERR_INVALID_CA, X509_V_ERR_INVALID_NON_CA: notAnIssuer
         case X509_V_ERR_KEYUSAGE_NO_CERTSIGN:
-            (.wrongKeyUsage, "\(subject) issued another, but its key usage lacks keyCertSign")
+            (.wrongKeyUsage, "\(subject) issued another certificate, but its key usage lacks keyCertSign")
         case X509_V_ERR_PATH_LENGTH_EXCEEDED, X509_V_ERR_PROXY_PATH_LENGTH_EXCEEDED:
-            (.pathLengthExceeded, "there are more certificates below \(subject) than its path length constraint allows")
+            (.pathLengthExceeded, "the path has more certificates below \(subject) than its path length constraint allows")
         case X509_V_ERR_CERT_CHAIN_TOO_LONG:
             (.pathTooLong, "the path to a root is too long")
         case X509_V_ERR_PERMITTED_VIOLATION, X509_V_ERR_EXCLUDED_VIOLATION, X509_V_ERR_SUBTREE_MINMAX,
@@ -114,20 +114,20 @@ struct PathFailure {
         case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
             (
                 .selfSigned,
-                "the server's certificate is self-signed and not among the trusted roots: configure it as a trust root of the host"
+                "the server's certificate is self-signed and not a trusted root; if it is yours, make it a trust root of the host"
             )
         case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_CERT_UNTRUSTED, X509_V_ERR_CERT_REJECTED:
             (
                 .untrustedRoot,
-                "the path ends in a root that is not trusted: \(subject); if it is yours, make it a trust root of the host: "
-                    + "approov api -pins HOST -trustRoots root.pem, or the option --cacert of a command that has it"
+                "the path ends in a root that is not trusted, \(subject); if it is yours, make it a trust root of the host: "
+                    + "approov api -pins HOST -trustRoots root.pem, or --cacert root.pem for commands that have it"
             )
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
             (
                 .incompletePath,
-                "no issuer of \(subject) was found: \"\(certificate?.issuer ?? "?")\" must be sent by the server or be a trusted root; if it is your own "
-                    + "CA: approov api -pins HOST -trustRoots root.pem, or the option --cacert of a command that has it"
+                "no issuer of \(subject) was found; let the server send \"\(certificate?.issuer ?? "?")\", or, if it is your own CA, trust"
+                    + " it: approov api -pins HOST -trustRoots root.pem, or --cacert root.pem for commands that have it"
             )
         default: rarer
         }
@@ -137,14 +137,14 @@ struct PathFailure {
         switch code {
         case X509_V_ERR_CERT_SIGNATURE_FAILURE, X509_V_ERR_UNABLE_TO_DECRYPT_CERT_SIGNATURE,
             X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY, X509_V_ERR_SIGNATURE_ALGORITHM_MISMATCH:
-            (.signatureFailure, "the signature of \(subject) is wrong: its issuer did not sign it")
+            (.signatureFailure, "the signature of \(subject) is wrong, so its issuer did not sign it")
         case X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_EC_KEY_EXPLICIT_PARAMS:
-            (.weakKey, "the key of \(subject) is too weak: use RSA of 2048 bits or more, P-256 or Ed25519")
+            (.weakKey, "the key of \(subject) is too weak; use RSA of 2048 bits or more, P-256 or Ed25519")
         case X509_V_ERR_CA_MD_TOO_WEAK:
-            (.weakSignature, "\(subject) is signed with an algorithm that is too weak: use SHA-256 or better")
+            (.weakSignature, "\(subject) is signed with an algorithm that is too weak; use SHA-256 or better")
         case X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD, X509_V_ERR_UNHANDLED_CRITICAL_EXTENSION,
             X509_V_ERR_INVALID_EXTENSION, X509_V_ERR_INVALID_POLICY_EXTENSION:
-            (.malformedCertificate, "\(subject) is malformed or has a critical extension that is not understood (\(openSSLText))")
+            (.malformedCertificate, "\(subject) is malformed or has an unknown critical extension (\(openSSLText)); issue it again")
         default:
             (.other, "OpenSSL refuses \(subject): \(openSSLText)")
         }
@@ -152,27 +152,26 @@ struct PathFailure {
 
     private var outsideConstraints: String {
         isHostOutside
-            ? "\(host.name) is outside the name constraints of \"\(certificate?.subject ?? "")\", though a wildcard of the server's certificate"
-                + " covers it: get a certificate from an authority that may certify the name"
-            : "a name of \(subject) is outside the name constraints of an issuer: get a certificate from an authority that may certify the"
-                + " name"
+            ? "\(host.name) is outside the name constraints of \"\(certificate?.subject ?? "")\", although a wildcard of the server's"
+                + " certificate covers it; get a certificate from a CA that may certify the name"
+            : "a name of \(subject) is outside the name constraints of an issuer; get a certificate from a CA that may certify the name"
     }
 
     private var hostMismatch: (TrustRefusal.Reason, String) {
         guard let names = certificate?.alternativeNames else {
             return (
                 .noSubjectAlternativeName,
-                "the server's certificate names no host as subject alternative name, and its common name does not count: issue it with one"
+                "the server's certificate has no host as subject alternative name, and its common name is ignored; issue it with one"
             )
         }
-        return (.hostMismatch, "the server's certificate is for \(names)")
+        return (.hostMismatch, "the server's certificate is for \(names), not for \(host.name)")
     }
 
     private var notAnIssuer: (TrustRefusal.Reason, String) {
         // OpenSSL reports the same error for a missing CA bit and for a CA that may not sign certificates.
         certificate?.isAuthority == true
-            ? (.wrongKeyUsage, "\(subject) issued another, but its key usage lacks keyCertSign")
-            : (.notACA, "\(subject) issued another, but is no certification authority's (CA:TRUE is missing)")
+            ? (.wrongKeyUsage, "\(subject) issued another certificate, but its key usage lacks keyCertSign")
+            : (.notACA, "\(subject) issued another certificate, but is not that of a certification authority (CA:TRUE is missing)")
     }
 
     private var openSSLText: String {

@@ -76,5 +76,5 @@ extension MessageParser {
 
 extension OHTTPError {
     /// The error for a complete message that ends too early; the parser throws it itself, but the compiler cannot know that.
-    static var incomplete: OHTTPError { OHTTPError(.truncatedMessage, "the message ends inside of a part (RFC 9292 section 3.8)") }
+    static var incomplete: OHTTPError { OHTTPError(.truncatedMessage, "the message ends within one of its parts (RFC 9292, section 3.8)") }
 }

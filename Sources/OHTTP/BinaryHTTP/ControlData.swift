@@ -13,11 +13,12 @@ enum ControlData {
         func check(hasProtocol: Bool, _ code: OHTTPError.Code) throws(OHTTPError) {
             if isConnect, !hasProtocol {
                 guard !hasScheme, !hasPath, hasAuthority else {
-                    throw OHTTPError(code, "a CONNECT request has an authority, and neither scheme nor path (RFC 9113 section 8.5)")
+                    throw OHTTPError(code, "a CONNECT request must have an authority, but no scheme and no path (RFC 9113, section 8.5)")
                 }
             } else {
                 guard hasScheme, hasPath else {
-                    throw OHTTPError(code, "a request has a scheme and a path; the path of a URL without one is / (RFC 9113 section 8.3.1)")
+                    throw OHTTPError(
+                        code, "a request must have a scheme and a path; for a URL without a path use / (RFC 9113, section 8.3.1)")
                 }
             }
         }
@@ -34,10 +35,10 @@ enum ControlData {
         else { return nil }
         offset = end
         guard let method = HTTPRequest.Method(String(ascii: bytes.extracting(method))) else {
-            throw OHTTPError(.malformedMessage, "the method is not a token (RFC 9110 section 9.1)")
+            throw OHTTPError(.malformedMessage, "the method is not a token (RFC 9110, section 9.1)")
         }
         guard isVisible(bytes.extracting(scheme)), isVisible(bytes.extracting(authority)), isVisible(bytes.extracting(path)) else {
-            throw OHTTPError(.malformedMessage, "scheme, authority or path has a byte that is not visible ASCII")
+            throw OHTTPError(.malformedMessage, "the scheme, authority or path contains a byte that is not visible ASCII")
         }
         let head = HTTPRequest(method: method, scheme: text(bytes, scheme), authority: text(bytes, authority), path: text(bytes, path))
         let shape = Shape(
@@ -62,7 +63,7 @@ enum ControlData {
 
     private static func append(_ value: String, to bytes: inout [UInt8]) throws(OHTTPError) {
         guard value.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-            throw OHTTPError(.unencodable, "scheme, authority and path are visible ASCII; percent-encode other characters")
+            throw OHTTPError(.unencodable, "scheme, authority and path must be visible ASCII; percent-encode other characters")
         }
         VariableLengthInteger.append(value.utf8.count, to: &bytes)
         bytes.append(contentsOf: value.utf8)
@@ -73,7 +74,7 @@ enum ControlData {
         let code = response.status.code
         guard (isFinal ? 200...599 : 100...199).contains(code) else {
             throw OHTTPError(
-                .unencodable, "a final response has a status of 200 to 599 and an informational one of 100 to 199, not \(code)")
+                .unencodable, "the status of a final response must be 200 to 599, and that of an informational one 100 to 199, not \(code)")
         }
         VariableLengthInteger.append(code, to: &bytes)
     }
@@ -81,7 +82,7 @@ enum ControlData {
     private static func part(_ bytes: Span<UInt8>, at offset: inout Int, room: inout Int) throws(OHTTPError) -> Range<Int>? {
         guard let length = VariableLengthInteger.read(bytes, at: &offset) else { return nil }
         guard length <= UInt64(room) else {
-            throw OHTTPError(.limitExceeded, "method, scheme, authority and path are larger than the limit controlDataBytes")
+            throw OHTTPError(.limitExceeded, "method, scheme, authority and path together exceed the limit controlDataBytes")
         }
         room -= Int(length)
         let range = offset..<offset + Int(length)

@@ -46,7 +46,7 @@ struct FieldSection {
         byteCount += value.upperBound - start
         guard byteCount <= limits.fieldSectionBytes else { throw Self.tooLarge }
         guard fields.count < limits.acceptedFields else {
-            throw OHTTPError(.limitExceeded, "a field section has more fields than the limit fieldCount")
+            throw OHTTPError(.limitExceeded, "a field section exceeds the limit fieldCount")
         }
         try append(name: bytes.extracting(name), value: bytes.extracting(value))
         return .field(end: value.upperBound)
@@ -56,11 +56,11 @@ struct FieldSection {
         let kind = Self.kind(of: value)
         guard kind != .invalid else {
             throw OHTTPError(
-                .malformedMessage, "a field value with NUL, CR or LF in it, or white space at its ends (RFC 9113 section 8.2.1)")
+                .malformedMessage, "a field value contains NUL, CR or LF, or begins or ends with white space (RFC 9113, section 8.2.1)")
         }
         guard name[0] != UInt8(ascii: ":") else { return try appendPseudoField(name: name, value: value) }
         guard let fieldName = HTTPField.Name(String(ascii: name)) else {
-            throw OHTTPError(.malformedMessage, "a field name has a byte that no field name may have (RFC 9110 section 5.1)")
+            throw OHTTPError(.malformedMessage, "a field name contains a byte that is not allowed (RFC 9110, section 5.1)")
         }
         // One allocation holds the fields of a typical message; otherwise the array would grow several times.
         if fields.isEmpty { fields.reserveCapacity(8) }
@@ -76,13 +76,14 @@ struct FieldSection {
             Self.kind(of: value) == .text, !value.isEmpty
         else {
             throw OHTTPError(
-                .malformedMessage, "a pseudo-field other than one :protocol in front of a request's fields (RFC 9292 section 3.6)")
+                .malformedMessage,
+                "a pseudo-field is not allowed, except one :protocol before a request's other fields (RFC 9292, section 3.6)")
         }
         extendedConnectProtocol = String(ascii: value)
     }
 
     static var tooLarge: OHTTPError {
-        OHTTPError(.limitExceeded, "a field section is larger than the limit fieldSectionBytes")
+        OHTTPError(.limitExceeded, "a field section exceeds the limit fieldSectionBytes")
     }
 
     private enum Kind {

@@ -65,7 +65,7 @@ struct MessageParser {
     }
 
     mutating func append(_ bytes: Data) throws(OHTTPError) {
-        guard !isAtEnd else { throw OHTTPError(.finished, "bytes were added to a message that was said to be complete") }
+        guard !isAtEnd else { throw OHTTPError(.finished, "the caller added bytes to a message that it had declared complete") }
         if offset == buffer.count {
             buffer = bytes
         } else if offset == 0 {
@@ -128,8 +128,9 @@ struct MessageParser {
         case (.request, 2), (.response, 3): isKnownLength = false
         case (_, 0...3):
             throw OHTTPError(
-                .malformedMessage, kind == .request ? "a response where a request belongs" : "a request where a response belongs")
-        default: throw OHTTPError(.malformedMessage, "a framing indicator that is not 0, 1, 2 or 3 (RFC 9292 section 3.3)")
+                .malformedMessage,
+                kind == .request ? "the message is a response, not a request" : "the message is a request, not a response")
+        default: throw OHTTPError(.malformedMessage, "the framing indicator is not 0, 1, 2 or 3 (RFC 9292, section 3.3)")
         }
         state = kind == .request ? .requestControl : .responseControl
         return .again
@@ -144,7 +145,7 @@ struct MessageParser {
     private mutating func readStatus(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {
         guard let status = VariableLengthInteger.read(bytes, at: &offset) else { return try needBytes() }
         guard (100...599).contains(status) else {
-            throw OHTTPError(.malformedMessage, "a status that is not 100 to 599 (RFC 9292 section 3.5)")
+            throw OHTTPError(.malformedMessage, "the status is not 100 to 599 (RFC 9292, section 3.5)")
         }
         state = .responseFields(HTTPResponse(status: .init(code: Int(status))), isInformational: status < 200)
         return .again
@@ -174,7 +175,7 @@ struct MessageParser {
         }
         informationalResponses += 1
         guard informationalResponses <= limits.informationalResponses else {
-            throw OHTTPError(.limitExceeded, "more informational responses than the limit informationalResponses")
+            throw OHTTPError(.limitExceeded, "the informational responses exceed the limit informationalResponses")
         }
         state = .responseControl
         return .part(.informational(head))
@@ -191,7 +192,7 @@ struct MessageParser {
         }
         guard let length = VariableLengthInteger.read(bytes, at: &offset) else { return try needBytes() }
         guard length <= UInt64(max(limits.bodyBytes - bodyBytes, 0)) else {
-            throw OHTTPError(.limitExceeded, "the content is larger than the limit bodyBytes")
+            throw OHTTPError(.limitExceeded, "the content exceeds the limit bodyBytes")
         }
         bodyBytes += Int(length)
         state = length == 0 ? .trailers : .content(remaining: Int(length))
@@ -222,7 +223,7 @@ struct MessageParser {
         var bits: UInt8 = 0
         for index in padding.indices { bits |= padding[index] }
         guard bits == 0 else {
-            throw OHTTPError(.malformedMessage, "a byte behind the message that is not zero (RFC 9292 section 3.8)")
+            throw OHTTPError(.malformedMessage, "a byte after the message is not zero (RFC 9292, section 3.8)")
         }
         offset = bytes.count
         guard isAtEnd else { return .needsBytes }
@@ -256,7 +257,7 @@ struct MessageParser {
         var section = FieldSection(place)
         while start < end {
             guard case .field(let next) = try section.readLine(bytes, from: start, to: end, limits: limits) else {
-                throw OHTTPError(.malformedMessage, "a field section whose length does not fit the fields in it")
+                throw OHTTPError(.malformedMessage, "the length of a field section does not match its fields")
             }
             start = next
         }
@@ -287,7 +288,7 @@ struct MessageParser {
 
     private func needBytes() throws(OHTTPError) -> Step {
         guard isAtEnd else { return .needsBytes }
-        throw OHTTPError(.truncatedMessage, "the message ends inside of a part (RFC 9292 section 3.8)")
+        throw OHTTPError(.truncatedMessage, "the message ends within one of its parts (RFC 9292, section 3.8)")
     }
 
     private func lacksBytes() throws(OHTTPError) -> FieldSection? {

@@ -10,7 +10,7 @@ struct StreamWriter {
 
     /// Writes a part that precedes the content.
     mutating func write(_ part: Head, _ body: (inout MessageWriter) throws(OHTTPError) -> Void) throws(OHTTPError) -> [UInt8] {
-        guard !hasHead else { throw OHTTPError(.unencodable, "the head was written already; after it come content and end") }
+        guard !hasHead else { throw OHTTPError(.unencodable, "the head was already written; write content or the end") }
         var writer = MessageWriter(.indeterminateLength)
         try body(&writer)
         if part == .head { hasHead = true }
@@ -36,7 +36,7 @@ struct StreamWriter {
     }
 
     private func expectHead() throws(OHTTPError) {
-        guard hasHead else { throw OHTTPError(.unencodable, "the head comes first") }
+        guard hasHead else { throw OHTTPError(.unencodable, "the head was not written yet; write it first") }
     }
 
     private mutating func count(_ bytes: [UInt8]) -> [UInt8] {

@@ -39,7 +39,7 @@ struct ChunkReader {
             if length > 0 {
                 guard length <= UInt64(maximumSealedSize) else { throw tooLarge }
                 guard length >= UInt64(SymmetricSuite.AEAD.tagSize) else {
-                    throw OHTTPError(.malformedChunk, "a chunk that is shorter than what authenticates it")
+                    throw OHTTPError(.malformedChunk, "a chunk is shorter than its authentication tag")
                 }
                 let end = start + Int(length)
                 guard end <= buffer.count else { return nil }
@@ -56,13 +56,13 @@ struct ChunkReader {
     /// Returns the final chunk: all remaining bytes after the end of the stream.
     func final() throws(OHTTPError) -> ArraySlice<UInt8> {
         guard isFinal, buffer.count - offset >= SymmetricSuite.AEAD.tagSize else {
-            throw OHTTPError(.truncatedChunks, "the message ended without its final chunk; what came before it must not be taken for all")
+            throw OHTTPError(.truncatedChunks, "the message ended without its final chunk, so it is incomplete")
         }
         return buffer[offset...]
     }
 
     private var tooLarge: OHTTPError {
-        OHTTPError(.limitExceeded, "a chunk of more than \(maximumSealedSize - SymmetricSuite.AEAD.tagSize) bytes; raise maximumChunkSize")
+        OHTTPError(.limitExceeded, "a chunk has more than \(maximumSealedSize - SymmetricSuite.AEAD.tagSize) bytes; raise maximumChunkSize")
     }
 }
 

@@ -18,7 +18,7 @@ extension KeyConfiguration {
 
     func header(_ suite: SymmetricSuite?) throws(OHTTPError) -> MessageHeader {
         guard let chosen = suite ?? suites.first, suites.contains(chosen) else {
-            throw OHTTPError(.unsupportedKeyConfiguration, "the gateway's key configuration does not name this suite; take one of `suites`")
+            throw OHTTPError(.unsupportedKeyConfiguration, "the gateway's key configuration does not have this suite; use one of `suites`")
         }
         return MessageHeader(keyID: id, kem: kem, suite: chosen)
     }
@@ -91,10 +91,10 @@ public struct ResponseOpener: ~Copyable, Sendable {
 
 extension OHTTPError {
     static func encapsulationFailed(_ cause: any Error) -> OHTTPError {
-        OHTTPError(.encapsulationFailed, "the message could not be sealed", cause: cause)
+        OHTTPError(.encapsulationFailed, "the message cannot be sealed", cause: cause)
     }
 
     static func responseRejected(_ cause: (any Error)?) -> OHTTPError {
-        OHTTPError(.responseRejected, "the response was changed or cut short on its way, or answers another request", cause: cause)
+        OHTTPError(.responseRejected, "the response was changed or truncated in transit, or it answers another request", cause: cause)
     }
 }

@@ -12,7 +12,7 @@ public struct GatewayKeyring: Sendable {
     /// - Throws: ``OHTTPError`` with code `duplicateKey` when two keys have the same identifier.
     public init(_ keys: [GatewayKey]) throws(OHTTPError) {
         guard Set(keys.map(\.configuration.id)).count == keys.count else {
-            throw OHTTPError(.duplicateKey, "two gateway keys have the same identifier; give each its own")
+            throw OHTTPError(.duplicateKey, "two gateway keys have the same identifier; give each key its own")
         }
         self.keys = keys
     }

@@ -41,12 +41,12 @@ public struct GatewayKey: Sendable {
     public init(serialized bytes: some DataProtocol) throws(OHTTPError) {
         let bytes = [UInt8](bytes)
         guard bytes.count > Self.privateKeySize else {
-            throw OHTTPError(.malformedKey, "a gateway key is a key configuration followed by 32 bytes of private key")
+            throw OHTTPError(.malformedKey, "a gateway key must be a key configuration followed by 32 bytes of private key")
         }
         let configuration = try KeyConfiguration(decoding: bytes.dropLast(Self.privateKeySize))
         let privateKey = try HPKEPrivateKey(configuration.kem, [UInt8](bytes.suffix(Self.privateKeySize)))
         guard privateKey.publicKey == configuration.publicKey else {
-            throw OHTTPError(.malformedKey, "the private key does not belong to the configuration; restore the key or make a new one")
+            throw OHTTPError(.malformedKey, "the private key does not belong to the key configuration; restore the key, or make a new one")
         }
         self.configuration = configuration
         self.privateKey = privateKey

@@ -19,7 +19,7 @@ enum HPKEPublicKey: Sendable {
             }
             _ = try sender(HPKE.Ciphersuite(kem: kem.hpke, kdf: .HKDF_SHA256, aead: .AES_GCM_128), info: Data())
         } catch {
-            throw OHTTPError(.malformedKeyConfiguration, "the public key is not one of its KEM", cause: error)
+            throw OHTTPError(.malformedKeyConfiguration, "the public key is not valid for its KEM", cause: error)
         }
     }
 
@@ -47,7 +47,7 @@ enum HPKEPrivateKey: Sendable {
             do {
                 self = .xWing(try XWingMLKEM768X25519.PrivateKey())
             } catch {
-                throw OHTTPError(.malformedKey, "no X-Wing key could be made", cause: error)
+                throw OHTTPError(.malformedKey, "an X-Wing key cannot be made", cause: error)
             }
         }
     }
@@ -60,7 +60,7 @@ enum HPKEPrivateKey: Sendable {
             case .xWing: self = .xWing(try XWingMLKEM768X25519.PrivateKey(seedRepresentation: bytes, publicKey: nil))
             }
         } catch {
-            throw OHTTPError(.malformedKey, "the private key is not one of its KEM; it has 32 bytes", cause: error)
+            throw OHTTPError(.malformedKey, "the private key is not valid for its KEM; it must have 32 bytes", cause: error)
         }
     }
 

@@ -24,7 +24,7 @@ public struct KeyConfiguration: Sendable, Hashable {
     ///   are given.
     public init(id: UInt8, kem: KEM, publicKey: [UInt8], suites: [SymmetricSuite]) throws(OHTTPError) {
         guard !suites.isEmpty, suites.count <= 16_383 else {
-            throw OHTTPError(.malformedKeyConfiguration, "a key configuration names one symmetric suite or more, 16,383 at most")
+            throw OHTTPError(.malformedKeyConfiguration, "a key configuration must have 1 to 16,383 symmetric suites")
         }
         self.id = id
         self.kem = kem
@@ -41,7 +41,9 @@ public struct KeyConfiguration: Sendable, Hashable {
     public init(decoding bytes: some DataProtocol) throws(OHTTPError) {
         guard bytes.count <= KeyConfigurationList.maximumSize else { throw KeyConfigurationList.tooLarge }
         guard let configuration = try Self.read([UInt8](bytes)[...]) else {
-            throw OHTTPError(.unsupportedKeyConfiguration, "neither X25519, P-256 nor X-Wing, or no cipher that is known here")
+            throw OHTTPError(
+                .unsupportedKeyConfiguration,
+                "the key configuration's KEM is not X25519, P-256 or X-Wing, or this release knows none of its ciphers")
         }
         self = configuration
     }
@@ -62,14 +64,14 @@ public struct KeyConfiguration: Sendable, Hashable {
     /// Reads a configuration; nil when it appears well-formed but this library cannot use it.
     static func read(_ entry: ArraySlice<UInt8>) throws(OHTTPError) -> KeyConfiguration? {
         var rest = entry
-        guard let id = rest.popFirst(), let kemID = rest.popUInt16() else { throw malformed("it ends inside of its identifiers") }
+        guard let id = rest.popFirst(), let kemID = rest.popUInt16() else { throw malformed("it ends within its identifiers") }
         // The length of the public key depends on the KEM, so the rest cannot be read.
         guard let kem = KEM(rawValue: kemID) else { return nil }
-        guard rest.count >= kem.publicKeySize else { throw malformed("it ends inside of its public key") }
+        guard rest.count >= kem.publicKeySize else { throw malformed("it ends within its public key") }
         let publicKey = [UInt8](rest.prefix(kem.publicKeySize))
         rest = rest.dropFirst(kem.publicKeySize)
         guard let length = rest.popUInt16(), length > 0, length.isMultiple(of: 4), rest.count == Int(length) else {
-            throw malformed("the length of its symmetric algorithms is not that of what follows, zero, or not a multiple of 4")
+            throw malformed("the length of its symmetric algorithms is zero, not a multiple of 4, or not the number of bytes that follow")
         }
         var suites: [SymmetricSuite] = []
         while let kdf = rest.popUInt16(), let aead = rest.popUInt16() {
@@ -84,7 +86,7 @@ public struct KeyConfiguration: Sendable, Hashable {
     }
 
     private static func malformed(_ what: String) -> OHTTPError {
-        OHTTPError(.malformedKeyConfiguration, "a key configuration cannot be read: \(what) (RFC 9458 section 3.1)")
+        OHTTPError(.malformedKeyConfiguration, "a key configuration cannot be read: \(what) (RFC 9458, section 3.1)")
     }
 
     /// Whether both have the same encoding.

@@ -32,7 +32,7 @@ public struct KeyConfigurationList: Sendable, Hashable {
             guard let length = rest.popUInt16(), rest.count >= Int(length) else {
                 throw OHTTPError(
                     .malformedKeyConfiguration,
-                    "the list of key configurations ends inside of one; a single configuration without a length is read as such")
+                    "the list of key configurations ends within one; read a single configuration without a length as a KeyConfiguration")
             }
             if let configuration = try KeyConfiguration.read(rest.prefix(Int(length))) { found.append(configuration) }
             rest = rest.dropFirst(Int(length))
@@ -61,12 +61,12 @@ public struct KeyConfigurationList: Sendable, Hashable {
     public func preferred(among kems: Set<KeyConfiguration.KEM> = Set(KeyConfiguration.KEM.allCases)) throws(OHTTPError) -> KeyConfiguration
     {
         guard let configuration = configurations.first(where: { kems.contains($0.kem) }) else {
-            throw OHTTPError(.unsupportedKeyConfiguration, "no key configuration of the list has an accepted KEM and a known cipher")
+            throw OHTTPError(.unsupportedKeyConfiguration, "no key configuration in the list has an accepted KEM and a known cipher")
         }
         return configuration
     }
 
     static var tooLarge: OHTTPError {
-        OHTTPError(.limitExceeded, "key configurations of more than \(maximumSize) bytes")
+        OHTTPError(.limitExceeded, "the key configurations have more than \(maximumSize) bytes")
     }
 }

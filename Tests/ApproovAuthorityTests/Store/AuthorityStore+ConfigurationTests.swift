@@ -206,7 +206,7 @@ import Testing
             }
         }
         #expect(failure?.code == .configurationRefused)
-        #expect(failure?.message.contains("256 KiB") == true && failure?.message.contains("Remove hosts") == true)
+        #expect(failure?.message.contains("256 KiB") == true && failure?.message.contains("remove unused hosts") == true)
         let (added, issued) = (account.store.hosts.count - 1_190, account.store.configurationVersion - version)
         #expect(Int64(added) == issued)
         let size = try account.store.currentConfiguration().payloadBytes.count

@@ -31,7 +31,7 @@ struct FullStoreTests {
             }
         }
         let error = try #require(failure as? AuthorityError)
-        #expect(error.code == .storeUnusable && error.message.contains("disk's space"))
+        #expect(error.code == .storeUnusable && error.message.contains("the disk is full"))
         await refuses(.storeUnusable) { _ = try await account.attest(evidence) }
         // The challenge was not spent by what failed, and is spent by what succeeds.
         try await limit(account.store, toPages: 1_000_000)

@@ -121,7 +121,7 @@ import Testing
         let path = directory.path("authority.sqlite-wal")
         #expect(FileManager.default.createFile(atPath: path, contents: Data(count: 32), attributes: [.posixPermissions: 0o600]))
         let error = #expect(throws: AuthorityError.self) { try AuthorityStore(directory: directory.url) }
-        #expect(error?.code == .storeDamaged && error?.message.contains("its write-ahead log is there") == true)
+        #expect(error?.code == .storeDamaged && error?.message.contains("its write-ahead log exists") == true)
         #expect(try directory.names.contains("authority.sqlite-wal"))
     }
 

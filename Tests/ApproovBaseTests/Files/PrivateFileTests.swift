@@ -299,7 +299,7 @@ import Testing
         try file.write([1])
         for path in [file.path, file.path + "/"] {
             let error = #expect(throws: FileError.self) { try PrivateFile.makeFolder(path: path) }
-            #expect(error?.description == "fileWriteFailed: \(file.path) is not a folder: name another one, or move it out of the way")
+            #expect(error?.description == "fileWriteFailed: \(file.path) is not a folder; name another one, or move the file away")
         }
         let below = file.path + "/b/c"
         let error = #expect(throws: FileError.self) { try PrivateFile.makeFolder(path: below) }

@@ -239,7 +239,7 @@ struct AdministrationTests {
         #expect(try await state("-newEpoch", "--yes") == ["epoch": 2, "configurationVersion": 1])
         #expect(try await state("-newEpoch", "--epoch", "9", "--yes") == ["epoch": 9, "configurationVersion": 1])
         let backwards = try await approov("sdk", "-newEpoch", "--epoch", "9", "--yes")
-        #expect(backwards.exitCode == 1 && backwards.errors.contains("name a higher one"))
+        #expect(backwards.exitCode == 1 && backwards.errors.contains("give a higher one"))
         #expect(try await approov("sdk").exitCode == 2)
         #expect(try await approov("sdk", "-rotateConfigKey", "--yes").exitCode == 2)
     }
@@ -293,7 +293,7 @@ struct AdministrationTests {
     func noStore(arguments: [String]) async throws {
         let run = try await Approov.run(arguments + ["--data", data], in: folder.url)
         #expect(run.exitCode == 1 && run.output.isEmpty)
-        #expect(run.errors.contains("there is no store in \(data): name its folder with --data"), "\(run.errors)")
+        #expect(run.errors.contains("there is no store in \(data); name its folder with --data"), "\(run.errors)")
         #expect(try folder.names.isEmpty)
         let here = try await Approov.run(arguments, in: folder.url)
         #expect(here.errors.contains("there is no store in \(folder.path("approov-data"))"), "\(here.errors)")

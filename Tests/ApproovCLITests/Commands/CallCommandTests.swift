@@ -308,7 +308,7 @@ struct CallCommandTests {
     func impossibleState() async throws {
         let config = Repository.root.appending(path: "approov-initial.config").path(percentEncoded: false)
         let file = try folder.write("", to: "file")
-        for (path, reason) in [(file, "\(file) is not a folder: "), (file + "/state", "cannot be made: Not a directory; ")] {
+        for (path, reason) in [(file, "\(file) is not a folder; "), (file + "/state", "cannot be made: Not a directory; ")] {
             let run = try await Approov.run("call", "https://api.localhost:1/", "--config", config, "--state", path)
             #expect(run.exitCode == 1)
             #expect(run.errors.hasPrefix("approov: initializationError: ") && run.errors.contains(reason), "\(run.errors)")

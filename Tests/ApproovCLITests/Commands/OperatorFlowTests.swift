@@ -88,7 +88,8 @@ struct OperatorFlowTests {
         #expect(good.output == "protected")
         #expect(good.errors.contains("* api.localhost: protected; with a token, pins\n> GET https://api.localhost:\(server.port)/\n"))
         #expect(!good.errors.contains("alice"))
-        let code = try #require(good.errors.firstMatch(of: /attestation response code ([A-Z2-7]+); to explain it: approov token -arc ([A-Z2-7]+)/))
+        let line = /attestation response code ([A-Z2-7]+); to explain it: approov token -arc ([A-Z2-7]+)/
+        let code = try #require(good.errors.firstMatch(of: line))
         #expect(code.1 == code.2)
         #expect(try await approov("token", "-arc", String(code.1)).output.contains("passed"))
         // Foundation spells it in ASCII, and so does the plan.

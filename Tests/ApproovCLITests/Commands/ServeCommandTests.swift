@@ -182,7 +182,7 @@ struct ServeCommandTests {
         #expect(local.errors.contains("--public-url") && local.errors.contains("https://authority.example.com:8443"))
         #expect(try await named() == "https://authority.example.com:8443")
         let other = try await serving(["--public-url", "https://other.example.com:8443", "--data", data]) { _ in }
-        #expect(other.errors.contains("apps that are out there use another URL"))
+        #expect(other.errors.contains("existing apps use another URL"))
         #expect(try await named() == "https://other.example.com:8443")
         _ = try await serving(known) { _ in }
         #expect(try await named() == "https://authority.example.com:8443")

@@ -387,13 +387,13 @@ struct RevocationTrustEvaluatorTests {
         let (evaluator, now) = (RevocationTrustEvaluator(sources: .crl), Date())
         let stale = try result(TestPKI.revocationList(of: root, nextUpdate: now.addingTimeInterval(-1_000)))
         let fresh = try result(TestPKI.revocationList(of: root))
-        #expect(try refusal(evaluator, crl: stale, time: now)?.detail.contains("does not count") == true)
+        #expect(try refusal(evaluator, crl: stale, time: now)?.detail.contains("is not valid") == true)
         for time in [now, now.addingTimeInterval(30)] {
             // Neither are look-ups asked for, nor is one that another caller waited for judged.
             for crl in [nil, fresh] {
                 let refused = try refusal(evaluator, crl: crl, time: time)
                 #expect(refused?.reason == .revocationUnknown && refused?.lookups == [])
-                #expect(refused?.detail.contains("does not count") == true)
+                #expect(refused?.detail.contains("is not valid") == true)
             }
         }
         #expect(try refusal(evaluator, time: now.addingTimeInterval(31))?.reason == .lookupsUnavailable)

@@ -41,7 +41,7 @@ struct PathFailureTests {
         #expect(refusal.detail.contains("X509v3 Subject Alternative Name"))
         let issuer = try altered(intermediate, by: root, NID_subject_alt_name, value)
         let other = try self.refusal([Certificate(leaf), issuer], anchors)
-        #expect(other.detail.contains("\"CN=Test Intermediate\" is there"))
+        #expect(other.detail.contains("\"CN=Test Intermediate\" is present"))
         #expect(other.detail.contains("X509v3 Subject Alternative Name"))
     }
 
@@ -50,7 +50,7 @@ struct PathFailureTests {
         let server = try altered(leaf, by: intermediate, NID_authority_key_identifier, foreignIdentifier)
         let refusal = try refusal([server, Certificate(intermediate)], TrustAnchors(root))
         #expect(refusal.reason == .incompletePath)
-        #expect(refusal.detail.contains("\"CN=Test Intermediate\" is there"))
+        #expect(refusal.detail.contains("\"CN=Test Intermediate\" is present"))
         #expect(refusal.detail.contains("authority key identifier"))
     }
 

@@ -96,7 +96,7 @@ struct PathSearchTests {
         for limit in [PathSearchLimit(paths: 0, uptime: { .zero }), PathSearchLimit(time: .zero, uptime: { .zero })] {
             let refusal = try #require(try judge(limit).refusal)
             #expect(refusal.reason == .expired)
-            #expect(refusal.detail.contains("not all other paths"))
+            #expect(refusal.detail.contains("the limit for other paths was reached"))
         }
     }
 

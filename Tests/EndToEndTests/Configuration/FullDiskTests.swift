@@ -58,7 +58,7 @@ struct FullDiskTests {
             ])
         #expect(run.exitCode == 0, "step \(run.exitCode): \(run.errors)")
         #expect(run.stored == [2, 3])
-        #expect(run.errors.contains("No space left on device") && run.errors.contains("what was there is still there"), "\(run.errors)")
+        #expect(run.errors.contains("No space left on device") && run.errors.contains("its earlier content is unchanged"), "\(run.errors)")
     }
 
     @Test(

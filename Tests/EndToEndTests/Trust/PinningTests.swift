@@ -107,7 +107,8 @@ struct PinningTests {
             let text = error.description
             #expect(!text.contains("\n") && text.hasPrefix("pinningError: "))
             for part in [
-                "\(World.apiHost) is refused", "pinMismatch", "no key of the validated path is pinned", "add the pin presented first",
+                "\(World.apiHost) is refused", "pinMismatch", "no key of the validated path is pinned",
+                "add the first of the presented pins",
                 "\(leaf.pin) (CN=\(World.apiHost))", "\(intermediate.pin) (", "\(world.root.pin) (",
                 "expected one of: ", "\(world.keys[0].pin)", "\(world.keys[1].pin)",
             ] { #expect(text.contains(part), "\(part) is not in: \(text)") }
