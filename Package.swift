@@ -294,8 +294,13 @@ let package = Package(
             name: "ReadmeTests",
             dependencies: [
                 "Approov", "ApproovCLI", "ApproovServer", "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation",
-                "CertificatePinning", argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
+                "CertificatePinning", "OHTTP", argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
             ],
             swiftSettings: settings),
     ]
 )
+
+// Only Scripts/docs sets this variable, so that packages that depend on this one do not fetch a documentation tool.
+if Context.environment["APPROOV_DOCUMENTATION"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}

@@ -9,16 +9,23 @@ import Testing
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     private static let repository = folder.deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The fenced blocks of a language in README.md.
-    private func blocks(_ language: String) throws -> [String] {
-        let readme = try String(contentsOf: Self.repository.appending(path: "README.md"), encoding: .utf8)
-        return readme.components(separatedBy: "```\(language)\n").dropFirst().compactMap { $0.components(separatedBy: "```").first }
+    /// The fenced blocks of a language in a Markdown file.
+    private func blocks(_ language: String, in file: URL = repository.appending(path: "README.md")) throws -> [String] {
+        let text = try String(contentsOf: file, encoding: .utf8)
+        return text.components(separatedBy: "```\(language)\n").dropFirst().compactMap { $0.components(separatedBy: "```").first }
     }
 
-    /// The arguments of each line of the README's console blocks that calls `approov`.
+    /// The files below a folder with this extension.
+    private func files(_ pathExtension: String, below folder: URL) throws -> [URL] {
+        let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+        return files.compactMap { $0 as? URL }.filter { $0.pathExtension == pathExtension }
+    }
+
+    /// The arguments of each line of the console blocks of README.md and the articles that calls `approov`.
     private func approovCommands() throws -> [[String]] {
         var commands: [[String]] = []
-        for line in try blocks("console").joined().split(separator: "\n") {
+        let articles = try files("md", below: Self.repository.appending(path: "Sources"))
+        for line in try (blocks("console") + articles.flatMap { try blocks("console", in: $0) }).joined().split(separator: "\n") {
             let words = Self.words(line)
             if words.starts(with: ["$", "approov"]) { commands.append(Array(words.dropFirst(2))) }
         }
@@ -30,13 +37,14 @@ import Testing
         line.matches(of: /(?:'[^']*'|"[^"]*"|[^ '"])+/).map { String($0.output.replacing(/['"]/, with: "")) }
     }
 
-    @Test("every Swift snippet is a file that this target compiles, word for word, and none is missing")
+    @Test("every Swift snippet of README.md and of the articles is a file that this target compiles, word for word")
     func snippetsAreCompiled() throws {
-        let files = try FileManager.default.contentsOfDirectory(
-            at: Self.folder.appending(path: "Snippets"), includingPropertiesForKeys: nil)
-        let compiled = try files.map { try String(contentsOf: $0, encoding: .utf8) }
-        let shown = try blocks("swift")
-        #expect(!shown.isEmpty)
+        let compiled = try files("swift", below: Self.folder.appending(path: "Snippets")).map {
+            try String(contentsOf: $0, encoding: .utf8)
+        }
+        let articles = try files("md", below: Self.repository.appending(path: "Sources"))
+        let shown = try blocks("swift") + articles.flatMap { try blocks("swift", in: $0) }
+        #expect(articles.count >= 12)
         #expect(Set(shown) == Set(compiled))
         #expect(shown.count == compiled.count)
     }
