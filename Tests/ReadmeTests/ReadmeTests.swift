@@ -87,7 +87,7 @@ import Testing
     @Test("every script that is named can be run")
     func scriptsExist() throws {
         let readme = try String(contentsOf: Self.repository.appending(path: "README.md"), encoding: .utf8)
-        let named = Set(readme.matches(of: /Scripts\/[a-z]+/).map { String($0.output) })
+        let named = Set(readme.matches(of: /Scripts\/[a-z-]+/).map { String($0.output) })
         #expect(named.isSuperset(of: ["Scripts/demo", "Scripts/test"]))
         for script in named {
             #expect(FileManager.default.isExecutableFile(atPath: Self.repository.appending(path: script).path), "\(script)")

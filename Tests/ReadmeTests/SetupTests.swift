@@ -10,15 +10,18 @@ import Testing
     /// What is there besides Debian's packages.
     private struct Machine {
         var isRoot = true
-        var commands: Set<String> = ["apt-get", "dpkg-query", "strace", "sudo"]
+        var commands: Set<String> = ["apt-get", "dpkg-query", "git", "strace", "sudo"]
         var missing: Set<String> = []
+        /// Whether the toolchain finds the libraries that it is linked with.
+        var swiftStarts = true
     }
 
     private func run(_ machine: Machine) async throws -> (run: ChildProcess.Run, calls: [String]) {
         let folder = try TemporaryFolder()
         let log = folder.path("calls")
         let fakes = [
-            "swift": "",
+            "swift": "exit \(machine.swiftStarts ? 0 : 127)",
+            "git": "",
             "strace": "",
             "id": "echo \(machine.isRoot ? 0 : 1_000)",
             "dpkg-query": """
@@ -55,9 +58,17 @@ import Testing
         #expect(calls.contains { $0.hasPrefix("sudo") } != isRoot)
     }
 
+    @Test("what a toolchain needs that was only unpacked is installed")
+    func bareToolchain() async throws {
+        let machine = Machine(commands: ["apt-get", "dpkg-query", "strace"], swiftStarts: false)
+        let (run, calls) = try await run(machine)
+        #expect(run.exitCode == 0)
+        #expect(calls.contains { $0.hasPrefix("apt-get install ") && $0.hasSuffix(" libncurses-dev libxml2-dev git") })
+    }
+
     @Test("without root and sudo it says the exact command, and fails")
     func noRights() async throws {
-        let machine = Machine(isRoot: false, commands: ["apt-get", "dpkg-query", "strace"], missing: ["libjwt-dev"])
+        let machine = Machine(isRoot: false, commands: ["apt-get", "dpkg-query", "git", "strace"], missing: ["libjwt-dev"])
         let (run, calls) = try await run(machine)
         #expect(run.exitCode == 1 && calls.isEmpty)
         #expect(run.errors.contains("apt-get update && apt-get install -y libjwt-dev\n"))
@@ -72,7 +83,7 @@ import Testing
 
     @Test("a tool of the tests that cannot be had does not keep programs from being built")
     func onlyStrace() async throws {
-        let (run, _) = try await run(Machine(isRoot: false, commands: ["apt-get", "dpkg-query"]))
+        let (run, _) = try await run(Machine(isRoot: false, commands: ["apt-get", "dpkg-query", "git"]))
         #expect(run.exitCode == 0)
         #expect(run.errors.contains("apt-get install -y strace"))
     }

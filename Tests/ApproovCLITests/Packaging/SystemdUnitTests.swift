@@ -9,7 +9,8 @@ import Testing
 @Suite("Systemd units", .timeLimit(.minutes(1)))
 struct SystemdUnitTests {
     private static let roles = ["authority", "relay", "gateway"]
-    private static let command = "/usr/local/bin/approov"
+    /// Where the Debian package installs the command.
+    private static let command = "/usr/bin/approov"
     private static let verifier = URL(filePath: "/usr/bin/systemd-analyze")
 
     private func text(_ name: String) throws -> String {
