@@ -80,13 +80,13 @@ public final class ApproovSession: Sendable {
             throw ApproovError(
                 .initializationError, "the session has an \(type(of: own)) of its own: give it bindHeader and tokenHeader instead")
         }
-        let approov = try service.map {
-            try ApproovInterceptor(
+        let authorizer = try service.map {
+            try TokenAuthorizer(
                 service: $0, tokenHeader: tokenHeader, bindHeader: bindHeader, unboundRequests: unboundRequests, excluding: excluding,
                 sendsWithoutTokenWhenAuthorityIsDown: sendsWithoutTokenWhenAuthorityIsDown)
         }
         let defaults = try SessionDefaults(session.configuration) { name in
-            !RedirectRules.travels(name) || approov?.isBinding(name) ?? false
+            !RedirectRules.travels(name) || authorizer?.names.isBinding(name) ?? false
         }
         let ownTransport: any HTTPTransport
         do {
@@ -97,13 +97,13 @@ public final class ApproovSession: Sendable {
         self.service = service
         wrapped = WrappedSession(session)
         performer = RequestPerformer(
-            defaults: defaults, interceptors: interceptors, approov: approov, service: service,
+            defaults: defaults, interceptors: interceptors, authorizer: authorizer, service: service,
             policies: try PolicySource(manager: trustManager, keeper: service?.keeper), transport: ownTransport,
             time: clock ?? service?.time ?? SystemTimeSource(), maximumRedirects: max(0, maximumRedirects), ownRoute: obliviousRoute,
             isStraightRefused: allRequestsMustBeOblivious)
         prefetching =
-            if prefetchToken, let approov {
-                Task.detached { await approov.prefetch(additionalFields: defaults.fields) }
+            if prefetchToken, let authorizer {
+                Task.detached { await authorizer.prefetch(additionalFields: defaults.fields) }
             } else {
                 nil
             }

@@ -18,11 +18,11 @@ enum RedirectRules {
     ///   - hop: The hop that the response answers.
     ///   - base: The URL that answered, against which the location is resolved.
     ///   - demandsTLS: Whether the request carried a token, or went to a protected or evaluated host.
-    ///   - interceptor: The interceptor that knows the names of the token and binding headers; nil without a service.
+    ///   - names: The names of the token and binding headers; nil without a service.
     /// - Returns: The next hop.
     /// - Throws: ``ApproovError`` with code `redirectRefused` when the redirect must not or cannot be followed.
     static func next(
-        after response: TransportResponse, from hop: Hop, at base: URL, demandsTLS: Bool, interceptor: ApproovInterceptor?
+        after response: TransportResponse, from hop: Hop, at base: URL, demandsTLS: Bool, names: TokenHeaderNames?
     ) throws -> Hop? {
         let locations = response.headerFields[values: .location]
         guard let location = locations.first else { return nil }
@@ -62,8 +62,8 @@ enum RedirectRules {
                 "\(hop.url.host) redirects a request whose body is a stream, which cannot be sent twice: use data or a file")
         }
         let leavesOrigin = target.isSecure != hop.url.isSecure || target.host != hop.url.host || target.port != hop.url.port
-        let isBindingSet = interceptor?.isBound(next.request) ?? false
-        interceptor?.strip(&next.request, andBinding: leavesOrigin)
+        let isBindingSet = names?.isBound(next.request) ?? false
+        names?.strip(&next.request, andBinding: leavesOrigin)
         if leavesOrigin {
             next.hasLeftOrigin = true
             next.hasLostBinding = hop.hasLostBinding || isBindingSet

@@ -21,7 +21,7 @@ struct RequestPerformer: Sendable {
 
     let defaults: SessionDefaults
     let interceptors: [any RequestInterceptor]
-    let approov: ApproovInterceptor?
+    let authorizer: TokenAuthorizer?
     let service: ApproovService?
     let policies: PolicySource
     let transport: any HTTPTransport
@@ -78,7 +78,7 @@ struct RequestPerformer: Sendable {
                 if hop.request.httpShouldHandleCookies { defaults.cookies?.store(from: sent.response, to: sent.url) }
                 if maximumRedirects > 0, RedirectRules.isRedirect(sent.response.status),
                     let next = try RedirectRules.next(
-                        after: sent.response, from: hop, at: sent.url, demandsTLS: sent.demandsTLS, interceptor: approov)
+                        after: sent.response, from: hop, at: sent.url, demandsTLS: sent.demandsTLS, names: authorizer?.names)
                 {
                     redirects += 1
                     guard redirects <= maximumRedirects else {
@@ -117,12 +117,12 @@ struct RequestPerformer: Sendable {
         for _ in 0..<Self.maximumPolicyChanges {
             let host = policy.snapshot?.protectedHost(for: hop.url.host)
             var fields = base
-            if let host, let approov {
+            if let host, let authorizer {
                 // Wait for the authority no longer than for the host itself.
                 let patience = min(try remaining(since: started), options.idleTimeout)
-                let hasLostBinding = hop.hasLostBinding || hop.hasLeftOrigin && approov.isBound(defaults.fields)
-                _ = try await approov.authorize(
-                    &fields, of: adapted.request, to: hop.url.host, entry: host, within: patience, hasLostBinding: hasLostBinding)
+                let hasLostBinding = hop.hasLostBinding || hop.hasLeftOrigin && authorizer.names.isBound(defaults.fields)
+                _ = try await authorizer.authorize(
+                    &fields, of: adapted.request, to: hop.url.host, rule: host, within: patience, hasLostBinding: hasLostBinding)
             }
             if host?.settings.attested != true { service?.keepConfigurationFresh() }
             // Fetching the token may have brought a newer configuration. In that case start again under it, including the token.
@@ -140,7 +140,8 @@ struct RequestPerformer: Sendable {
                 let response = try await send(request, over: route, isStreamed: observation.isStreamed)
                 return Sent(
                     response: response, url: adapted.request.url ?? URL(filePath: "/"), askedFor: hop.request.url ?? URL(filePath: "/"),
-                    demandsTLS: policy.trust.hasRule(for: hop.url.host) || approov?.hasToken(fields) == true, isOblivious: route != nil)
+                    demandsTLS: policy.trust.hasRule(for: hop.url.host) || authorizer?.names.hasToken(fields) == true,
+                    isOblivious: route != nil)
             } catch let error where host != nil && !isRechecked && Self.mayBeOutdated(error) {
                 // The server's keys may have changed, and a newer signed configuration may already contain them.
                 isRechecked = true

@@ -17,7 +17,7 @@ import Testing
         fields[.location] = location
         let response = TransportResponse(status: status, headerFields: fields, url: hop.url)
         return try RedirectRules.next(
-            after: response, from: hop, at: try #require(hop.request.url), demandsTLS: demandsTLS, interceptor: nil)
+            after: response, from: hop, at: try #require(hop.request.url), demandsTLS: demandsTLS, names: nil)
     }
 
     @Test(
@@ -101,7 +101,7 @@ import Testing
         for (location, expected) in [("", "https://a.test/one?asked"), ("#part", "https://a.test/one?asked#part")] {
             let response = TransportResponse(status: 302, headerFields: [.location: location], url: hop.url)
             let next = try RedirectRules.next(
-                after: response, from: hop, at: #require(URL(string: "https://a.test/one?secret")), demandsTLS: false, interceptor: nil)
+                after: response, from: hop, at: #require(URL(string: "https://a.test/one?secret")), demandsTLS: false, names: nil)
             #expect(next?.request.url?.absoluteString == expected)
         }
     }
@@ -119,7 +119,7 @@ import Testing
         let response = TransportResponse(status: 307, headerFields: fields, url: detour.url)
         #expect(throws: ApproovError(.redirectRefused, "")) {
             try RedirectRules.next(
-                after: response, from: detour, at: #require(detour.request.url), demandsTLS: false, interceptor: nil)
+                after: response, from: detour, at: #require(detour.request.url), demandsTLS: false, names: nil)
         }
     }
 
@@ -130,7 +130,7 @@ import Testing
             let fields = HTTPFields(locations.map { HTTPField(name: .location, value: $0) })
             let response = TransportResponse(status: 302, headerFields: fields, url: hop.url)
             return try RedirectRules.next(
-                after: response, from: hop, at: #require(hop.request.url), demandsTLS: false, interceptor: nil)
+                after: response, from: hop, at: #require(hop.request.url), demandsTLS: false, names: nil)
         }
         #expect(throws: ApproovError(.redirectRefused, "")) { try next(["https://b.test/", "https://c.test/"]) }
         #expect(try next(["https://b.test/", "https://b.test/"])?.url.text == "https://b.test/")
