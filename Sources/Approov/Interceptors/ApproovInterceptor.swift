@@ -41,13 +41,13 @@ public final class ApproovInterceptor: RequestInterceptor {
     ///   protected host, `bindingMissing` or `bindingAmbiguous` when the binding header is not there exactly once, and `networkingError`,
     ///   `rejectionError` or `permanentError` when no token can be obtained; `CancellationError` when the task is cancelled.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
-        let hop = try Hop(request, body: .none)
-        guard let rule = authorizer.rule(for: hop.url.host) else { return request }
-        guard hop.url.isSecure else {
-            throw ApproovError(.pinningError, "\(hop.url.host) is protected and is not called over plain http: use https")
+        let url = try TransportURL(of: request)
+        guard let rule = authorizer.rule(for: url.host) else { return request }
+        guard url.isSecure else {
+            throw ApproovError(.pinningError, "\(url.host) is protected and is not called over plain http: use https")
         }
         var fields = try HTTPFields(request)
-        guard try await authorizer.authorize(&fields, of: request, to: hop.url.host, rule: rule) else { return request }
+        guard try await authorizer.authorize(&fields, of: request, to: url.host, rule: rule) else { return request }
         // Remove every spelling of the names, because a dictionary of headers treats "A" and "a" as different. Replace the whole
         // dictionary, because setting a single header takes Foundation ten times as long.
         let names = authorizer.names

@@ -69,9 +69,9 @@ extension ApproovSession {
     ) async throws -> (Data, HTTPURLResponse) {
         if try isWrapped(request) { return try await wrapped.data(for: request.carrying(body), limit: observation.bodyLimit) }
         do {
-            let performed = try await performer.perform(request, body: body, observation: observation)
-            let bytes = try await performed.response.body.collect(upTo: observation.bodyLimit ?? .max)
-            return (Data(bytes), try performed.head())
+            let sent = try await performer.perform(request, body: body, observation: observation)
+            let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
+            return (Data(bytes), try performer.heads.head(of: sent))
         } catch {
             throw ApproovError.wrapping(error, isRepeatable: request.isIdempotent)
         }

@@ -146,10 +146,10 @@ public final class ApproovSession: Sendable {
             return true
         }
         guard wrapped.claims(request) else { return false }
-        let url = try Hop(request, body: .none).url
-        let policy = try performer.policies.current()
-        guard policy.snapshot?.protectedHost(for: url.host) == nil else { return false }
+        let url = try TransportURL(of: request)
+        let hop = try performer.policies.resolve(url.host)
+        guard hop.rule == nil else { return false }
         // A protocol class must not send a request that the session itself would refuse. The session then reports the reason.
-        return policy.trust.hasRule(for: url.host) ? url.isSecure : !policy.trust.refusesUnmatchedHosts
+        return hop.isEvaluated ? url.isSecure : !hop.policy.trust.refusesUnmatchedHosts
     }
 }

@@ -8,7 +8,7 @@ import HTTPTypes
 
 /// Performs one request of the app, including its redirects and retries.
 ///
-/// Each hop takes these steps. The performer adds the wrapped session's defaults and calls the caller's interceptors. For a protected host,
+/// For each step, the performer adds the wrapped session's defaults and calls the caller's interceptors. For a protected host,
 /// it then fetches a token bound to the request's headers at that moment. Finally it sends the request, direct or over the relay. A
 /// redirect starts again without these additions.
 struct RequestPerformer: Sendable {
@@ -32,7 +32,7 @@ struct RequestPerformer: Sendable {
     /// Whether requests that would go direct are refused.
     let isStraightRefused: Bool
     let gatewayMemory = GatewayMemory()
-    private let heads = LastValue<Performed.Head, HTTPURLResponse>()
+    let heads = ResponseHeads()
     private let urls = LastValue<URL, TransportURL>()
 
     /// The limits and observers of one transfer.
@@ -44,143 +44,133 @@ struct RequestPerformer: Sendable {
         var isStreamed = false
     }
 
-    private struct Sent {
-        let response: TransportResponse
-        /// The URL that the request was sent to; interceptors may have changed it within the origin.
-        let url: URL
-        /// The URL as the caller or a redirect spelled it; the caller sees this one.
-        let askedFor: URL
-        /// Whether a redirect must not lead to plain http.
-        let demandsTLS: Bool
-        /// Whether the request went over a relay.
-        let isOblivious: Bool
-    }
-
     /// Performs the request.
     ///
     /// - Throws: ``ApproovError`` when the request fails; `CancellationError` when the task is cancelled.
-    func perform(_ request: URLRequest, body: RequestBody, observation: Observation) async throws -> Performed {
+    func perform(_ request: URLRequest, body: RequestBody, observation: Observation) async throws -> SentRequest {
         let started = time.uptime
-        var hop = try Hop(request, body: body, urls: urls)
-        let first = hop
+        var step = try RedirectStep(request, body: body, urls: urls)
+        let first = step
         var redirects = 0
         var attempt = 1
         while true {
-            let outcome: Result<Sent, any Error>
+            let outcome: Result<SentRequest, any Error>
             do {
-                outcome = .success(try await send(hop, started: started, observation))
+                outcome = .success(try await send(step, started: started, observation))
             } catch {
                 // Before a redirect or a retry, a request was already sent. Only an idempotent one can then be repeated safely.
                 let isRepeatable = first.request.isIdempotent ? true : redirects > 0 || attempt > 1 ? false : nil
                 outcome = .failure(ApproovError.wrapping(error, isRepeatable: isRepeatable))
             }
             if case .success(let sent) = outcome {
-                if hop.request.httpShouldHandleCookies { defaults.cookies?.store(from: sent.response, to: sent.url) }
+                if step.request.httpShouldHandleCookies { defaults.cookies?.store(from: sent.response, to: sent.url) }
                 if maximumRedirects > 0, RedirectRules.isRedirect(sent.response.status),
                     let next = try RedirectRules.next(
-                        after: sent.response, from: hop, at: sent.url, demandsTLS: sent.demandsTLS, names: authorizer?.names)
+                        after: sent.response, from: step, at: sent.url, demandsTLS: sent.demandsTLS, names: authorizer?.names)
                 {
                     redirects += 1
                     guard redirects <= maximumRedirects else {
-                        throw ApproovError(.redirectRefused, "more than \(maximumRedirects) redirects, the last one by \(hop.url.host)")
+                        throw ApproovError(.redirectRefused, "more than \(maximumRedirects) redirects, the last one by \(step.url.host)")
                     }
-                    hop = next
-                    if sent.isOblivious { hop.isBehindRelay = true }
+                    step = next
+                    if sent.isOblivious { step.isBehindRelay = true }
                     continue
                 }
             }
             if try await isRetried(outcome, of: first, attempt: attempt, started: started) {
                 attempt += 1
                 redirects = 0
-                hop = first
+                step = first
                 continue
             }
-            let sent = try outcome.get()
-            return Performed(response: sent.response, url: sent.askedFor, heads: heads)
+            return try outcome.get()
         }
     }
 
-    /// Sends one hop, including its interceptors and its token.
-    private func send(_ hop: Hop, started: Duration, _ observation: Observation) async throws -> Sent {
-        var policy = try policies.current()
-        try check(hop, under: policy)
-        var (adapted, base) = try await adapt(hop)
+    /// Sends one step, including its interceptors and its token.
+    private func send(_ step: RedirectStep, started: Duration, _ observation: Observation) async throws -> SentRequest {
+        var hop = try policies.resolve(step.url.host)
+        try check(step, under: hop)
+        var (adapted, base) = try await adapt(step)
         // `URLSession` adds the same header.
         if !base.scan(for: .accept) { base.append(HTTPField(name: .accept, value: "*/*")) }
         let method = try adapted.method
-        var options = defaults.options(for: adapted.request, isSecure: hop.url.isSecure, remaining: try remaining(since: started))
+        var options = defaults.options(for: adapted.request, isSecure: step.url.isSecure, remaining: try remaining(since: started))
         options.maximumBodyBytes = observation.bodyLimit
         options.onUpload = observation.onUpload
         options.onDownload = observation.onDownload
 
         var isRechecked = false
         for _ in 0..<Self.maximumPolicyChanges {
-            let host = policy.snapshot?.protectedHost(for: hop.url.host)
             var fields = base
-            if let host, let authorizer {
+            if let rule = hop.rule, let authorizer {
                 // Wait for the authority no longer than for the host itself.
                 let patience = min(try remaining(since: started), options.idleTimeout)
-                let hasLostBinding = hop.hasLostBinding || hop.hasLeftOrigin && authorizer.names.isBound(defaults.fields)
+                let hasLostBinding = step.hasLostBinding || step.hasLeftOrigin && authorizer.names.isBound(defaults.fields)
                 _ = try await authorizer.authorize(
-                    &fields, of: adapted.request, to: hop.url.host, rule: host, within: patience, hasLostBinding: hasLostBinding)
+                    &fields, of: adapted.request, to: step.url.host, rule: rule, within: patience, hasLostBinding: hasLostBinding)
             }
-            if host?.settings.attested != true { service?.keepConfigurationFresh() }
+            if hop.rule?.settings.attested != true { service?.keepConfigurationFresh() }
             // Fetching the token may have brought a newer configuration. In that case start again under it, including the token.
-            let newest = try policies.current()
-            guard newest === policy else {
-                policy = newest
-                try check(hop, under: policy)
+            guard policies.isInForce(hop) else {
+                hop = try policies.resolve(step.url.host)
+                try check(step, under: hop)
                 continue
             }
             do {
                 options.totalTimeout = try remaining(since: started)
                 let request = TransportRequest(
-                    url: adapted.url, method: method, headerFields: fields, body: adapted.body, policy: policy.trust, options: options)
-                let route = try route(to: host, from: hop, under: policy)
+                    url: adapted.url, method: method, headerFields: fields, body: adapted.body, policy: hop.policy.trust, options: options)
+                let route = try route(for: step, under: hop)
                 let response = try await send(request, over: route, isStreamed: observation.isStreamed)
-                return Sent(
-                    response: response, url: adapted.request.url ?? URL(filePath: "/"), askedFor: hop.request.url ?? URL(filePath: "/"),
-                    demandsTLS: policy.trust.hasRule(for: hop.url.host) || authorizer?.names.hasToken(fields) == true,
+                return SentRequest(
+                    response: response, url: adapted.request.url ?? URL(filePath: "/"), askedFor: step.request.url ?? URL(filePath: "/"),
+                    demandsTLS: hop.isEvaluated || authorizer?.names.hasToken(fields) == true,
                     isOblivious: route != nil)
-            } catch let error where host != nil && !isRechecked && Self.mayBeOutdated(error) {
+            } catch let error where hop.rule != nil && !isRechecked && Self.mayBeOutdated(error) {
                 // The server's keys may have changed, and a newer signed configuration may already contain them.
                 isRechecked = true
                 try await recheckConfiguration(within: remaining(since: started))
-                let newest = try policies.current()
-                guard Self.mayBeSent(adapted, after: error, under: newest, insteadOf: policy) else {
+                let newest = try policies.resolve(step.url.host)
+                guard Self.mayBeSent(adapted, after: error, under: newest, insteadOf: hop) else {
                     throw Self.explained(error, isOwnRoute: false)
                 }
-                policy = newest
-                try check(hop, under: policy)
+                hop = newest
+                try check(step, under: hop)
             } catch {
-                throw Self.explained(error, isOwnRoute: host == nil)
+                throw Self.explained(error, isOwnRoute: hop.rule == nil)
             }
         }
         throw ApproovError(.networkingError, "the configuration changed again and again while the request was prepared; try again")
     }
 
     /// Refuses, before any I/O, requests that must not be sent at all.
-    private func check(_ hop: Hop, under policy: RequestPolicy) throws {
-        try policy.checkScheme(of: hop.url)
-        if policy.trust.refusesUnmatchedHosts { _ = try policy.trust.rule(for: hop.url.host) }
-        if hop.request.cachePolicy == .returnCacheDataDontLoad {
+    private func check(_ step: RedirectStep, under hop: ResolvedHop) throws {
+        let trust = hop.policy.trust
+        guard step.url.isSecure || !(hop.isEvaluated || trust.refusesUnmatchedHosts) else {
+            throw ApproovError(
+                .pinningError, "\(step.url.host) is a host whose server must be checked, and plain http cannot be checked: use https")
+        }
+        // The policy itself throws the refusal, which names the host and the remedy.
+        if trust.refusesUnmatchedHosts, !hop.isEvaluated { _ = try trust.rule(for: step.url.host) }
+        if step.request.cachePolicy == .returnCacheDataDontLoad {
             throw ApproovError(.unsupported, "no response is ever cached, so that none can be returned without loading: use another policy")
         }
     }
 
     /// Adds the session's defaults and calls the caller's interceptors.
-    private func adapt(_ hop: Hop) async throws -> (hop: Hop, fields: HTTPFields) {
-        let cookie = hop.request.httpShouldHandleCookies ? hop.request.url.flatMap { defaults.cookies?.header(for: $0) } : nil
+    private func adapt(_ step: RedirectStep) async throws -> (step: RedirectStep, fields: HTTPFields) {
+        let cookie = step.request.httpShouldHandleCookies ? step.request.url.flatMap { defaults.cookies?.header(for: $0) } : nil
         guard !interceptors.isEmpty else {
-            var fields = try HTTPFields(hop.request)
-            complete(&fields, of: hop, cookie: cookie)
-            return (hop, fields)
+            var fields = try HTTPFields(step.request)
+            complete(&fields, of: step, cookie: cookie)
+            return (step, fields)
         }
-        var fields = try HTTPFields(hop.request)
+        var fields = try HTTPFields(step.request)
         let own = fields
-        complete(&fields, of: hop, cookie: cookie)
-        var request = hop.request
-        var url = hop.url
+        complete(&fields, of: step, cookie: cookie)
+        var request = step.request
+        var url = step.url
         if fields.count > own.count {
             var headers = request.allHTTPHeaderFields ?? [:]
             for field in fields where !own.contains(field.name) { headers[field.name.rawName] = field.value }
@@ -197,22 +187,22 @@ struct RequestPerformer: Sendable {
             } catch {
                 throw ApproovError(.interceptorError, "\(type(of: interceptor)) does not let the request go", cause: error)
             }
-            if request.url != before { url = try checked(request, was: hop.url, after: interceptor) }
+            if request.url != before { url = try checked(request, was: step.url, after: interceptor) }
         }
-        var adapted = hop
+        var adapted = step
         adapted.request = request
         adapted.url = url
-        if request.httpBody != hop.request.httpBody || request.httpBodyStream !== hop.request.httpBodyStream {
+        if request.httpBody != step.request.httpBody || request.httpBodyStream !== step.request.httpBodyStream {
             adapted.body = RequestBody(of: request)
         }
         return (adapted, try HTTPFields(request))
     }
 
-    private func complete(_ fields: inout HTTPFields, of hop: Hop, cookie: String?) {
-        defaults.merge(into: &fields, hasLeftOrigin: hop.hasLeftOrigin)
+    private func complete(_ fields: inout HTTPFields, of step: RedirectStep, cookie: String?) {
+        defaults.merge(into: &fields, hasLeftOrigin: step.hasLeftOrigin)
         // Append the cookies as one field: setting the field by name would split it into one field per cookie.
         if let cookie, !fields.scan(for: .cookie) { fields.append(HTTPField(name: .cookie, value: cookie)) }
-        let policy = hop.request.cachePolicy == .useProtocolCachePolicy ? defaults.cachePolicy : hop.request.cachePolicy
+        let policy = step.request.cachePolicy == .useProtocolCachePolicy ? defaults.cachePolicy : step.request.cachePolicy
         switch policy {
         case .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData:
             if !fields.contains(.cacheControl) { fields[.cacheControl] = "no-cache" }
@@ -224,7 +214,7 @@ struct RequestPerformer: Sendable {
     private func checked(
         _ request: URLRequest, was url: TransportURL, after interceptor: any RequestInterceptor
     ) throws -> TransportURL {
-        let now = try Hop(request, body: .none).url
+        let now = try TransportURL(of: request)
         guard now.host == url.host, now.port == url.port, now.isSecure == url.isSecure else {
             throw ApproovError(
                 .interceptorError,
@@ -247,10 +237,10 @@ struct RequestPerformer: Sendable {
     /// - Throws: ``ApproovError`` when the request would go direct but must not, because that would tell who calls: with code
     ///   `configurationError` when the host is oblivious and the configuration has no relay, `obliviousError` when the session refuses
     ///   direct requests, and `redirectRefused` when a host that is called over a relay redirected here.
-    private func route(to host: ProtectedHost?, from hop: Hop, under policy: RequestPolicy) throws -> ObliviousRoute? {
-        let name = hop.url.host
-        if let route = host == nil ? ownRoute : policy.snapshot?.obliviousRoute, host?.settings.oblivious ?? true { return route }
-        guard host?.settings.oblivious != true else {
+    private func route(for step: RedirectStep, under hop: ResolvedHop) throws -> ObliviousRoute? {
+        let (name, rule) = (step.url.host, hop.rule)
+        if let route = rule == nil ? ownRoute : hop.snapshot?.obliviousRoute, rule?.settings.oblivious ?? true { return route }
+        guard rule?.settings.oblivious != true else {
             throw ApproovError(.configurationError, "\(name) is to be called over Oblivious HTTP, and there is no relay")
         }
         guard !isStraightRefused else {
@@ -258,7 +248,7 @@ struct RequestPerformer: Sendable {
                 .obliviousError,
                 "\(name) is not oblivious in the configuration, and this session sends nothing straight: approov api -add … -oblivious")
         }
-        guard !hop.isBehindRelay else {
+        guard !step.isBehindRelay else {
             throw ApproovError(
                 .redirectRefused,
                 "a host that is called over Oblivious HTTP redirects to \(name), which is not and would learn who calls: make it oblivious, too"
@@ -277,14 +267,14 @@ struct RequestPerformer: Sendable {
     }
 
     private static func mayBeSent(
-        _ hop: Hop, after error: any Error, under newest: RequestPolicy, insteadOf policy: RequestPolicy
+        _ step: RedirectStep, after error: any Error, under newest: ResolvedHop, insteadOf hop: ResolvedHop
     ) -> Bool {
         // A pin mismatch comes before any byte of the body is sent. Over a relay, however, a body stream sent whole has already been read.
-        guard hop.body.canBeSentAgain else { return false }
-        guard case RelayExchange.Refusal.key = error else { return newest !== policy }
+        guard step.body.canBeSentAgain else { return false }
+        guard case RelayExchange.Refusal.key = error else { return newest.policy !== hop.policy }
         // Only the relay says that the key was refused, and it may lie. With the same key, another attempt could only make the request run
         // twice.
-        return newest.snapshot?.obliviousRoute?.key != policy.snapshot?.obliviousRoute?.key
+        return newest.snapshot?.obliviousRoute?.key != hop.snapshot?.obliviousRoute?.key
     }
 
     private static func explained(_ error: any Error, isOwnRoute: Bool) -> any Error {
@@ -311,14 +301,16 @@ struct RequestPerformer: Sendable {
     }
 
     /// Asks the interceptors whether to retry, and waits if they ask for a delay.
-    private func isRetried(_ outcome: Result<Sent, any Error>, of first: Hop, attempt: Int, started: Duration) async throws -> Bool {
+    private func isRetried(
+        _ outcome: Result<SentRequest, any Error>, of first: RedirectStep, attempt: Int, started: Duration
+    ) async throws -> Bool {
         guard !interceptors.isEmpty, attempt <= Self.maximumRetries else { return false }
         // This applies even if a redirect dropped the body, because a retry sends the first request again.
         if case .stream = first.body { return false }
         let seen: RequestOutcome
         switch outcome {
         case .success(let sent):
-            seen = .response(try Performed(response: sent.response, url: sent.askedFor, heads: heads).head())
+            seen = .response(try heads.head(of: sent))
         case .failure(let error):
             guard !(error is CancellationError) else { return false }
             seen = .failure(error)
