@@ -55,15 +55,15 @@ final class TokenAuthorizer: Sendable {
     ///   - request: The request, for the caller's predicates.
     ///   - host: The host that is called and that the token is for.
     ///   - rule: The configuration's rule for that host.
-    ///   - patience: The longest wait for a token; nil for the service's own limits.
+    ///   - patience: Returns the longest wait for a token, or nil for the service's own limits; not called for a token from the cache.
     ///   - hasLostBinding: Whether a redirect removed the binding header.
     /// - Returns: Whether this host and URL get tokens; if not, the fields are unchanged.
     /// - Throws: ``ApproovError`` with code `bindingMissing` or `bindingAmbiguous` when the binding header is not there exactly once, and
     ///   with code `networkingError`, `rejectionError` or `permanentError` when no token can be obtained; `CancellationError` when the
     ///   task is cancelled.
     func authorize(
-        _ fields: inout HTTPFields, of request: URLRequest, to host: CanonicalHost, rule: ProtectedHost, within patience: Duration? = nil,
-        hasLostBinding: Bool = false
+        _ fields: inout HTTPFields, of request: URLRequest, to host: CanonicalHost, rule: ProtectedHost,
+        within patience: () throws -> Duration? = { nil }, hasLostBinding: Bool = false
     ) async throws -> Bool {
         guard rule.settings.attested else { return false }
         if let isExcluded, let url = request.url, isExcluded(url) { return false }
@@ -72,7 +72,7 @@ final class TokenAuthorizer: Sendable {
         if let cached = service.cachedToken(for: key) {
             result = cached
         } else {
-            result = try await token(for: key, within: patience)
+            result = try await token(for: key, within: patience())
         }
         // Remove the caller's own values: only the SDK sets these headers.
         if fields.contains(where: names.isOwn) { fields.removeAll(where: names.isOwn) }

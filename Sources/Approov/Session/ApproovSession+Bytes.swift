@@ -15,8 +15,8 @@ extension ApproovSession {
         }
         do {
             let sent = try await performer.perform(
-                request, body: RequestBody(of: request), observation: RequestPerformer.Observation(isStreamed: true))
-            return (ApproovBytes(sent.response.body, isRepeatable: request.isIdempotent), try performer.heads.head(of: sent))
+                request, body: RequestBody(of: request), observation: RequestObservation(isStreamed: true))
+            return (ApproovBytes(sent.response.body, isRepeatable: request.isIdempotent), try performer.head(of: sent))
         } catch {
             throw ApproovError.wrapping(error, isRepeatable: request.isIdempotent)
         }

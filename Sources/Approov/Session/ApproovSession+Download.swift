@@ -24,9 +24,9 @@ extension ApproovSession {
         }
         do {
             let sent = try await performer.perform(
-                request, body: RequestBody(of: request), observation: RequestPerformer.Observation(onDownload: onProgress, isStreamed: true)
+                request, body: RequestBody(of: request), observation: RequestObservation(onDownload: onProgress, isStreamed: true)
             )
-            let head = try performer.heads.head(of: sent)
+            let head = try performer.head(of: sent)
             let file = try DownloadFile()
             for try await part in sent.response.body { try file.write(part) }
             return (file.keep(), head)

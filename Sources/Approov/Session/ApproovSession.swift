@@ -96,11 +96,19 @@ public final class ApproovSession: Sendable {
         }
         self.service = service
         wrapped = WrappedSession(session)
-        performer = RequestPerformer(
-            defaults: defaults, interceptors: interceptors, authorizer: authorizer, service: service,
-            policies: try PolicySource(manager: trustManager, keeper: service?.keeper), transport: ownTransport,
-            time: clock ?? service?.time ?? SystemTimeSource(), maximumRedirects: max(0, maximumRedirects), ownRoute: obliviousRoute,
-            isStraightRefused: allRequestsMustBeOblivious)
+        let time = clock ?? service?.time ?? SystemTimeSource()
+        let stations = RequestStations(
+            policies: try PolicySource(manager: trustManager, keeper: service?.keeper),
+            defaults: DefaultsStation(defaults: defaults),
+            interceptors: InterceptorStation(interceptors: interceptors),
+            token: TokenStation(authorizer, service: service, defaults: defaults),
+            way: WayStation(ownRoute: obliviousRoute, isDirectRefused: allRequestsMustBeOblivious),
+            transport: TransportStation(ownTransport, time: time),
+            response: ResponseStation(
+                cookies: defaults.cookies, interceptors: interceptors, names: authorizer?.names, maximumRedirects: max(0, maximumRedirects),
+                time: time),
+            recheck: ConfigurationRecheck(service: service, time: time))
+        performer = RequestPerformer(stations, totalTimeout: defaults.totalTimeout, time: time)
         prefetching =
             if prefetchToken, let authorizer {
                 Task.detached { await authorizer.prefetch(additionalFields: defaults.fields) }
@@ -140,14 +148,14 @@ public final class ApproovSession: Sendable {
     ///   with code `badRequest` when its URL cannot be requested.
     func isWrapped(_ request: URLRequest) throws -> Bool {
         if WrappedSession.isForeign(request) {
-            guard !performer.isStraightRefused || request.url?.isFileURL == true else {
-                throw ApproovError(.obliviousError, "this session sends nothing straight, and only http and https can go over a relay")
+            guard !performer.stations.way.isDirectRefused || request.url?.isFileURL == true else {
+                throw ApproovError(.obliviousError, "this session sends no request direct, and only http and https can go over a relay")
             }
             return true
         }
         guard wrapped.claims(request) else { return false }
         let url = try TransportURL(of: request)
-        let hop = try performer.policies.resolve(url.host)
+        let hop = try performer.stations.policies.resolve(url.host)
         guard hop.rule == nil else { return false }
         // A protocol class must not send a request that the session itself would refuse. The session then reports the reason.
         return hop.isEvaluated ? url.isSecure : !hop.policy.trust.refusesUnmatchedHosts

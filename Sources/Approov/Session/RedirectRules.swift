@@ -49,7 +49,7 @@ enum RedirectRules {
         next.request.url = url
         next.url = target
         next.staysSecure = staysSecure
-        let method = try step.method
+        let method = try step.request.method
         if dropsBody(response.status, method) {
             next.request.httpMethod = method == .head ? "HEAD" : "GET"
             next.body = .none

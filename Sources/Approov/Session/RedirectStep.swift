@@ -33,13 +33,15 @@ struct RedirectStep {
         self.request = request
         self.body = body
     }
+}
 
+extension URLRequest {
     /// The request's method.
     ///
     /// - Throws: ``ApproovError`` with code `badRequest` when the method is not a token of RFC 9110.
     var method: HTTPRequest.Method {
         get throws {
-            guard let text = request.httpMethod, text != "GET" else { return .get }
+            guard let text = httpMethod, text != "GET" else { return .get }
             guard let method = HTTPRequest.Method(text) else {
                 throw ApproovError(.badRequest, "the request's method is malformed: set httpMethod to a word such as GET or POST")
             }

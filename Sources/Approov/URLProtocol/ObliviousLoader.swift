@@ -107,7 +107,7 @@ final class ObliviousLoader: Sendable {
                 options.connectTimeout = min(options.connectTimeout, options.idleTimeout)
             }
             let outgoing = TransportRequest(
-                url: step.url, method: try step.method, headerFields: try HTTPFields(request), body: step.body,
+                url: step.url, method: try request.method, headerFields: try HTTPFields(request), body: step.body,
                 policy: try configuration.policy(), options: options)
             let response = try await send(outgoing, configuration)
             let body = try await response.body.collect(upTo: ObliviousChannel.maximumWholeBytes)

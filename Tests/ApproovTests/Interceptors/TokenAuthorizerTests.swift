@@ -26,7 +26,7 @@ import Testing
         let host = try CanonicalHost("api.test")
         let rule = try #require(authorizer.rule(for: host))
         return try await authorizer.authorize(
-            &fields, of: request, to: host, rule: rule, within: patience, hasLostBinding: hasLostBinding)
+            &fields, of: request, to: host, rule: rule, within: { patience }, hasLostBinding: hasLostBinding)
     }
 
     @Test("the token is bound to the fields that are sent, not to those of the request that the caller made")
