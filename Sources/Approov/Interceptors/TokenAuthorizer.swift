@@ -45,6 +45,20 @@ final class TokenAuthorizer: Sendable {
         sendsWithoutToken = sendsWithoutTokenWhenAuthorityIsDown
     }
 
+    /// Creates the authorizer of a session.
+    ///
+    /// - Parameters:
+    ///   - service: The source of tokens.
+    ///   - configuration: The session's settings.
+    /// - Throws: ``ApproovError`` with code `initializationError` when a header name or the prefix is malformed, or two of the headers have
+    ///   the same name.
+    convenience init(service: ApproovService, _ configuration: ApproovSessionConfiguration) throws {
+        try self.init(
+            service: service, tokenHeader: configuration.tokenHeader, bindHeader: configuration.bindHeader,
+            unboundRequests: configuration.unboundRequests, excluding: configuration.excluding,
+            sendsWithoutTokenWhenAuthorityIsDown: configuration.sendsWithoutTokenWhenAuthorityIsDown)
+    }
+
     /// Returns the configuration's rule for a host; nil if the host is not protected.
     func rule(for host: CanonicalHost) -> ProtectedHost? { service.keeper.current.protectedHost(for: host) }
 
