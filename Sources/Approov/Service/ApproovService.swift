@@ -55,9 +55,10 @@ public final class ApproovService: Sendable {
             self.transport = try transport ?? CurlTransport()
             let keeper = try ConfigurationKeeper(
                 initial: initial, store: store ?? FileConfigurationStore(directory: stateDirectory), time: clock, logger: logger)
+            let backoff = AuthorityBackoff(time: clock)
             let authority = AuthorityClient(
-                initial: initial, transport: self.transport, attester: attester, time: clock, timeout: limits.exchangeTimeout,
-                proxy: proxy)
+                initial: initial, transport: self.transport, attester: attester, time: clock, backoff: backoff,
+                timeout: limits.exchangeTimeout, proxy: proxy)
             deviceID = attester.deviceID
             time = clock
             self.logger = logger
@@ -67,7 +68,9 @@ public final class ApproovService: Sendable {
             refresh = SharedRefresh(interval: limits.configurationCheckInterval, time: clock)
             let heardAt = LastHeard()
             self.heardAt = heardAt
-            tokens = TokenCache(capacity: max(1, limits.cachedTokens), fetchTimeout: limits.fetchTimeout, time: clock) { key in
+            tokens = TokenCache(
+                capacity: max(1, limits.cachedTokens), fetchTimeout: limits.fetchTimeout, time: clock, backoff: backoff
+            ) { key in
                 let outcome = await Self.fetch(key, from: authority, keeper: keeper)
                 if case .token = outcome { heardAt.note(clock.uptime) }
                 return outcome
@@ -265,7 +268,7 @@ public final class ApproovService: Sendable {
             return .token(
                 TokenFetchResult(result, isConfigChanged: isChanged), lifetime: .seconds(result.expiresIn), since: since)
         } catch {
-            return .failure(TokenFetchResult(status: error.status, error: error.error), retryAfter: error.retryAfter)
+            return .failure(TokenFetchResult(status: error.status, error: error.error))
         }
     }
 }

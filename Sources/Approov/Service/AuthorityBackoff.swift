@@ -1,58 +1,55 @@
+import ApproovBase
 import Synchronization
 
-/// Stops asking a failing authority for a while, whatever token is wanted.
+/// Keeps the client from asking a failing authority too often: the one place that decides when the authority may be asked.
 ///
-/// The token cache spaces the refreshes of the tokens it holds. Without a token, every request would ask the authority again, and a busy
-/// app could keep a recovering authority down.
-///
-/// The pause begins at one second and doubles with every failure, up to ``AuthorityFailure/longestWait``:
+/// Without a token, every request would ask the authority again, and a busy app could keep a recovering authority down. After a failure,
+/// attestations therefore pause, whatever token is wanted. The pause begins at one second and doubles with every failure, up to
+/// ``AuthorityFailure/longestWait``:
 /// - one minute after answers that no working authority gives: 5xx, 429 without Retry-After, or an answer in another format;
 /// - eight seconds after an untrusted server, a TLS failure, a timeout, or a broken connection;
 /// - no pause if the authority could not be reached, so that the first request after the network returns goes through.
 ///
-/// 429 and 503 with Retry-After name the pause themselves; `AuthorityExchange` keeps to it.
+/// 429 and 503 with Retry-After name the pause themselves; it applies to everything that the authority is asked.
+///
+/// Background refreshes that failed are spaced in the same way, up to one minute after any failure.
 final class AuthorityBackoff: Sendable {
-    private struct State {
-        var failures = 0
-        var until: Duration = .zero
-        var cause: AuthorityFailure?
-    }
+    private let state = Mutex(AuthorityBackoffState())
+    private let time: any TimeSource
 
-    private let state = Mutex(State())
+    init(time: any TimeSource) {
+        self.time = time
+    }
 
     /// Throws while the authority must not be asked.
     ///
+    /// - Parameter question: What the authority is asked for.
     /// - Throws: ``AuthorityFailure`` with the status of the failure that caused the pause, and that failure's error as its cause.
-    func check(now: Duration) throws(AuthorityFailure) {
-        let (until, cause) = state.withLock { ($0.until, $0.cause) }
-        guard let cause, now < until else { return }
-        // Keep the status: a caller that sends without a token while the authority is down must not do so after `mitmDetected`.
-        var failure = AuthorityFailure(
-            cause.status,
-            ApproovError(
-                cause.error.code,
-                "asking the authority failed, and it is asked again in \((until - now).components.seconds + 1) s; try then",
-                cause: cause.error))
-        failure.retryAfter = until - now
-        throw failure
+    func check(_ question: AuthorityBackoffState.Question) throws(AuthorityFailure) {
+        let now = time.uptime
+        if case .fail(let failure) = state.withLock({ $0.decide(question, now: now) }) { throw failure }
     }
 
-    /// Records a failed attestation.
-    func failed(_ failure: AuthorityFailure, now: Duration) {
-        // A refusal by the authority itself proves that it works.
-        if failure.problem != nil, failure.status != .noApproovService { return succeeded() }
-        guard let longestWait = failure.longestWait, failure.retryAfter == nil else { return }
-        state.withLock { state in
-            // Attestations that were running when the pause began fail together and must not prolong it.
-            guard now >= state.until else { return }
-            state.failures += 1
-            state.until = now + TokenCache.backoff(failures: state.failures, longest: longestWait)
-            state.cause = failure
-        }
+    /// Records that the authority asked for a pause.
+    func held(for pause: Duration) {
+        let now = time.uptime
+        state.withLock { $0.held(for: pause, now: now) }
     }
 
-    /// Records that the authority works.
+    /// Records that a token arrived.
     func succeeded() {
-        state.withLock { $0 = State() }
+        state.withLock { $0.succeeded() }
+    }
+
+    /// Records that the fetch of a token failed.
+    func failed(_ failure: AuthorityFailure) {
+        let (now, jitter) = (time.uptime, Double.random(in: 0...1))
+        state.withLock { $0.failed(failure, now: now, jitter: jitter) }
+    }
+
+    /// The uptime from which the refresh of a token that failed now is tried again.
+    var nextRefresh: Duration {
+        let now = time.uptime
+        return state.withLock { $0.nextRefresh(now: now) }
     }
 }

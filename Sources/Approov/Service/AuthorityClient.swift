@@ -14,16 +14,18 @@ final class AuthorityClient: Sendable {
     private let attester: any Attester
     private let time: any TimeSource
     private let challenges = ChallengePool()
-    private let backoff = AuthorityBackoff()
+    private let backoff: AuthorityBackoff
 
     init(
-        initial: InitialConfiguration, transport: any HTTPTransport, attester: any Attester, time: any TimeSource, timeout: Duration,
-        proxy: ProxyConfiguration?
+        initial: InitialConfiguration, transport: any HTTPTransport, attester: any Attester, time: any TimeSource,
+        backoff: AuthorityBackoff, timeout: Duration, proxy: ProxyConfiguration?
     ) {
         self.initial = initial
         self.attester = attester
         self.time = time
-        exchange = AuthorityExchange(authority: initial.authority, transport: transport, time: time, timeout: timeout, proxy: proxy)
+        self.backoff = backoff
+        exchange = AuthorityExchange(
+            authority: initial.authority, transport: transport, time: time, backoff: backoff, timeout: timeout, proxy: proxy)
     }
 
     /// Attests once, with a challenge from an earlier result or else a new one.
@@ -38,13 +40,13 @@ final class AuthorityClient: Sendable {
     func attest(
         _ key: TokenKey, under snapshot: ConfigurationSnapshot
     ) async throws(AuthorityFailure) -> (result: AttestationResult, since: Duration) {
-        try backoff.check(now: time.uptime)
+        try backoff.check(.attestation)
         do {
             let result = try await attestNow(key, under: snapshot)
             backoff.succeeded()
             return result
         } catch {
-            backoff.failed(error, now: time.uptime)
+            backoff.failed(error)
             throw error
         }
     }

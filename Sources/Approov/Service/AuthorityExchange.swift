@@ -4,7 +4,6 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 import HTTPTypes
-import Synchronization
 
 /// Sends one request to the authority, bounds the answer, and translates failures.
 final class AuthorityExchange: Sendable {
@@ -23,15 +22,18 @@ final class AuthorityExchange: Sendable {
     private let transport: any HTTPTransport
     private let time: any TimeSource
     private let options: TransferOptions
-    /// The end of the pause that the authority asked for with Retry-After.
-    private let holdUntil = Mutex<Duration?>(nil)
+    private let backoff: AuthorityBackoff
 
-    init(authority: URL, transport: any HTTPTransport, time: any TimeSource, timeout: Duration, proxy: ProxyConfiguration?) {
+    init(
+        authority: URL, transport: any HTTPTransport, time: any TimeSource, backoff: AuthorityBackoff, timeout: Duration,
+        proxy: ProxyConfiguration?
+    ) {
         var base = authority.absoluteString
         while base.hasSuffix("/") { base.removeLast() }
         self.base = base
         self.transport = transport
         self.time = time
+        self.backoff = backoff
         var options = TransferOptions()
         options.connectTimeout = min(.seconds(10), timeout)
         options.idleTimeout = min(.seconds(10), timeout)
@@ -59,7 +61,7 @@ final class AuthorityExchange: Sendable {
         _ method: HTTPRequest.Method, _ path: String, body: [UInt8]? = nil, mediaType: String? = nil, policy: TrustPolicy,
         accepting: Set<Int> = []
     ) async throws(AuthorityFailure) -> Answer {
-        try checkHold()
+        try backoff.check(.exchange)
         do {
             var fields = HTTPFields()
             fields[.accept] = "application/json, \(Problem.mediaType)"
@@ -83,16 +85,6 @@ final class AuthorityExchange: Sendable {
         }
     }
 
-    private func checkHold() throws(AuthorityFailure) {
-        let now = time.uptime
-        guard let until = holdUntil.withLock({ $0 }), now < until else { return }
-        var failure = AuthorityFailure(
-            .noApproovService,
-            ApproovError(.networkingError, "the authority asked to be left alone for \((until - now).components.seconds + 1) s; try then"))
-        failure.retryAfter = until - now
-        throw failure
-    }
-
     private func refusal(_ response: TransportResponse, _ bytes: [UInt8]) -> AuthorityFailure {
         var problem: Problem?
         if response.headerFields.mediaType == Problem.mediaType, let json = try? JSONValue(reading: bytes, limit: Problem.maximumBytes) {
@@ -103,10 +95,7 @@ final class AuthorityExchange: Sendable {
             retryAfter = response.headerFields[.retryAfter].flatMap { RetryAfter.duration($0, now: time.date) }
                 .map { min(max($0, .seconds(1)), Self.longestHold) }
         }
-        if let retryAfter {
-            let until = time.uptime + retryAfter
-            holdUntil.withLock { $0 = max($0 ?? until, until) }
-        }
+        if let retryAfter { backoff.held(for: retryAfter) }
         return AuthorityFailure(httpStatus: response.status, problem: problem, retryAfter: retryAfter)
     }
 }

@@ -6,8 +6,8 @@ import Synchronization
 enum TokenFetchOutcome: Sendable {
     /// A token that is valid for `lifetime`, counted from `since`.
     case token(TokenFetchResult, lifetime: Duration, since: Duration)
-    /// No token; `retryAfter` is the pause that the authority asked for, if any.
-    case failure(TokenFetchResult, retryAfter: Duration?)
+    /// No token; the fetch has told the ``AuthorityBackoff``.
+    case failure(TokenFetchResult)
 }
 
 /// Hands out tokens, from the cache or from a fetch that all callers of the same token share.
@@ -25,6 +25,7 @@ final class TokenCache: Sendable {
     private let state: Mutex<State>
     private let alarm = Mutex<Alarm?>(nil)
     private let time: any TimeSource
+    private let backoff: AuthorityBackoff
     private let fetchTimeout: Duration
     private let fetch: @Sendable (TokenKey) async -> TokenFetchOutcome
 
@@ -34,12 +35,15 @@ final class TokenCache: Sendable {
     ///   - capacity: The most tokens it keeps.
     ///   - fetchTimeout: The time after which a fetch counts as failed, whatever it is doing; no caller waits longer.
     ///   - time: The clock.
+    ///   - backoff: Decides when a refresh that failed is tried again.
     ///   - fetch: Fetches a token.
     init(
-        capacity: Int, fetchTimeout: Duration, time: any TimeSource, fetch: @escaping @Sendable (TokenKey) async -> TokenFetchOutcome
+        capacity: Int, fetchTimeout: Duration, time: any TimeSource, backoff: AuthorityBackoff,
+        fetch: @escaping @Sendable (TokenKey) async -> TokenFetchOutcome
     ) {
         state = Mutex(State(capacity: capacity))
         self.time = time
+        self.backoff = backoff
         self.fetchTimeout = fetchTimeout
         self.fetch = fetch
     }
@@ -107,7 +111,9 @@ final class TokenCache: Sendable {
         let deadline = Task.detached { [self] in
             guard (try? await time.sleep(for: fetchTimeout)) != nil else { return }
             // Land before cancelling: otherwise the cancelled fetch could land its own outcome first.
-            land(start, .failure(TokenFetchResult(status: .poorNetwork, error: .fetchTimedOut), retryAfter: nil))
+            let failure = AuthorityFailure(.poorNetwork, .fetchTimedOut)
+            backoff.failed(failure)
+            land(start, .failure(TokenFetchResult(status: failure.status, error: failure.error)))
             work.cancel()
         }
         Task.detached { [self] in
@@ -119,6 +125,7 @@ final class TokenCache: Sendable {
 
     private func land(_ start: State.Start, _ outcome: TokenFetchOutcome) {
         let now = time.uptime
+        let refreshAt = backoff.nextRefresh
         let (completion, result) = state.withLock { state in
             switch outcome {
             case .token(let result, let lifetime, let since):
@@ -126,22 +133,13 @@ final class TokenCache: Sendable {
                 let completion = state.succeeded(
                     result, lifetime: lifetime, since: since, earliness: earliness, for: start, now: now)
                 return (completion, result)
-            case .failure(let result, let retryAfter):
-                let completion = state.failed(start, now: now) { max(Self.backoff(failures: $0), retryAfter ?? .zero) }
-                return (completion, result)
+            case .failure(let result):
+                return (state.failed(start, now: now, refreshAt: refreshAt), result)
             }
         }
         for waiter in completion.waiters { waiter.resume(returning: result) }
         for start in completion.starts { launch(start) }
         setAlarm()
-    }
-
-    /// Returns the pause after a number of failures in a row: 1 s, doubled with every failure up to `longest`, then randomised.
-    ///
-    /// The random factor is between one half and one, so that many clients do not come back at once. The result is at least 1 s.
-    static func backoff(failures: Int, longest: Duration = .seconds(60)) -> Duration {
-        let full = min(longest / .seconds(1), Double(1 << min(max(failures - 1, 0), 6)))
-        return .seconds(max(1, full * Double.random(in: 0.5...1)))
     }
 
     /// Schedules the wake-up for the next refresh.

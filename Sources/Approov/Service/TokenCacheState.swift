@@ -13,12 +13,10 @@ struct TokenCacheState<Waiter> {
         var result: TokenFetchResult
         /// The uptime from which the token is no longer handed out.
         var expiresAt: Duration
-        /// The uptime from which the token is refreshed.
+        /// The uptime from which the token is refreshed, or a failed refresh is tried again.
         var refreshesAt: Duration
         /// Whether a caller asked for the token since it was fetched.
         var isUsed: Bool
-        /// The number of failed refreshes since it was fetched.
-        var failures = 0
     }
 
     /// A running fetch.
@@ -85,7 +83,7 @@ struct TokenCacheState<Waiter> {
         let found = entries.update(key) { entry -> (result: TokenFetchResult, isStale: Bool)? in
             guard now < entry.expiresAt else { return nil }
             entry.isUsed = true
-            return (entry.result, entry.failures == 0 && now >= entry.refreshesAt)
+            return (entry.result, now >= entry.refreshesAt)
         }
         guard let found, let (result, isStale) = found else { return nil }
         return .hit(result, refresh: isStale ? startBackground(key) : nil)
@@ -144,14 +142,13 @@ struct TokenCacheState<Waiter> {
     /// - Parameters:
     ///   - start: The fetch.
     ///   - now: The uptime.
-    ///   - delay: Returns the pause before the next attempt, given the number of failures in a row.
+    ///   - refreshAt: The uptime from which the refresh is tried again.
     /// - Returns: The waiters to resume and the fetches to start.
-    mutating func failed(_ start: Start, now: Duration, delay: (_ failures: Int) -> Duration) -> Completion {
+    mutating func failed(_ start: Start, now: Duration, refreshAt: Duration) -> Completion {
         guard let flight = land(start) else { return Completion() }
         let dueAt = entries.update(start.key, isUse: false) { entry in
-            entry.failures += 1
-            entry.refreshesAt = now + delay(entry.failures)
-            return min(entry.refreshesAt, entry.expiresAt)
+            entry.refreshesAt = refreshAt
+            return min(refreshAt, entry.expiresAt)
         }
         if let dueAt { schedule.insert(Due(at: dueAt, key: start.key)) }
         return Completion(waiters: Array(flight.waiters.values), starts: startDue(now: now))

@@ -14,9 +14,9 @@ extension ApproovSession {
             return (ApproovBytes(ResponseBody(bytes: [UInt8](data))), head)
         }
         do {
-            let performed = try await performer.perform(
-                request, body: RequestBody(of: request), observation: RequestPerformer.Observation(isStreamed: true))
-            return (ApproovBytes(performed.response.body, isRepeatable: request.isIdempotent), try performed.head())
+            let sent = try await performer.perform(
+                request, body: RequestBody(of: request), observation: RequestObservation(isStreamed: true))
+            return (ApproovBytes(sent.response.body, isRepeatable: request.isIdempotent), try performer.head(of: sent))
         } catch {
             throw ApproovError.wrapping(error, isRepeatable: request.isIdempotent)
         }

@@ -13,7 +13,7 @@ extension ApproovSession {
     /// - Throws: ``ApproovError`` with code `responseTooLarge` when the body exceeds the limit, and with other codes when the request
     ///   fails; `CancellationError` as soon as the task is cancelled.
     public func data(for request: URLRequest, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
-        let observation = RequestPerformer.Observation(bodyLimit: limit)
+        let observation = RequestObservation(bodyLimit: limit)
         return try await data(for: request, body: RequestBody(of: request), observation: observation)
     }
 
@@ -41,7 +41,7 @@ extension ApproovSession {
     public func upload(
         for request: URLRequest, from body: Data, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (Data, HTTPURLResponse) {
-        let observation = RequestPerformer.Observation(onUpload: onProgress)
+        let observation = RequestObservation(onUpload: onProgress)
         return try await data(for: request, body: .bytes([UInt8](body)), observation: observation)
     }
 
@@ -60,18 +60,18 @@ extension ApproovSession {
         for request: URLRequest, fromFile file: URL, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (Data, HTTPURLResponse) {
         guard file.isFileURL else { throw ApproovError(.bodyFailed, "a body is uploaded from a file: give a file URL") }
-        let observation = RequestPerformer.Observation(onUpload: onProgress)
+        let observation = RequestObservation(onUpload: onProgress)
         return try await data(for: request, body: .file(path: file.path(percentEncoded: false)), observation: observation)
     }
 
     func data(
-        for request: URLRequest, body: RequestBody, observation: RequestPerformer.Observation
+        for request: URLRequest, body: RequestBody, observation: RequestObservation
     ) async throws -> (Data, HTTPURLResponse) {
         if try isWrapped(request) { return try await wrapped.data(for: request.carrying(body), limit: observation.bodyLimit) }
         do {
-            let performed = try await performer.perform(request, body: body, observation: observation)
-            let bytes = try await performed.response.body.collect(upTo: observation.bodyLimit ?? .max)
-            return (Data(bytes), try performed.head())
+            let sent = try await performer.perform(request, body: body, observation: observation)
+            let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
+            return (Data(bytes), try performer.head(of: sent))
         } catch {
             throw ApproovError.wrapping(error, isRepeatable: request.isIdempotent)
         }

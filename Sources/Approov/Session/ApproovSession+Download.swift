@@ -23,12 +23,12 @@ extension ApproovSession {
             return (file.keep(), head)
         }
         do {
-            let performed = try await performer.perform(
-                request, body: RequestBody(of: request), observation: RequestPerformer.Observation(onDownload: onProgress, isStreamed: true)
+            let sent = try await performer.perform(
+                request, body: RequestBody(of: request), observation: RequestObservation(onDownload: onProgress, isStreamed: true)
             )
-            let head = try performed.head()
+            let head = try performer.head(of: sent)
             let file = try DownloadFile()
-            for try await part in performed.response.body { try file.write(part) }
+            for try await part in sent.response.body { try file.write(part) }
             return (file.keep(), head)
         } catch {
             throw ApproovError.wrapping(error, isRepeatable: request.isIdempotent)

@@ -96,10 +96,10 @@ extension ApproovSession {
 
     private func task(
         _ completionHandler: @escaping DataHandler,
-        _ perform: @escaping @Sendable (ApproovSession, RequestPerformer.Observation) async throws -> (Data, HTTPURLResponse)
+        _ perform: @escaping @Sendable (ApproovSession, RequestObservation) async throws -> (Data, HTTPURLResponse)
     ) -> ApproovTask {
         let progress = ApproovTask.Progress()
-        let observation = RequestPerformer.Observation(
+        let observation = RequestObservation(
             onUpload: { value in progress.upload.withLock { $0 = value } },
             onDownload: { value in progress.download.withLock { $0 = value } })
         return ApproovTask(progress: progress) { [self] in

@@ -1,9 +1,9 @@
-public import ApproovBase
+import ApproovBase
 internal import Attestation
 import CertificatePinning
 public import Foundation
 public import FoundationNetworking
-public import HTTPClient
+import HTTPClient
 
 /// A replacement for `URLSession` that adds attestation tokens to requests and enforces pins.
 ///
@@ -50,63 +50,78 @@ public final class ApproovSession: Sendable {
     ///   - session: The session whose configuration still applies, as described above.
     ///   - service: The source of tokens and pins; nil means that no host is protected and only the trust manager's evaluators apply.
     ///   - trustManager: The evaluators for further hosts.
-    ///   - interceptors: The caller's interceptors, called in this order before the session asks for a token.
-    ///   - bindHeader: The name of the header whose value tokens are bound to, such as Authorization; nil for unbound tokens.
-    ///   - tokenHeader: The headers that carry the token and the trace ID.
-    ///   - unboundRequests: Whether a request to a protected host may lack the binding header.
-    ///   - excluding: Returns true for URLs that get no token although their host does; the host stays pinned.
-    ///   - sendsWithoutTokenWhenAuthorityIsDown: Whether requests are sent without a token while the authority cannot be reached or does
-    ///     not work, so that the API decides. If false, they fail with a retryable error.
-    ///   - prefetchToken: Whether the session fetches tokens at once. It binds them to the value of the binding header among the additional
-    ///     headers, or to nothing when `bindHeader` is nil. If that value is missing, the session only prepares the connection, the
-    ///     configuration and a challenge; call ``prefetch(for:binding:)`` to fetch the token.
-    ///   - obliviousRoute: The relay and gateway for hosts that the configuration does not name; nil to call those hosts direct. For the
-    ///     hosts that the configuration names, the configuration decides.
-    ///   - allRequestsMustBeOblivious: Whether the session refuses every request that would not go over Oblivious HTTP. Requests for file
-    ///     URLs, and requests that a protocol class of the wrapped session claims, are exempt.
-    ///   - maximumRedirects: The maximum number of redirects to follow; with 0 the caller gets the redirect itself as the response.
-    ///   - transport: The transport that sends requests; nil for the service's transport, or a new `CurlTransport` without a service.
-    ///   - clock: The clock; nil for the service's clock, or the system's clock without a service.
+    ///   - interceptors: The caller's interceptors, called in this order before the session asks for a token; nil for those of
+    ///     `configuration`.
+    ///   - bindHeader: The name of the header whose value tokens are bound to, such as Authorization; nil for that of `configuration`.
+    ///   - prefetchToken: Whether the session fetches tokens at once; nil for the setting of `configuration`. See
+    ///     ``ApproovSessionConfiguration/prefetchToken``.
+    ///   - configuration: All settings of the session. The three arguments before it replace its values.
     /// - Throws: ``ApproovError`` with code `initializationError` or `configurationError`, which names the malformed header, proxy or host.
     public init(
         wrapping session: URLSession = URLSession(configuration: .default), service: ApproovService?,
-        trustManager: ApproovTrustManager = ApproovTrustManager(), interceptors: [any RequestInterceptor] = [],
-        bindHeader: String? = nil, tokenHeader: TokenHeader = TokenHeader(), unboundRequests: UnboundRequests = .refused,
-        excluding: (@Sendable (URL) -> Bool)? = nil, sendsWithoutTokenWhenAuthorityIsDown: Bool = false, prefetchToken: Bool = false,
-        obliviousRoute: ObliviousRoute? = nil, allRequestsMustBeOblivious: Bool = false, maximumRedirects: Int = 20,
-        transport: (any HTTPTransport)? = nil, clock: (any TimeSource)? = nil
+        trustManager: ApproovTrustManager = ApproovTrustManager(), interceptors: [any RequestInterceptor]? = nil,
+        bindHeader: String? = nil, prefetchToken: Bool? = nil, configuration: ApproovSessionConfiguration = ApproovSessionConfiguration()
     ) throws {
-        if let own = interceptors.first(where: { $0 is ApproovInterceptor }) {
+        var configuration = configuration
+        if let interceptors { configuration.interceptors = interceptors }
+        if let bindHeader { configuration.bindHeader = bindHeader }
+        if let prefetchToken { configuration.prefetchToken = prefetchToken }
+        if let own = configuration.interceptors.first(where: { $0 is ApproovInterceptor }) {
             throw ApproovError(
-                .initializationError, "the session has an \(type(of: own)) of its own: give it bindHeader and tokenHeader instead")
+                .initializationError,
+                "the session sets the token itself, so it takes no \(type(of: own)): give it bindHeader and tokenHeader instead")
         }
-        let approov = try service.map {
-            try ApproovInterceptor(
-                service: $0, tokenHeader: tokenHeader, bindHeader: bindHeader, unboundRequests: unboundRequests, excluding: excluding,
-                sendsWithoutTokenWhenAuthorityIsDown: sendsWithoutTokenWhenAuthorityIsDown)
-        }
+        let authorizer = try service.map { try TokenAuthorizer(service: $0, configuration) }
         let defaults = try SessionDefaults(session.configuration) { name in
-            !RedirectRules.travels(name) || approov?.isBinding(name) ?? false
+            !RedirectRules.travels(name) || authorizer?.names.isBinding(name) ?? false
         }
-        let ownTransport: any HTTPTransport
+        let transport: any HTTPTransport
         do {
-            ownTransport = try transport ?? service?.transport ?? CurlTransport()
+            transport = try configuration.transport ?? service?.transport ?? CurlTransport()
         } catch {
-            throw ApproovError(.initializationError, "the session has nothing to send requests with", cause: error)
+            throw ApproovError(.initializationError, "no transport could be made to send requests with", cause: error)
         }
+        let time = configuration.clock ?? service?.time ?? SystemTimeSource()
+        let stations = RequestStations(
+            policies: try PolicySource(manager: trustManager, keeper: service?.keeper),
+            defaults: DefaultsStation(defaults: defaults),
+            interceptors: InterceptorStation(interceptors: configuration.interceptors),
+            token: TokenStation(authorizer, service: service, defaults: defaults),
+            way: WayStation(ownRoute: configuration.obliviousRoute, isDirectRefused: configuration.allRequestsMustBeOblivious),
+            transport: TransportStation(transport, time: time),
+            response: ResponseStation(
+                cookies: defaults.cookies, interceptors: configuration.interceptors, names: authorizer?.names,
+                maximumRedirects: max(0, configuration.maximumRedirects), time: time),
+            recheck: ConfigurationRecheck(service: service, time: time))
         self.service = service
         wrapped = WrappedSession(session)
-        performer = RequestPerformer(
-            defaults: defaults, interceptors: interceptors, approov: approov, service: service,
-            policies: try PolicySource(manager: trustManager, keeper: service?.keeper), transport: ownTransport,
-            time: clock ?? service?.time ?? SystemTimeSource(), maximumRedirects: max(0, maximumRedirects), ownRoute: obliviousRoute,
-            isStraightRefused: allRequestsMustBeOblivious)
+        performer = RequestPerformer(stations, totalTimeout: defaults.totalTimeout, time: time)
         prefetching =
-            if prefetchToken, let approov {
-                Task.detached { await approov.prefetch(additionalFields: defaults.fields) }
+            if configuration.prefetchToken, let authorizer {
+                Task.detached { await authorizer.prefetch(additionalFields: defaults.fields) }
             } else {
                 nil
             }
+    }
+
+    /// Creates a session that calls hosts over Oblivious HTTP (RFC 9458).
+    ///
+    /// - Parameters:
+    ///   - session: The session whose configuration still applies, as described above.
+    ///   - service: The source of tokens and pins; nil means that no host is protected and only the trust manager's evaluators apply.
+    ///   - trustManager: The evaluators for the relay and further hosts.
+    ///   - obliviousRoute: The relay and gateway for hosts that the service's configuration does not name; nil to call those hosts direct.
+    ///   - allRequestsMustBeOblivious: Whether the session refuses every request that would not go over Oblivious HTTP. See
+    ///     ``ApproovSessionConfiguration/allRequestsMustBeOblivious``.
+    /// - Throws: ``ApproovError`` with code `initializationError` or `configurationError`, which names the malformed header, proxy or host.
+    public convenience init(
+        wrapping session: URLSession = URLSession(configuration: .default), service: ApproovService?,
+        trustManager: ApproovTrustManager = ApproovTrustManager(), obliviousRoute: ObliviousRoute?, allRequestsMustBeOblivious: Bool = false
+    ) throws {
+        var configuration = ApproovSessionConfiguration()
+        configuration.obliviousRoute = obliviousRoute
+        configuration.allRequestsMustBeOblivious = allRequestsMustBeOblivious
+        try self.init(wrapping: session, service: service, trustManager: trustManager, configuration: configuration)
     }
 
     /// Creates a session that wraps a new `URLSession` and creates its own service.
@@ -140,16 +155,16 @@ public final class ApproovSession: Sendable {
     ///   with code `badRequest` when its URL cannot be requested.
     func isWrapped(_ request: URLRequest) throws -> Bool {
         if WrappedSession.isForeign(request) {
-            guard !performer.isStraightRefused || request.url?.isFileURL == true else {
-                throw ApproovError(.obliviousError, "this session sends nothing straight, and only http and https can go over a relay")
+            guard !performer.stations.way.isDirectRefused || request.url?.isFileURL == true else {
+                throw ApproovError(.obliviousError, "this session sends no request direct, and only http and https can go over a relay")
             }
             return true
         }
         guard wrapped.claims(request) else { return false }
-        let url = try Hop(request, body: .none).url
-        let policy = try performer.policies.current()
-        guard policy.snapshot?.protectedHost(for: url.host) == nil else { return false }
+        let url = try TransportURL(of: request)
+        let hop = try performer.stations.policies.resolve(url.host)
+        guard hop.rule == nil else { return false }
         // A protocol class must not send a request that the session itself would refuse. The session then reports the reason.
-        return policy.trust.hasRule(for: url.host) ? url.isSecure : !policy.trust.refusesUnmatchedHosts
+        return hop.isEvaluated ? url.isSecure : !hop.policy.trust.refusesUnmatchedHosts
     }
 }

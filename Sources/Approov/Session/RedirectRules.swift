@@ -8,65 +8,65 @@ enum RedirectRules {
     /// Whether the status is that of a redirect.
     static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
-    /// Returns the next hop, or nil when the response has no Location.
+    /// Returns the next step, or nil when the response has no Location.
     ///
-    /// The next hop does not have what interceptors added to this one. If the origin changes, only the header fields go along that are
+    /// The next step does not have what interceptors added to this one. If the origin changes, only the header fields go along that are
     /// known to be meant for any server (``travels(_:)``), and never the header that tokens are bound to.
     ///
     /// - Parameters:
     ///   - response: A response with a redirect's status.
-    ///   - hop: The hop that the response answers.
+    ///   - step: The step that the response answers.
     ///   - base: The URL that answered, against which the location is resolved.
     ///   - demandsTLS: Whether the request carried a token, or went to a protected or evaluated host.
-    ///   - interceptor: The interceptor that knows the names of the token and binding headers; nil without a service.
-    /// - Returns: The next hop.
+    ///   - names: The names of the token and binding headers; nil without a service.
+    /// - Returns: The next step.
     /// - Throws: ``ApproovError`` with code `redirectRefused` when the redirect must not or cannot be followed.
     static func next(
-        after response: TransportResponse, from hop: Hop, at base: URL, demandsTLS: Bool, interceptor: ApproovInterceptor?
-    ) throws -> Hop? {
+        after response: TransportResponse, from step: RedirectStep, at base: URL, demandsTLS: Bool, names: TokenHeaderNames?
+    ) throws -> RedirectStep? {
         let locations = response.headerFields[values: .location]
         guard let location = locations.first else { return nil }
         // Clients differ in which of several locations they follow. An attacker who can add a header line must not get to choose.
         guard locations.allSatisfy({ $0 == location }) else {
-            throw ApproovError(.redirectRefused, "\(hop.url.host) redirects to more than one URL")
+            throw ApproovError(.redirectRefused, "\(step.url.host) redirects to more than one URL")
         }
-        guard let url = resolve(location, against: base, askedFor: hop.request.url) else {
-            throw ApproovError(.redirectRefused, "\(hop.url.host) redirects to something that is no URL")
+        guard let url = resolve(location, against: base, askedFor: step.request.url) else {
+            throw ApproovError(.redirectRefused, "\(step.url.host) redirects to something that is no URL")
         }
         let target: TransportURL
         do {
             target = try TransportURL(url)
         } catch {
-            throw ApproovError(.redirectRefused, "\(hop.url.host) redirects to a URL that cannot be requested", cause: error)
+            throw ApproovError(.redirectRefused, "\(step.url.host) redirects to a URL that cannot be requested", cause: error)
         }
-        let staysSecure = hop.staysSecure || demandsTLS
+        let staysSecure = step.staysSecure || demandsTLS
         guard target.isSecure || !staysSecure else {
             throw ApproovError(
                 .redirectRefused,
-                "\(hop.url.host) redirects to plain http at \(target.host), where no pins hold: have it use https")
+                "\(step.url.host) redirects to plain http at \(target.host), where no pins hold: have it use https")
         }
-        var next = hop
+        var next = step
         next.request.url = url
         next.url = target
         next.staysSecure = staysSecure
-        let method = try hop.method
+        let method = try step.request.method
         if dropsBody(response.status, method) {
             next.request.httpMethod = method == .head ? "HEAD" : "GET"
             next.body = .none
             next.request.httpBody = nil
             next.request.httpBodyStream = nil
             next.request.removeHeaders { contentFields.contains($0.lowercased()) }
-        } else if case .stream = hop.body {
+        } else if case .stream = step.body {
             throw ApproovError(
                 .redirectRefused,
-                "\(hop.url.host) redirects a request whose body is a stream, which cannot be sent twice: use data or a file")
+                "\(step.url.host) redirects a request whose body is a stream, which cannot be sent twice: use data or a file")
         }
-        let leavesOrigin = target.isSecure != hop.url.isSecure || target.host != hop.url.host || target.port != hop.url.port
-        let isBindingSet = interceptor?.isBound(next.request) ?? false
-        interceptor?.strip(&next.request, andBinding: leavesOrigin)
+        let leavesOrigin = target.isSecure != step.url.isSecure || target.host != step.url.host || target.port != step.url.port
+        let isBindingSet = names?.isBound(next.request) ?? false
+        names?.strip(&next.request, andBinding: leavesOrigin)
         if leavesOrigin {
             next.hasLeftOrigin = true
-            next.hasLostBinding = hop.hasLostBinding || isBindingSet
+            next.hasLostBinding = step.hasLostBinding || isBindingSet
             next.request.removeHeaders { !travels($0.lowercased()) }
         }
         next.request.removeHeaders { $0.lowercased() == "host" }
@@ -95,7 +95,7 @@ enum RedirectRules {
     /// Resolves a location to an absolute URL.
     ///
     /// An empty location, or a fragment such as `#part`, refers to the document itself. It resolves to the URL that the caller asked for,
-    /// without the query items that interceptors added, because they adapt the next hop again.
+    /// without the query items that interceptors added, because they adapt the next step again.
     private static func resolve(_ location: String, against base: URL, askedFor own: URL?) -> URL? {
         guard location.isEmpty || location.hasPrefix("#") else { return URL(string: location, relativeTo: base)?.absoluteURL }
         guard let own, var parts = URLComponents(url: own, resolvingAgainstBaseURL: true) else { return nil }

@@ -54,14 +54,12 @@ struct SessionDefaults: Sendable {
     /// - Parameters:
     ///   - request: The request.
     ///   - isSecure: Whether the request goes over https.
-    ///   - remaining: The time left for the request; nil for the configuration's total timeout.
-    /// - Returns: The limits.
-    func options(for request: URLRequest, isSecure: Bool, remaining: Duration?) -> TransferOptions {
+    /// - Returns: The limits, without a total timeout.
+    func options(for request: URLRequest, isSecure: Bool) -> TransferOptions {
         var options = TransferOptions()
         // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.
         options.idleTimeout = request.timeoutInterval == 60 ? idleTimeout : Self.duration(request.timeoutInterval)
         options.connectTimeout = min(options.connectTimeout, options.idleTimeout)
-        options.totalTimeout = remaining ?? totalTimeout
         options.proxy = isSecure ? httpsProxy : httpProxy
         return options
     }

@@ -13,15 +13,6 @@ final class RequestPolicy: Sendable {
         self.trust = trust
         self.snapshot = snapshot
     }
-
-    /// Refuses plain http to a host that is protected or has an evaluator.
-    ///
-    /// - Throws: ``ApproovError`` with code `pinningError`, before any I/O.
-    func checkScheme(of url: TransportURL) throws {
-        guard !url.isSecure, trust.refusesUnmatchedHosts || trust.hasRule(for: url.host) else { return }
-        throw ApproovError(
-            .pinningError, "\(url.host) is a host whose server must be checked, and plain http cannot be checked: use https")
-    }
 }
 
 /// Provides the newest policy to every request; compiles it once per configuration.
@@ -44,6 +35,14 @@ final class PolicySource: Sendable {
         compiled = Mutex(RequestPolicy(trust: trust, snapshot: snapshot))
         if let keeper { manager.listen(to: keeper.authorityWatch) }
     }
+
+    /// Looks up a host under the configuration in force.
+    ///
+    /// - Throws: ``ApproovError`` with the code of ``current()``.
+    func resolve(_ host: CanonicalHost) throws -> ResolvedHop { ResolvedHop(host, under: try current()) }
+
+    /// Whether the configuration under which a host was looked up is still in force.
+    func isInForce(_ hop: ResolvedHop) -> Bool { keeper?.current === hop.snapshot }
 
     /// Returns the policy for the configuration in force.
     ///

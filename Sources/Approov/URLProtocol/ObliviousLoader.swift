@@ -23,7 +23,7 @@ final class ObliviousLoader: Sendable {
         let time: any TimeSource
         let policy: @Sendable () throws -> TrustPolicy
         let memory = GatewayMemory()
-        let heads = LastValue<Performed.Head, HTTPURLResponse>()
+        let heads = ResponseHeads()
         let routes = LastValue<Data, ObliviousRoute>()
     }
 
@@ -93,13 +93,13 @@ final class ObliviousLoader: Sendable {
     func load(_ request: URLRequest) async throws -> (HTTPURLResponse, Data) {
         do {
             let configuration = try configured()
-            var hop = try Hop(request, body: RequestBody(of: request))
+            var step = try RedirectStep(request, body: RequestBody(of: request))
             // Hold the stream in memory, so that it can be sent again with new keys or with the gateway's date.
-            if case .stream = hop.body {
-                let body = try await hop.body.collected(
+            if case .stream = step.body {
+                let body = try await step.body.collected(
                     upTo: ObliviousChannel.maximumWholeBytes,
                     remedy: "ApproovURLProtocol holds a stream's in memory; ApproovSession sends one of any size")
-                hop.body = .bytes([UInt8](body))
+                step.body = .bytes([UInt8](body))
             }
             var options = TransferOptions()
             if request.timeoutInterval > 0, request.timeoutInterval < 31_536_000 {
@@ -107,12 +107,11 @@ final class ObliviousLoader: Sendable {
                 options.connectTimeout = min(options.connectTimeout, options.idleTimeout)
             }
             let outgoing = TransportRequest(
-                url: hop.url, method: try hop.method, headerFields: try HTTPFields(request), body: hop.body,
+                url: step.url, method: try request.method, headerFields: try HTTPFields(request), body: step.body,
                 policy: try configuration.policy(), options: options)
             let response = try await send(outgoing, configuration)
             let body = try await response.body.collect(upTo: ObliviousChannel.maximumWholeBytes)
-            let performed = Performed(response: response, url: request.url ?? URL(filePath: "/"), heads: configuration.heads)
-            return (try performed.head(), Data(body))
+            return (try configuration.heads.head(of: response, to: request.url ?? URL(filePath: "/")), Data(body))
         } catch {
             throw ApproovError.wrapping(error)
         }

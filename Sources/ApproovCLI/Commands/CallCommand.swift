@@ -191,9 +191,13 @@ struct CallCommand: AsyncParsableCommand {
             evaluators[try TransportURL(relay ?? url).host.name] = try PublicKeysTrustEvaluator(withoutBackup: Pin.list(pins))
         }
         let trust = ApproovTrustManager(allHostsMustBeEvaluated: allHostsEvaluated, evaluators: evaluators, anchors: anchors)
+        var configuration = ApproovSessionConfiguration()
+        configuration.bindHeader = bind
+        configuration.obliviousRoute = try await route(anchors)
+        configuration.allRequestsMustBeOblivious = oblivious
+        configuration.transport = narrator
         return try ApproovSession(
-            wrapping: URLSession(configuration: .ephemeral), service: service, trustManager: trust, bindHeader: bind,
-            obliviousRoute: try await route(anchors), allRequestsMustBeOblivious: oblivious, transport: narrator)
+            wrapping: URLSession(configuration: .ephemeral), service: service, trustManager: trust, configuration: configuration)
     }
 
     private func route(_ anchors: TrustAnchors?) async throws -> ObliviousRoute? {

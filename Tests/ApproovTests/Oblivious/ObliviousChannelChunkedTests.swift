@@ -367,7 +367,7 @@ struct ObliviousChannelChunkedTests {
         var settings = gateway.settings
         settings.chunked = true
         let route = try ObliviousRoute(settings)
-        let session = try ApproovSession(service: nil, obliviousRoute: route, transport: transport)
+        let session = try ApproovSession(service: nil, configuration: .over(transport, obliviousRoute: route))
         let error = await #expect(throws: ApproovError.self) { try await session.data(for: URLRequest("https://api.test/b")) }
         #expect(error?.code == .obliviousError && error?.message.contains("-chunked off") == true)
         #expect(transport.requests.count == 1)
@@ -457,7 +457,7 @@ struct ObliviousChannelChunkedTests {
         #expect(route.chunking == (isAlways ? .always : .never))
         gateway.script.change { $0.knowsChunks = true }
         let transport = InProcessTransport { try await gateway.respond(to: $0) }
-        let session = try ApproovSession(service: nil, obliviousRoute: route, transport: transport)
+        let session = try ApproovSession(service: nil, configuration: .over(transport, obliviousRoute: route))
         _ = try await session.data(for: URLRequest("https://api.test/"))
         _ = try await session.bytes(for: URLRequest("https://api.test/"))
         let type = isAlways ? OHTTPMediaType.chunkedRequest : OHTTPMediaType.request

@@ -13,7 +13,8 @@ import Testing
         let gate = Shared<(@Sendable () async -> Void)?>(nil)
 
         func cache(capacity: Int = 100) -> TokenCache {
-            TokenCache(capacity: capacity, fetchTimeout: .seconds(30), time: clock) { [self] key in
+            let backoff = AuthorityBackoff(time: clock)
+            return TokenCache(capacity: capacity, fetchTimeout: .seconds(30), time: clock, backoff: backoff) { [self] key in
                 let since = clock.uptime
                 let number = fetches.change { fetches in
                     fetches.append(key)
@@ -21,9 +22,11 @@ import Testing
                 }
                 await gate.value?()
                 if fails.value {
-                    return .failure(
-                        TokenFetchResult(status: .noNetwork, error: ApproovError(.networkingError, "down")), retryAfter: nil)
+                    let failure = AuthorityFailure(.noNetwork, ApproovError(.networkingError, "down"))
+                    backoff.failed(failure)
+                    return .failure(TokenFetchResult(status: failure.status, error: failure.error))
                 }
+                backoff.succeeded()
                 return .token(TokenFetchResult(status: .success, token: "token-\(number)"), lifetime: .seconds(300), since: since)
             }
         }
@@ -197,17 +200,6 @@ import Testing
         await source.advance(by: .seconds(3), in: cache)
         #expect(await eventually { source.fetches.value.count == 4 && cache.isIdle })
         #expect(cache.cached(key)?.token == "token-4")
-    }
-
-    @Test("backoff begins at one second, doubles, and stays below a minute")
-    func backoffRange() {
-        for _ in 0..<100 {
-            #expect(TokenCache.backoff(failures: 1) == .seconds(1))
-            #expect((Duration.seconds(2)...(.seconds(4))).contains(TokenCache.backoff(failures: 3)))
-            for failures in [7, 8, 100, .max] {
-                #expect((Duration.seconds(30)...(.seconds(60))).contains(TokenCache.backoff(failures: failures)))
-            }
-        }
     }
 
     @Test("the cache holds as many tokens as it was told")

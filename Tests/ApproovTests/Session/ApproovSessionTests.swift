@@ -224,11 +224,13 @@ import Testing
     func tokenSettings() async throws {
         let world = try World(hosts: ["api.test": .pinned, "other.test": .pinned])
         func session(isAllowed: Bool) throws -> ApproovSession {
-            try ApproovSession(
+            var configuration = ApproovSessionConfiguration()
+            configuration.tokenHeader = TokenHeader(name: "X-Attestation", prefix: "Bearer ", traceIDName: "X-Trace")
+            configuration.excluding = { $0.path().hasPrefix("/public") }
+            configuration.sendsWithoutTokenWhenAuthorityIsDown = isAllowed
+            return try ApproovSession(
                 wrapping: URLSession(configuration: .ephemeral), service: world.service,
-                trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .quiet),
-                tokenHeader: TokenHeader(name: "X-Attestation", prefix: "Bearer ", traceIDName: "X-Trace"),
-                excluding: { $0.path().hasPrefix("/public") }, sendsWithoutTokenWhenAuthorityIsDown: isAllowed)
+                trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .quiet), configuration: configuration)
         }
         let tokenName = try #require(HTTPField.Name("X-Attestation"))
         let traceName = try #require(HTTPField.Name("X-Trace"))
@@ -382,7 +384,7 @@ import Testing
     func noService() async throws {
         let transport = InProcessTransport(status: 200)
         let session = try ApproovSession(
-            service: nil, trustManager: ApproovTrustManager(anchors: .of(try TestPKI.root())), transport: transport)
+            service: nil, trustManager: ApproovTrustManager(anchors: .of(try TestPKI.root())), configuration: .over(transport))
         _ = try await session.data(for: URLRequest("https://api.test/"))
         #expect(transport.requests.first?.headerFields == [.accept: "*/*"])
     }

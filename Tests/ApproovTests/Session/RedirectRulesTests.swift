@@ -11,13 +11,13 @@ import Testing
     private func next(
         _ status: Int, to location: String?, from text: String = "https://a.test/one", method: String = "GET",
         headers: [String: String] = [:], body: RequestBody = .none, demandsTLS: Bool = false
-    ) throws -> Hop? {
-        let hop = try Hop(URLRequest(text, method: method, headers), body: body)
+    ) throws -> RedirectStep? {
+        let step = try RedirectStep(URLRequest(text, method: method, headers), body: body)
         var fields = HTTPFields()
         fields[.location] = location
-        let response = TransportResponse(status: status, headerFields: fields, url: hop.url)
+        let response = TransportResponse(status: status, headerFields: fields, url: step.url)
         return try RedirectRules.next(
-            after: response, from: hop, at: try #require(hop.request.url), demandsTLS: demandsTLS, interceptor: nil)
+            after: response, from: step, at: try #require(step.request.url), demandsTLS: demandsTLS, names: nil)
     }
 
     @Test(
@@ -27,18 +27,18 @@ import Testing
             (301, "PUT", "PUT"), (302, "DELETE", "DELETE"), (303, "PUT", "GET"), (303, "HEAD", "HEAD"), (301, "HEAD", "HEAD"),
         ])
     func methods(_ status: Int, _ method: String, _ expected: String) throws {
-        let hop = try #require(
+        let step = try #require(
             try next(status, to: "/two", method: method, headers: ["Content-Type": "text/plain"], body: .bytes([1])))
-        #expect(try hop.method.rawValue == expected)
+        #expect(try step.request.method.rawValue == expected)
         let keepsBody = expected == method && method != "HEAD" || (status == 301 && method == "HEAD")
         if keepsBody {
-            #expect(hop.request.value(forHTTPHeaderField: "Content-Type") == "text/plain")
+            #expect(step.request.value(forHTTPHeaderField: "Content-Type") == "text/plain")
         } else if method != "HEAD" {
-            guard case .none = hop.body else {
+            guard case .none = step.body else {
                 Issue.record("the body is still there")
                 return
             }
-            #expect(hop.request.value(forHTTPHeaderField: "Content-Type") == nil)
+            #expect(step.request.value(forHTTPHeaderField: "Content-Type") == nil)
         }
     }
 
@@ -97,11 +97,11 @@ import Testing
 
     @Test("a location without path and query is the URL that the caller asked for, not what interceptors made of it")
     func sameDocument() throws {
-        let hop = try Hop(URLRequest("https://a.test/one?asked"), body: .none)
+        let step = try RedirectStep(URLRequest("https://a.test/one?asked"), body: .none)
         for (location, expected) in [("", "https://a.test/one?asked"), ("#part", "https://a.test/one?asked#part")] {
-            let response = TransportResponse(status: 302, headerFields: [.location: location], url: hop.url)
+            let response = TransportResponse(status: 302, headerFields: [.location: location], url: step.url)
             let next = try RedirectRules.next(
-                after: response, from: hop, at: #require(URL(string: "https://a.test/one?secret")), demandsTLS: false, interceptor: nil)
+                after: response, from: step, at: #require(URL(string: "https://a.test/one?secret")), demandsTLS: false, names: nil)
             #expect(next?.request.url?.absoluteString == expected)
         }
     }
@@ -119,18 +119,18 @@ import Testing
         let response = TransportResponse(status: 307, headerFields: fields, url: detour.url)
         #expect(throws: ApproovError(.redirectRefused, "")) {
             try RedirectRules.next(
-                after: response, from: detour, at: #require(detour.request.url), demandsTLS: false, interceptor: nil)
+                after: response, from: detour, at: #require(detour.request.url), demandsTLS: false, names: nil)
         }
     }
 
     @Test("two locations that differ are refused, the same one twice is one")
     func twoLocations() throws {
-        let hop = try Hop(URLRequest("https://a.test/one"), body: .none)
-        func next(_ locations: [String]) throws -> Hop? {
+        let step = try RedirectStep(URLRequest("https://a.test/one"), body: .none)
+        func next(_ locations: [String]) throws -> RedirectStep? {
             let fields = HTTPFields(locations.map { HTTPField(name: .location, value: $0) })
-            let response = TransportResponse(status: 302, headerFields: fields, url: hop.url)
+            let response = TransportResponse(status: 302, headerFields: fields, url: step.url)
             return try RedirectRules.next(
-                after: response, from: hop, at: #require(hop.request.url), demandsTLS: false, interceptor: nil)
+                after: response, from: step, at: #require(step.request.url), demandsTLS: false, names: nil)
         }
         #expect(throws: ApproovError(.redirectRefused, "")) { try next(["https://b.test/", "https://c.test/"]) }
         #expect(try next(["https://b.test/", "https://b.test/"])?.url.text == "https://b.test/")

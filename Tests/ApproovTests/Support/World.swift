@@ -77,12 +77,27 @@ final class World: Sendable {
         unboundRequests: UnboundRequests = .refused, trustManager: ApproovTrustManager? = nil, maximumRedirects: Int = 20,
         sendsWithoutTokenWhenAuthorityIsDown: Bool = false, prefetchToken: Bool = false, obliviousRoute: ObliviousRoute? = nil
     ) throws -> ApproovSession {
-        try ApproovSession(
+        var settings = ApproovSessionConfiguration()
+        settings.interceptors = interceptors
+        settings.bindHeader = bindHeader
+        settings.unboundRequests = unboundRequests
+        settings.sendsWithoutTokenWhenAuthorityIsDown = sendsWithoutTokenWhenAuthorityIsDown
+        settings.prefetchToken = prefetchToken
+        settings.obliviousRoute = obliviousRoute
+        settings.maximumRedirects = maximumRedirects
+        return try ApproovSession(
             wrapping: URLSession(configuration: configuration), service: service,
-            trustManager: trustManager ?? ApproovTrustManager(anchors: .of(account.root), logger: .quiet), interceptors: interceptors,
-            bindHeader: bindHeader, unboundRequests: unboundRequests,
-            sendsWithoutTokenWhenAuthorityIsDown: sendsWithoutTokenWhenAuthorityIsDown, prefetchToken: prefetchToken,
-            obliviousRoute: obliviousRoute, maximumRedirects: maximumRedirects)
+            trustManager: trustManager ?? ApproovTrustManager(anchors: .of(account.root), logger: .quiet), configuration: settings)
+    }
+}
+
+extension ApproovSessionConfiguration {
+    /// The settings of a session that sends its requests over a test's transport.
+    static func over(_ transport: any HTTPTransport, obliviousRoute: ObliviousRoute? = nil) -> Self {
+        var configuration = Self()
+        configuration.transport = transport
+        configuration.obliviousRoute = obliviousRoute
+        return configuration
     }
 }
 

@@ -221,7 +221,7 @@ import Testing
         #expect(throws: ApproovError(.configurationError, "")) { try policy(keys.mapValues { Marked(name: "\($0)") }) }
         let manager = ApproovTrustManager(evaluators: keys.mapValues { Marked(name: "\($0)") }, anchors: anchors)
         #expect(throws: ApproovError(.configurationError, "")) {
-            try ApproovSession(service: nil, trustManager: manager, transport: InProcessTransport(status: 200))
+            try ApproovSession(service: nil, trustManager: manager, configuration: .over(InProcessTransport(status: 200)))
         }
     }
 

@@ -5,7 +5,7 @@ import HTTPClient
 import HTTPTypes
 
 /// One request to send: the caller's own, or the one that follows a redirect.
-struct Hop {
+struct RedirectStep {
     /// The request without the additions of interceptors and the session.
     var request: URLRequest
     var url: TransportURL
@@ -20,35 +20,49 @@ struct Hop {
     ///
     /// A direct request would tell the server of the new host who called that host.
     var isBehindRelay = false
-    /// Whether an earlier hop carried a token, or went to a protected or evaluated host.
+    /// Whether an earlier step carried a token, or went to a protected or evaluated host.
     ///
-    /// No later hop then uses plain http, because that hop may carry data from the earlier one.
+    /// No later step then uses plain http, because it may carry data from the earlier one.
     var staysSecure = false
 
-    /// Creates the first hop.
+    /// Creates the first step.
     ///
     /// - Throws: ``ApproovError`` with code `badRequest` when the request has no URL, or one that cannot be requested.
     init(_ request: URLRequest, body: RequestBody, urls: LastValue<URL, TransportURL>? = nil) throws {
-        guard let url = request.url else { throw ApproovError(.badRequest, "the request has no URL: set one with scheme and host") }
-        do {
-            self.url = try urls?.value(for: url) { try TransportURL($0) } ?? TransportURL(url)
-        } catch {
-            throw ApproovError(.badRequest, "the request cannot be sent", cause: error)
-        }
+        url = try TransportURL(of: request, urls: urls)
         self.request = request
         self.body = body
     }
+}
 
+extension URLRequest {
     /// The request's method.
     ///
     /// - Throws: ``ApproovError`` with code `badRequest` when the method is not a token of RFC 9110.
     var method: HTTPRequest.Method {
         get throws {
-            guard let text = request.httpMethod, text != "GET" else { return .get }
+            guard let text = httpMethod, text != "GET" else { return .get }
             guard let method = HTTPRequest.Method(text) else {
                 throw ApproovError(.badRequest, "the request's method is malformed: set httpMethod to a word such as GET or POST")
             }
             return method
+        }
+    }
+}
+
+extension TransportURL {
+    /// Parses the URL of a request.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - urls: The last URL that was parsed; nil to parse the URL in any case.
+    /// - Throws: ``ApproovError`` with code `badRequest` when the request has no URL, or one that cannot be requested.
+    init(of request: URLRequest, urls: LastValue<URL, TransportURL>? = nil) throws {
+        guard let url = request.url else { throw ApproovError(.badRequest, "the request has no URL: set one with scheme and host") }
+        do {
+            self = try urls?.value(for: url) { try TransportURL($0) } ?? TransportURL(url)
+        } catch {
+            throw ApproovError(.badRequest, "the request cannot be sent", cause: error)
         }
     }
 }

@@ -4,31 +4,37 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 
-/// A response, with the request's URL as Foundation spells it.
-struct Performed {
+/// Makes Foundation's heads of responses, and keeps the last one.
+///
+/// Foundation takes longer to make a head than the session takes for all its other work on a request.
+final class ResponseHeads: Sendable {
     /// The values from which Foundation's response head is made.
-    struct Head: Equatable, Sendable {
+    private struct Head: Equatable, Sendable {
         let status: Int
         let version: String
         let fields: HTTPFields
         let url: URL
     }
 
-    let response: TransportResponse
-    let url: URL
-    /// The last head made.
-    ///
-    /// Foundation takes longer to make one than the session takes for all its other work on a request.
-    let heads: LastValue<Head, HTTPURLResponse>
+    private let last = LastValue<Head, HTTPURLResponse>()
 
-    /// Returns the response's head as an `HTTPURLResponse`.
+    /// Returns a response's head as an `HTTPURLResponse`.
+    ///
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - url: The request's URL as its caller spelled it.
+    /// - Returns: The head; equal heads in a row are one object.
+    /// - Throws: ``ApproovError`` with code `networkingError` when Foundation cannot represent the head.
+    func head(of response: TransportResponse, to url: URL) throws -> HTTPURLResponse {
+        let head = Head(status: response.status, version: response.version, fields: response.headerFields, url: url)
+        // Only the cookie storage may hold cookies, so do not keep a head that sets one.
+        return try last.value(for: head, isKept: { _ in !head.fields.scan(for: .setCookie) }, make: Self.represent)
+    }
+
+    /// Returns the head of the response to a request.
     ///
     /// - Throws: ``ApproovError`` with code `networkingError` when Foundation cannot represent the head.
-    func head() throws -> HTTPURLResponse {
-        let head = Head(status: response.status, version: response.version, fields: response.headerFields, url: url)
-        // Only the cookie storage may hold cookies, so do not cache a head that sets one.
-        return try heads.value(for: head, isKept: { _ in !head.fields.scan(for: .setCookie) }, make: Self.represent)
-    }
+    func head(of sent: SentRequest) throws -> HTTPURLResponse { try head(of: sent.response, to: sent.askedFor) }
 
     private static func represent(_ head: Head) throws(ApproovError) -> HTTPURLResponse {
         var headers: [String: String] = [:]

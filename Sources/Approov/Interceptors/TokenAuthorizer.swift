@@ -1,0 +1,179 @@
+import ApproovBase
+import Attestation
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+
+/// Sets the token of a request to a host that gets tokens.
+///
+/// It reads the binding from the request and asks for the token with it in one call, so two requests with different bindings each get
+/// their own token.
+final class TokenAuthorizer: Sendable {
+    let names: TokenHeaderNames
+    private let service: ApproovService
+    private let prefix: String
+    private let unboundRequests: UnboundRequests
+    private let isExcluded: (@Sendable (URL) -> Bool)?
+    private let sendsWithoutToken: Bool
+
+    /// Creates an authorizer.
+    ///
+    /// - Parameters:
+    ///   - service: The source of tokens.
+    ///   - tokenHeader: The headers that carry the token and the trace ID.
+    ///   - bindHeader: The name of the header whose value tokens are bound to; nil for unbound tokens.
+    ///   - unboundRequests: Whether a request may lack that header.
+    ///   - excluding: Returns true for URLs that get no token although their host does; nil to exclude no URL.
+    ///   - sendsWithoutTokenWhenAuthorityIsDown: Whether requests are sent without a token while the authority cannot be reached or does
+    ///     not work.
+    /// - Throws: ``ApproovError`` with code `initializationError` when a header name or the prefix is malformed, or two of the headers have
+    ///   the same name.
+    init(
+        service: ApproovService, tokenHeader: TokenHeader, bindHeader: String?, unboundRequests: UnboundRequests,
+        excluding: (@Sendable (URL) -> Bool)?, sendsWithoutTokenWhenAuthorityIsDown: Bool
+    ) throws {
+        names = try TokenHeaderNames(tokenHeader, bindHeader: bindHeader)
+        guard HTTPField.isValidValue(tokenHeader.prefix + "x") else {
+            throw ApproovError(.initializationError, "the token header's prefix has characters that a header may not have")
+        }
+        self.service = service
+        prefix = tokenHeader.prefix
+        self.unboundRequests = unboundRequests
+        isExcluded = excluding
+        sendsWithoutToken = sendsWithoutTokenWhenAuthorityIsDown
+    }
+
+    /// Creates the authorizer of a session.
+    ///
+    /// - Parameters:
+    ///   - service: The source of tokens.
+    ///   - configuration: The session's settings.
+    /// - Throws: ``ApproovError`` with code `initializationError` when a header name or the prefix is malformed, or two of the headers have
+    ///   the same name.
+    convenience init(service: ApproovService, _ configuration: ApproovSessionConfiguration) throws {
+        try self.init(
+            service: service, tokenHeader: configuration.tokenHeader, bindHeader: configuration.bindHeader,
+            unboundRequests: configuration.unboundRequests, excluding: configuration.excluding,
+            sendsWithoutTokenWhenAuthorityIsDown: configuration.sendsWithoutTokenWhenAuthorityIsDown)
+    }
+
+    /// Returns the configuration's rule for a host; nil if the host is not protected.
+    func rule(for host: CanonicalHost) -> ProtectedHost? { service.keeper.current.protectedHost(for: host) }
+
+    /// Sets token and trace ID in the header fields of a request to a protected host.
+    ///
+    /// - Parameters:
+    ///   - fields: The header fields of the request so far.
+    ///   - request: The request, for the caller's predicates.
+    ///   - host: The host that is called and that the token is for.
+    ///   - rule: The configuration's rule for that host.
+    ///   - patience: Returns the longest wait for a token, or nil for the service's own limits; not called for a token from the cache.
+    ///   - hasLostBinding: Whether a redirect removed the binding header.
+    /// - Returns: Whether this host and URL get tokens; if not, the fields are unchanged.
+    /// - Throws: ``ApproovError`` with code `bindingMissing` or `bindingAmbiguous` when the binding header is not there exactly once, and
+    ///   with code `networkingError`, `rejectionError` or `permanentError` when no token can be obtained; `CancellationError` when the
+    ///   task is cancelled.
+    func authorize(
+        _ fields: inout HTTPFields, of request: URLRequest, to host: CanonicalHost, rule: ProtectedHost,
+        within patience: () throws -> Duration? = { nil }, hasLostBinding: Bool = false
+    ) async throws -> Bool {
+        guard rule.settings.attested else { return false }
+        if let isExcluded, let url = request.url, isExcluded(url) { return false }
+        let key = TokenKey(host: host, entry: rule, binding: try binding(of: fields, request, hasLostBinding: hasLostBinding))
+        let result: TokenFetchResult
+        if let cached = service.cachedToken(for: key) {
+            result = cached
+        } else {
+            result = try await token(for: key, within: patience())
+        }
+        // Remove the caller's own values: only the SDK sets these headers.
+        if fields.contains(where: names.isOwn) { fields.removeAll(where: names.isOwn) }
+        guard try carriesToken(result) else { return true }
+        fields.append(HTTPField(name: names.token, value: prefix.isEmpty ? result.token : prefix + result.token))
+        // The authority can link the trace ID to the app's address, so behind a relay the trace ID would reveal the caller.
+        if let traceID = names.traceID, !rule.settings.oblivious { fields.append(HTTPField(name: traceID, value: result.traceID)) }
+        return true
+    }
+
+    /// Starts to fetch tokens for a session before they are needed.
+    ///
+    /// - Parameter additionalFields: The headers that the session adds to every request; they may contain the binding header.
+    func prefetch(additionalFields: HTTPFields) async {
+        guard let bindingName = names.binding else { return service.prefetchAll(binding: nil) }
+        guard let binding = additionalFields[bindingName], !Binding.isEmpty(binding) else { return await service.warmUp() }
+        service.prefetchAll(binding: binding)
+    }
+
+    private func token(for key: TokenKey, within patience: Duration?) async throws -> TokenFetchResult {
+        let service = service
+        let result =
+            if let patience {
+                await service.time.value(within: patience) { await service.token(for: key) }
+            } else {
+                await service.token(for: key) as TokenFetchResult?
+            }
+        try Task.checkCancellation()
+        return result
+            ?? TokenFetchResult(
+                status: .poorNetwork,
+                error: ApproovError(.networkingError, "no token came within the request's timeout; try again, with a longer one"))
+    }
+
+    /// Returns the value of the binding header; nil when the token is not bound.
+    ///
+    /// A header that contains only whitespace counts as missing.
+    private func binding(of fields: HTTPFields, _ request: URLRequest, hasLostBinding: Bool) throws -> String? {
+        guard let bindingName = names.binding else { return nil }
+        var value: String?
+        for field in fields where field.name == bindingName {
+            guard value == nil else {
+                throw ApproovError(
+                    .bindingAmbiguous, "the request has two lines of \(bindingName), and the token can be bound to one: remove one of them")
+            }
+            value = field.value
+        }
+        if let value, !Binding.isEmpty(value) { return value }
+        guard unboundRequests.allow(request) else {
+            throw ApproovError(.bindingMissing, Self.bindingMissing(bindingName, isEmpty: value != nil, hasLostBinding: hasLostBinding))
+        }
+        return nil
+    }
+
+    private static func bindingMissing(_ name: HTTPField.Name, isEmpty: Bool, hasLostBinding: Bool) -> String {
+        if isEmpty {
+            return "\(name), which the request's token is bound to, is empty: give it a value, or exempt the request with unboundRequests"
+        }
+        guard hasLostBinding else {
+            return "the request lacks \(name), which its token is bound to: set it, or exempt the request with unboundRequests"
+        }
+        return "a redirect to another origin removed \(name), which the token is bound to, since it was not meant for that origin: call the"
+            + " new URL directly, set \(name) for it in an interceptor, or exempt the request with unboundRequests"
+    }
+
+    /// Whether the request is sent with the token, according to the result's status; throws when it must not be sent.
+    private func carriesToken(_ result: TokenFetchResult) throws -> Bool {
+        switch result.status {
+        case .success:
+            return true
+        case .unknownURL, .unprotectedURL:
+            return false
+        case .noNetwork, .poorNetwork, .noApproovService:
+            if sendsWithoutToken { return false }
+            throw result.error ?? ApproovError(.networkingError, "the authority gave no token; try again later")
+        case .mitmDetected:
+            throw result.error ?? ApproovError(.networkingError, "the authority's server is not trusted")
+        case .rejected:
+            throw ApproovError(
+                .rejectionError, Self.rejection(result), arc: result.arc, rejectionReasons: result.rejectionReasons)
+        case .badURL, .notInitialized, .disabled, .unknownKey, .badKey, .badPayload, .internalError:
+            throw ApproovError(.permanentError, "no token can be had (\(result.status.rawValue))", cause: result.error)
+        }
+    }
+
+    private static func rejection(_ result: TokenFetchResult) -> String {
+        let reasons = result.rejectionReasons.isEmpty ? "" : " (\(result.rejectionReasons.map(LoggableText.name).joined(separator: ", ")))"
+        return "the attestation failed\(reasons); the account's support learns more from this code with approov token -arc \(result.arc)"
+    }
+}

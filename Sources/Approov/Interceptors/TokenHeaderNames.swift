@@ -1,0 +1,65 @@
+import ApproovBase
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+
+/// The names of the headers that a token involves: those that carry token and trace ID, and the one that tokens are bound to.
+struct TokenHeaderNames: Sendable {
+    let token: HTTPField.Name
+    /// Nil when no trace ID is sent.
+    let traceID: HTTPField.Name?
+    /// Nil when tokens are not bound.
+    let binding: HTTPField.Name?
+
+    /// Checks the names.
+    ///
+    /// - Parameters:
+    ///   - tokenHeader: The names of the headers that carry token and trace ID.
+    ///   - bindHeader: The name of the header that tokens are bound to; nil for unbound tokens.
+    /// - Throws: ``ApproovError`` with code `initializationError` when a name is malformed, or two of them are equal.
+    init(_ tokenHeader: TokenHeader, bindHeader: String?) throws {
+        token = try Self.name(tokenHeader.name)
+        traceID = try tokenHeader.traceIDName.map(Self.name)
+        binding = try bindHeader.map(Self.name)
+        guard token != binding, traceID == nil || (traceID != token && traceID != binding) else {
+            throw ApproovError(
+                .initializationError, "token, trace ID and binding need three different headers: a token cannot be bound to itself")
+        }
+    }
+
+    /// Whether the SDK alone sets this field: it carries the token or the trace ID.
+    func isOwn(_ field: HTTPField) -> Bool { field.name == token || field.name == traceID }
+
+    /// Whether the SDK alone sets the header with this name: it carries the token or the trace ID.
+    func isOwn(_ name: String) -> Bool { matches(name, token) || matches(name, traceID) }
+
+    /// Whether tokens are bound to the header with this name.
+    func isBinding(_ name: String) -> Bool { matches(name, binding) }
+
+    /// Whether the request has the header that tokens are bound to.
+    func isBound(_ request: URLRequest) -> Bool { request.allHTTPHeaderFields?.keys.contains(where: isBinding) ?? false }
+
+    /// Whether the fields contain the header that tokens are bound to.
+    func isBound(_ fields: HTTPFields) -> Bool { binding.map { fields.scan(for: $0) } ?? false }
+
+    /// Whether the fields contain a token.
+    func hasToken(_ fields: HTTPFields) -> Bool { fields.scan(for: token) }
+
+    /// Removes the headers that the SDK sets and, if `andBinding` is true, the binding header.
+    func strip(_ request: inout URLRequest, andBinding: Bool) {
+        request.removeHeaders { isOwn($0) || (andBinding && isBinding($0)) }
+    }
+
+    private func matches(_ name: String, _ own: HTTPField.Name?) -> Bool {
+        guard let own, name.utf8.count == own.canonicalName.utf8.count else { return false }
+        return HTTPField.Name(name) == own
+    }
+
+    private static func name(_ text: String) throws -> HTTPField.Name {
+        guard let name = HTTPField.Name(text), !text.hasPrefix(":") else {
+            throw ApproovError(.initializationError, "\"\(LoggableText.name(text))\" is not the name of a header")
+        }
+        return name
+    }
+}

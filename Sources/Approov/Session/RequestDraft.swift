@@ -1,0 +1,51 @@
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+
+/// A request on its way through the stations: the caller's, with what the stations have added so far.
+struct RequestDraft: Sendable {
+    /// The request as interceptors see it and left it; without the fields that stations 4 to 6 add.
+    var request: URLRequest
+    var url: TransportURL
+    var body: RequestBody
+    /// The header fields to send.
+    var fields: HTTPFields
+    /// The method; valid from the end of station 3 on.
+    var method = HTTPRequest.Method.get
+    /// The timeouts and the proxy; valid from the end of station 3 on.
+    var options = TransferOptions()
+
+    /// Begins a draft.
+    ///
+    /// - Parameters:
+    ///   - request: The request without stations 4 to 6.
+    ///   - url: Its URL.
+    ///   - body: Its body.
+    ///   - fields: The header fields to send.
+    init(request: URLRequest, url: TransportURL, body: RequestBody, fields: HTTPFields) {
+        self.request = request
+        self.url = url
+        self.body = body
+        self.fields = fields
+    }
+
+    /// Makes the request for the transport.
+    ///
+    /// - Parameters:
+    ///   - hop: The rules for the request's host.
+    ///   - deadline: The end of the time for the request.
+    ///   - observation: The limits and observers of the transfer.
+    /// - Returns: The request.
+    /// - Throws: ``ApproovError`` with code `timedOut` when the time is over.
+    func transportRequest(
+        under hop: ResolvedHop, by deadline: RequestDeadline, _ observation: RequestObservation
+    ) throws -> TransportRequest {
+        var options = options
+        options.totalTimeout = try deadline.remaining
+        options.maximumBodyBytes = observation.bodyLimit
+        options.onUpload = observation.onUpload
+        options.onDownload = observation.onDownload
+        return TransportRequest(url: url, method: method, headerFields: fields, body: body, policy: hop.policy.trust, options: options)
+    }
+}

@@ -1,0 +1,11 @@
+import HTTPClient
+
+/// The limits and observers of one transfer.
+struct RequestObservation: Sendable {
+    /// The maximum size of the response's body in bytes; nil for no limit.
+    var bodyLimit: Int?
+    var onUpload: (@Sendable (TransferProgress) -> Void)?
+    var onDownload: (@Sendable (TransferProgress) -> Void)?
+    /// Whether the caller reads the response part by part, so that it may have any size.
+    var isStreamed = false
+}

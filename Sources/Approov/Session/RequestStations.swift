@@ -1,0 +1,113 @@
+import ApproovBase
+import Foundation
+import FoundationNetworking
+import HTTPClient
+
+/// The stations of a request, from the app to the network, in their order.
+///
+/// ``pass(_:by:_:)`` takes one step of a request through all of them; every redirect and every retry is another pass. Each station is a type
+/// with one job, and one that is switched off costs nothing. A comment marks the place of a station that does not exist yet.
+///
+/// Every pass begins with the caller's own request, so a redirect drops what stations 2 to 6 added. Before a byte of the request leaves
+/// stations 4 to 8, stations 4 to 6 have run against the configuration in force at that moment.
+final class RequestStations: Sendable {
+    /// The maximum number of attempts to prepare a request while the configuration keeps changing; then the request is refused.
+    private static let maximumAttempts = 4
+
+    let policies: PolicySource
+    // 0 gate
+    let allowList = AllowListStation()  // 1
+    let defaults: DefaultsStation  // 2
+    let interceptors: InterceptorStation  // 3
+    let token: TokenStation  // 4
+    // 5 substitutions
+    // 6 signature
+    let way: WayStation  // 7
+    let transport: TransportStation  // 8
+    let response: ResponseStation  // 9
+    private let recheck: ConfigurationRecheck
+
+    init(
+        policies: PolicySource, defaults: DefaultsStation, interceptors: InterceptorStation, token: TokenStation, way: WayStation,
+        transport: TransportStation, response: ResponseStation, recheck: ConfigurationRecheck
+    ) {
+        self.policies = policies
+        self.defaults = defaults
+        self.interceptors = interceptors
+        self.token = token
+        self.way = way
+        self.transport = transport
+        self.response = response
+        self.recheck = recheck
+    }
+
+    /// Takes one step of a request through the stations, up to its response.
+    ///
+    /// - Parameters:
+    ///   - step: The caller's own request, or the one that follows a redirect.
+    ///   - deadline: The end of the time for the request with its redirects and retries.
+    ///   - observation: The limits and observers of the transfer.
+    /// - Returns: The request as sent, with its response.
+    /// - Throws: ``ApproovError``, or an error of the transport, when the step fails; `CancellationError` when the task is cancelled.
+    func pass(
+        _ step: RedirectStep, by deadline: RequestDeadline, _ observation: RequestObservation
+    ) async throws -> SentRequest {
+        // 0 gate: waits while the session is paused. It runs first, so that nothing ages while it waits.
+
+        // 1 allow-list: before any I/O.
+        var hop = try policies.resolve(step.url.host)
+        try allowList.check(step, under: hop)
+
+        // 2 defaults
+        var prepared = try defaults.draft(of: step)
+
+        // 3 interceptors
+        if !interceptors.isEmpty { try await interceptors.adapt(&prepared) }
+        try defaults.finish(&prepared)
+
+        var isRechecked = false
+        for _ in 0..<Self.maximumAttempts {
+            // Each attempt adds to a copy, so that it begins with the request as station 3 left it.
+            var draft = prepared
+
+            // 4 token: bound to the request as it stands here.
+            try await token.authorize(&draft, of: step, under: hop, by: deadline)
+
+            // 5 substitutions: secure strings replace placeholders in headers and query.
+            // 6 signature: over exactly what goes on the wire.
+
+            // Stations 4 to 6 may have waited, and a token may have brought a newer configuration. Then they run again under that one.
+            guard policies.isInForce(hop) else {
+                hop = try policies.resolve(step.url.host)
+                try allowList.check(step, under: hop)
+                continue
+            }
+            do {
+                // 7 way
+                let route = try way.route(for: step, under: hop)
+
+                // 8 transport
+                let request = try draft.transportRequest(under: hop, by: deadline, observation)
+                let received = try await transport.send(request, over: route, isStreamed: observation.isStreamed)
+
+                // 9 response: validators and observers come here. RequestPerformer follows redirects and asks the retriers.
+                return SentRequest(
+                    response: received, url: draft.request.url ?? URL(filePath: "/"), askedFor: step.request.url ?? URL(filePath: "/"),
+                    demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil)
+            } catch  where hop.rule != nil && !isRechecked && ConfigurationRecheck.mayHelp(after: error) {
+                // The server's keys may have changed, and a newer signed configuration may already contain them.
+                isRechecked = true
+                try await recheck.run(within: deadline.remaining)
+                let newest = try policies.resolve(step.url.host)
+                guard ConfigurationRecheck.allowsAnotherAttempt(of: draft, after: error, under: newest, insteadOf: hop) else {
+                    throw ConfigurationRecheck.explained(error, isOwnRoute: false)
+                }
+                hop = newest
+                try allowList.check(step, under: hop)
+            } catch {
+                throw ConfigurationRecheck.explained(error, isOwnRoute: hop.rule == nil)
+            }
+        }
+        throw ApproovError(.networkingError, "the configuration changed again and again while the request was prepared; try again")
+    }
+}

@@ -1,0 +1,15 @@
+import Foundation
+import HTTPClient
+
+/// A request that was sent, with its response.
+struct SentRequest: Sendable {
+    let response: TransportResponse
+    /// The URL that the request was sent to; interceptors may have changed it within the origin.
+    let url: URL
+    /// The URL as the caller or a redirect spelled it; the caller sees this one.
+    let askedFor: URL
+    /// Whether a redirect must not lead to plain http.
+    let demandsTLS: Bool
+    /// Whether the request went over a relay.
+    let isOblivious: Bool
+}

@@ -1,0 +1,40 @@
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+
+/// Station 2: adds the wrapped session's headers, cookies, timeouts and proxies.
+struct DefaultsStation: Sendable {
+    let defaults: SessionDefaults
+
+    /// Begins the draft of a request: the caller's request with the session's defaults.
+    ///
+    /// - Throws: ``ApproovError`` with code `badRequest` when a header is malformed.
+    func draft(of step: RedirectStep) throws -> RequestDraft {
+        let request = step.request
+        var fields = try HTTPFields(request)
+        defaults.merge(into: &fields, hasLeftOrigin: step.hasLeftOrigin)
+        // Append the cookies as one field: setting the field by name would split it into one field per cookie.
+        if request.httpShouldHandleCookies, let cookies = defaults.cookies, let url = request.url, !fields.scan(for: .cookie),
+            let cookie = cookies.header(for: url)
+        {
+            fields.append(HTTPField(name: .cookie, value: cookie))
+        }
+        let policy = request.cachePolicy == .useProtocolCachePolicy ? defaults.cachePolicy : request.cachePolicy
+        switch policy {
+        case .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData:
+            if !fields.contains(.cacheControl) { fields[.cacheControl] = "no-cache" }
+        default: break
+        }
+        return RequestDraft(request: request, url: step.url, body: step.body, fields: fields)
+    }
+
+    /// Sets what interceptors may still decide: the method, the timeouts and the field Accept.
+    ///
+    /// - Throws: ``ApproovError`` with code `badRequest` when the method is malformed.
+    func finish(_ draft: inout RequestDraft) throws {
+        draft.method = try draft.request.method
+        draft.options = defaults.options(for: draft.request, isSecure: draft.url.isSecure)
+        // `URLSession` adds the same header.
+        if !draft.fields.scan(for: .accept) { draft.fields.append(HTTPField(name: .accept, value: "*/*")) }
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+
+/// Station 3: the caller's interceptors, in their order.
+struct InterceptorStation: Sendable {
+    let interceptors: [any RequestInterceptor]
+
+    /// Whether there are no interceptors, so that the station has nothing to do.
+    var isEmpty: Bool { interceptors.isEmpty }
+
+    /// Calls the interceptors, which see the caller's request with the session's defaults.
+    ///
+    /// - Parameter draft: The request; on return, with the changes of the interceptors.
+    /// - Throws: An ``ApproovError`` or `CancellationError` that an interceptor threw; ``ApproovError`` with code `interceptorError` when
+    ///   an interceptor threw another error or changed scheme, host or port, and `badRequest` when the request cannot be sent.
+    func adapt(_ draft: inout RequestDraft) async throws {
+        let before = draft.request
+        var request = before
+        // The defaults were appended to the fields of the request itself.
+        let ownCount = request.allHTTPHeaderFields?.count ?? 0
+        if draft.fields.count > ownCount {
+            var headers = request.allHTTPHeaderFields ?? [:]
+            for field in draft.fields.dropFirst(ownCount) { headers[field.name.rawName] = field.value }
+            request.allHTTPHeaderFields = headers
+        }
+        var url = draft.url
+        for interceptor in interceptors {
+            let last = request.url
+            request = try await adapt(request, by: interceptor)
+            if request.url != last { url = try Self.checked(request, was: draft.url, after: interceptor) }
+        }
+        draft.request = request
+        draft.url = url
+        draft.fields = try HTTPFields(request)
+        if request.httpBody != before.httpBody || request.httpBodyStream !== before.httpBodyStream {
+            draft.body = RequestBody(of: request)
+        }
+    }
+
+    private func adapt(_ request: URLRequest, by interceptor: any RequestInterceptor) async throws -> URLRequest {
+        do {
+            return try await interceptor.adapt(request)
+        } catch let error where error is CancellationError || error is ApproovError {
+            throw error
+        } catch {
+            throw ApproovError(.interceptorError, "\(type(of: interceptor)) threw while adapting the request", cause: error)
+        }
+    }
+
+    /// Returns the URL after an interceptor changed it; the origin must stay the same.
+    private static func checked(
+        _ request: URLRequest, was url: TransportURL, after interceptor: any RequestInterceptor
+    ) throws -> TransportURL {
+        let now = try TransportURL(of: request)
+        guard now.host == url.host, now.port == url.port, now.isSecure == url.isSecure else {
+            throw ApproovError(
+                .interceptorError,
+                "\(type(of: interceptor)) changed where the request goes, from \(url.origin) to \(now.origin): "
+                    + "scheme, host and port must stay"
+            )
+        }
+        return now
+    }
+}

@@ -1,0 +1,80 @@
+import ApproovBase
+import Foundation
+import FoundationNetworking
+import HTTPClient
+
+/// Station 9: stores cookies, follows redirects, and asks the interceptors whether to send a request again.
+///
+/// Validators come first here, and observers last, once there are any.
+struct ResponseStation: Sendable {
+    /// The maximum number of times that a request is sent again because an interceptor asks for it.
+    static let maximumRetries = 8
+    /// The longest wait before a retry.
+    static let longestRetryDelay: Duration = .seconds(60)
+
+    /// The storage of the wrapped session's cookies; nil if it uses none.
+    let cookies: SessionCookies?
+    let interceptors: [any RequestInterceptor]
+    /// The names of the token and binding headers; nil without a service.
+    let names: TokenHeaderNames?
+    let maximumRedirects: Int
+    let time: any TimeSource
+    let heads = ResponseHeads()
+
+    /// Stores the cookies of a response, and returns the step that its redirect asks for.
+    ///
+    /// - Parameters:
+    ///   - sent: The request with its response.
+    ///   - step: The step that was sent.
+    ///   - redirects: The number of redirects before this one.
+    /// - Returns: The next step; nil if the response is no redirect, or none is followed.
+    /// - Throws: ``ApproovError`` with code `redirectRefused` when the redirect must not or cannot be followed.
+    func next(after sent: SentRequest, from step: RedirectStep, redirects: Int) throws -> RedirectStep? {
+        if step.request.httpShouldHandleCookies { cookies?.store(from: sent.response, to: sent.url) }
+        guard maximumRedirects > 0, RedirectRules.isRedirect(sent.response.status) else { return nil }
+        guard
+            var next = try RedirectRules.next(
+                after: sent.response, from: step, at: sent.url, demandsTLS: sent.demandsTLS, names: names)
+        else { return nil }
+        guard redirects < maximumRedirects else {
+            throw ApproovError(.redirectRefused, "more than \(maximumRedirects) redirects, the last one by \(step.url.host)")
+        }
+        if sent.isOblivious { next.isBehindRelay = true }
+        return next
+    }
+
+    /// Asks the interceptors whether to send the request again, and waits if they ask for a delay.
+    ///
+    /// - Parameters:
+    ///   - first: The request as the caller made it.
+    ///   - outcome: The response or the failure.
+    ///   - attempt: The number of times the request has been sent.
+    ///   - deadline: The end of the time for the request.
+    /// - Returns: Whether to send it again.
+    /// - Throws: ``ApproovError`` with code `timedOut` when no time is left to wait; `CancellationError` when the task is cancelled.
+    func isRetried(
+        _ first: RedirectStep, after outcome: Result<SentRequest, any Error>, attempt: Int, by deadline: RequestDeadline
+    ) async throws -> Bool {
+        guard !interceptors.isEmpty, attempt <= Self.maximumRetries else { return false }
+        // This applies even if a redirect dropped the body, because a retry sends the first request again.
+        if case .stream = first.body { return false }
+        let seen: RequestOutcome
+        switch outcome {
+        case .success(let sent):
+            seen = .response(try heads.head(of: sent))
+        case .failure(let error):
+            guard !(error is CancellationError) else { return false }
+            seen = .failure(error)
+        }
+        for interceptor in interceptors {
+            switch await interceptor.retry(first.request, after: seen, attempt: attempt) {
+            case .doNotRetry: continue
+            case .retry: return true
+            case .retryAfter(let delay):
+                try await time.sleep(for: min(max(delay, .zero), Self.longestRetryDelay, deadline.remaining))
+                return true
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,43 @@
+import Attestation
+import HTTPClient
+
+/// Station 7: decides whether a request goes direct or over a relay.
+struct WayStation: Sendable {
+    /// The route to hosts that the configuration does not name; nil to call them direct.
+    let ownRoute: ObliviousRoute?
+    /// Whether requests that would go direct are refused.
+    let isDirectRefused: Bool
+
+    /// Decides which way a request goes.
+    ///
+    /// - Parameters:
+    ///   - step: The request.
+    ///   - hop: The rules for its host.
+    /// - Returns: The relay to use; nil to call the host direct.
+    /// - Throws: ``ApproovError`` when the request would go direct but must not, because that would tell who calls: with code
+    ///   `configurationError` when the host is oblivious and the configuration has no relay, `obliviousError` when the session refuses
+    ///   direct requests, and `redirectRefused` when a host that is called over a relay redirected here.
+    func route(for step: RedirectStep, under hop: ResolvedHop) throws -> ObliviousRoute? {
+        let (name, rule) = (step.url.host, hop.rule)
+        if let route = rule == nil ? ownRoute : hop.snapshot?.obliviousRoute, rule?.settings.oblivious ?? true { return route }
+        guard rule?.settings.oblivious != true else {
+            throw ApproovError(
+                .configurationError,
+                "the configuration says that \(name) is called over Oblivious HTTP, but names no relay: set one with `approov oblivious -set`"
+            )
+        }
+        guard !isDirectRefused else {
+            throw ApproovError(
+                .obliviousError,
+                "\(name) is not oblivious in the configuration, and this session sends no request direct: make the host oblivious with"
+                    + " `approov api -add … -oblivious`")
+        }
+        guard !step.isBehindRelay else {
+            throw ApproovError(
+                .redirectRefused,
+                "a host that is called over Oblivious HTTP redirects to \(name), which is called direct and would learn who calls: make it"
+                    + " oblivious, too")
+        }
+        return nil
+    }
+}

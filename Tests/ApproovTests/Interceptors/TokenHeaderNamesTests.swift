@@ -1,0 +1,38 @@
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import Testing
+
+@testable import Approov
+
+@Suite struct TokenHeaderNamesTests {
+    private func names() throws -> TokenHeaderNames { try TokenHeaderNames(TokenHeader(), bindHeader: "Authorization") }
+
+    @Test("names are compared without regard to case")
+    func comparison() throws {
+        let names = try names()
+        #expect(names.isOwn("approov-TOKEN") && names.isOwn("APPROOV-traceid"))
+        #expect(!names.isOwn("Authorization") && !names.isOwn("Approov-Token2"))
+        #expect(names.isBinding("aUTHORIZATION") && !names.isBinding("Approov-Token"))
+    }
+
+    @Test("a request without a binding header is not bound, nor is any request of an app that binds nothing")
+    func bound() throws {
+        let request = URLRequest("https://api.test/", ["authorization": "Bearer abc"])
+        #expect(try names().isBound(request))
+        #expect(try names().isBound([.authorization: "Bearer abc"]))
+        #expect(try !names().isBound(URLRequest("https://api.test/")))
+        let unbound = try TokenHeaderNames(TokenHeader(), bindHeader: nil)
+        #expect(!unbound.isBound(request) && !unbound.isBound([.authorization: "Bearer abc"]) && !unbound.isBinding("authorization"))
+    }
+
+    @Test("every spelling of the token's headers is removed, and the binding header only when it has to stay behind")
+    func strip() throws {
+        let headers = ["Approov-Token": "t", "approov-token": "u", "Approov-TraceID": "v", "Authorization": "w", "X-Own": "x"]
+        var request = URLRequest("https://api.test/", headers)
+        try names().strip(&request, andBinding: false)
+        #expect(request.allHTTPHeaderFields == ["Authorization": "w", "X-Own": "x"])
+        try names().strip(&request, andBinding: true)
+        #expect(request.allHTTPHeaderFields == ["X-Own": "x"])
+    }
+}

@@ -1,0 +1,103 @@
+import ApproovTesting
+import Attestation
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+import Testing
+
+@testable import Approov
+
+@Suite struct RequestStationsTests {
+    /// Writes down what passes station 3, and that station 9 asks.
+    struct Witness: RequestInterceptor {
+        let log: Shared<[String]>
+        var onAdapt: @Sendable () async throws -> Void = {}
+
+        func adapt(_ request: URLRequest) async throws -> URLRequest {
+            let headers = request.allHTTPHeaderFields ?? [:]
+            log.change { $0.append("interceptors: " + headers.keys.sorted().joined(separator: " ")) }
+            try await onAdapt()
+            var request = request
+            request.setValue("Bearer \(log.value.count)", forHTTPHeaderField: "Authorization")
+            return request
+        }
+
+        func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
+            log.change { $0.append("response") }
+            return .doNotRetry
+        }
+    }
+
+    /// A world that writes down its attestations and its API's requests.
+    private func world(_ log: Shared<[String]>, hosts: [String: HostSettings] = ["api.test": .pinned]) throws -> World {
+        let world = try World(hosts: hosts)
+        world.authority.script.value.fault = { request in
+            if request.url.target == "/v1/attestations" { log.change { $0.append("token") } }
+            return nil
+        }
+        world.api.value = { request in
+            log.change { $0.append("transport: \(request.headerFields.contains(.approovToken) ? "with" : "without") token") }
+            return TransportResponse(status: 200, url: request.url)
+        }
+        return world
+    }
+
+    @Test("a request passes defaults, interceptors, token, transport and response in this order")
+    func order() async throws {
+        let log = Shared<[String]>([])
+        let world = try world(log)
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpAdditionalHeaders = ["X-Default": "1"]
+        let session = try world.session(configuration: configuration, interceptors: [Witness(log: log)], bindHeader: "Authorization")
+        _ = try await session.data(for: URLRequest("https://api.test/", ["X-Own": "1"]))
+        #expect(log.value == ["interceptors: X-Default X-Own", "token", "transport: with token", "response"])
+        let sent = try #require(world.apiRequests.first)
+        #expect(try pay(ofToken: try #require(sent.headerFields[.approovToken])) == Binding.payHash(of: "Bearer 1"))
+    }
+
+    @Test("a request that must not be sent passes no station behind the first", arguments: ["http://api.test/", "http://API.test./x"])
+    func refused(_ url: String) async throws {
+        let log = Shared<[String]>([])
+        let world = try world(log)
+        let session = try world.session(interceptors: [Witness(log: log)])
+        await #expect(throws: ApproovError(.pinningError, "")) { try await session.data(for: URLRequest(url)) }
+        #expect(log.value == ["response"])
+        #expect(world.transport.requests.isEmpty)
+    }
+
+    @Test("every redirect begins with the caller's own request, without what the stations added")
+    func redirect() async throws {
+        let log = Shared<[String]>([])
+        let world = try world(log)
+        world.api.value = { request in
+            let isFirst = request.url.target == "/one"
+            return TransportResponse(status: isFirst ? 302 : 200, headerFields: isFirst ? [.location: "/two"] : [:], url: request.url)
+        }
+        let session = try world.session(interceptors: [Witness(log: log)], bindHeader: "Authorization")
+        _ = try await session.data(for: URLRequest("https://api.test/one", ["X-Own": "1"]))
+        #expect(log.value == ["interceptors: X-Own", "token", "interceptors: X-Own", "token", "response"])
+        #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Bearer 1", "Bearer 3"])
+    }
+
+    @Test("a configuration that comes while an interceptor waits applies to the token and the transport behind it")
+    func newerConfiguration() async throws {
+        let log = Shared<[String]>([])
+        let world = try world(log, hosts: [:])
+        let newer = try world.account.signed(world.account.configuration(version: 2, hosts: ["api.test": .pinned]))
+        let witness = Witness(log: log) { _ = await world.service.keeper.offer([newer]) }
+        _ = try await world.session(interceptors: [witness]).data(for: URLRequest("https://api.test/"))
+        #expect(log.value.filter { $0 != "response" } == ["interceptors: ", "token", "transport: with token"])
+        #expect(world.service.configuration.version == 2)
+    }
+
+    @Test("a host that a newer configuration protects is not called over plain http any more, even if the request was on its way")
+    func newerConfigurationRefuses() async throws {
+        let log = Shared<[String]>([])
+        let world = try world(log, hosts: [:])
+        let newer = try world.account.signed(world.account.configuration(version: 2, hosts: ["api.test": .pinned]))
+        let session = try world.session(interceptors: [Witness(log: log) { _ = await world.service.keeper.offer([newer]) }])
+        await #expect(throws: ApproovError(.pinningError, "")) { try await session.data(for: URLRequest("http://api.test/")) }
+        #expect(world.apiRequests.isEmpty)
+    }
+}

@@ -1,0 +1,70 @@
+import ApproovTesting
+import Attestation
+import CertificatePinning
+import Testing
+
+@testable import Approov
+
+@Suite struct ResolvedHopTests {
+    private func policies(_ world: World, allHosts: Bool = false) throws -> PolicySource {
+        let manager = ApproovTrustManager(
+            allHostsMustBeEvaluated: allHosts, evaluators: ["evaluated.test": DefaultTrustEvaluator()], anchors: .of(world.account.root),
+            logger: .quiet)
+        return try PolicySource(manager: manager, keeper: world.service.keeper)
+    }
+
+    @Test("a protected host has its rule, an evaluated one the caller's, and any other host neither")
+    func hosts() throws {
+        let policies = try policies(World(hosts: ["*.api.test": .pinned]))
+        let protected = try policies.resolve(CanonicalHost("eu.api.test"))
+        #expect(protected.rule?.name == "*.api.test" && protected.isEvaluated)
+        let evaluated = try policies.resolve(CanonicalHost("evaluated.test"))
+        #expect(evaluated.rule == nil && evaluated.isEvaluated)
+        let other = try policies.resolve(CanonicalHost("other.test"))
+        #expect(other.rule == nil && !other.isEvaluated)
+    }
+
+    @Test("every protected host is evaluated, also where the caller's patterns exclude it or are more specific")
+    func protectedIsEvaluated() throws {
+        let world = try World(hosts: ["**.api.test": .pinned, "api.test": .pinned])
+        let manager = ApproovTrustManager(
+            patterns: [
+                (try HostPattern("api.test", includeSubdomains: true, excluding: ["eu.api.test"]), DefaultTrustEvaluator()),
+                (try HostPattern("*.eu.api.test"), DisabledTrustEvaluator()),
+            ], anchors: .of(world.account.root), logger: .quiet)
+        let policies = try PolicySource(manager: manager, keeper: world.service.keeper)
+        for name in ["api.test", "eu.api.test", "one.eu.api.test", "us.api.test", "a.b.api.test"] {
+            let host = try CanonicalHost(name)
+            let hop = try policies.resolve(host)
+            #expect(hop.rule != nil, "\(name)")
+            // A look-up in the trust policy finds the same.
+            #expect(hop.policy.trust.hasRule(for: host), "\(name)")
+        }
+    }
+
+    @Test("a newer configuration ends the validity of what was looked up before, and the next look-up has its rules")
+    func inForce() async throws {
+        let world = try World()
+        let policies = try policies(world)
+        let host = try CanonicalHost("api.test")
+        let before = try policies.resolve(host)
+        #expect(policies.isInForce(before))
+        let newer = world.account.configuration(version: 2, hosts: ["api.test": HostSettings.pinned.with { $0.attested = false }])
+        world.authority.script.value.configurations = [try world.account.signed(newer)]
+        #expect(try await world.service.refreshConfiguration())
+        #expect(!policies.isInForce(before))
+        #expect(before.rule?.settings.attested == true)
+        let after = try policies.resolve(host)
+        #expect(policies.isInForce(after))
+        #expect(after.rule?.settings.attested == false && after.snapshot !== before.snapshot)
+    }
+
+    @Test("without a service every look-up stays valid")
+    func withoutService() throws {
+        let manager = ApproovTrustManager(anchors: .of(try TestAccount().root), logger: .quiet)
+        let policies = try PolicySource(manager: manager, keeper: nil)
+        let hop = try policies.resolve(CanonicalHost("api.test"))
+        #expect(policies.isInForce(hop))
+        #expect(hop.rule == nil && hop.snapshot == nil)
+    }
+}

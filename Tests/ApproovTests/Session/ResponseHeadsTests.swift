@@ -1,0 +1,55 @@
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+import Testing
+
+@testable import Approov
+
+@Suite struct ResponseHeadsTests {
+    private func head(
+        _ heads: ResponseHeads, status: Int = 200, version: String = "HTTP/2", fields: HTTPFields = [.eTag: "1"], path: String = "shapes"
+    ) throws -> HTTPURLResponse {
+        let text = "https://api.example.com/\(path)"
+        let response = TransportResponse(status: status, headerFields: fields, version: version, url: try TransportURL(text))
+        return try heads.head(of: response, to: try #require(URL(string: text)))
+    }
+
+    @Test("responses with equal heads share one")
+    func sharing() throws {
+        let heads = ResponseHeads()
+        let first = try head(heads)
+        #expect(try head(heads) === first)
+    }
+
+    @Test("a response that differs in status, version, any field or URL gets a head of its own")
+    func differences() throws {
+        let heads = ResponseHeads()
+        _ = try head(heads)
+        #expect(try head(heads, status: 404).statusCode == 404)
+        _ = try head(heads)
+        #expect(try head(heads, fields: [.eTag: "2"]).value(forHTTPHeaderField: "ETag") == "2")
+        _ = try head(heads)
+        #expect(try head(heads, fields: [:]).value(forHTTPHeaderField: "ETag") == nil)
+        _ = try head(heads)
+        #expect(try head(heads, path: "other").url?.path() == "/other")
+        let first = try head(heads)
+        #expect(try head(heads, version: "HTTP/1.1") !== first)
+    }
+
+    @Test("a response with a cookie shares its head with no other")
+    func cookies() throws {
+        let heads = ResponseHeads()
+        let first = try head(heads, fields: [.setCookie: "a=b"])
+        #expect(try head(heads, fields: [.setCookie: "a=b"]) !== first)
+    }
+
+    @Test("repeated fields are joined in their order")
+    func repeatedFields() throws {
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: .vary, value: "a"))
+        fields.append(HTTPField(name: .eTag, value: "1"))
+        fields.append(HTTPField(name: .vary, value: "b"))
+        #expect(try head(ResponseHeads(), fields: fields).value(forHTTPHeaderField: "Vary") == "a, b")
+    }
+}
