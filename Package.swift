@@ -149,9 +149,9 @@ let package = Package(
         .target(
             name: "ApproovTesting",
             dependencies: [
-                "ApproovAuthority", "ApproovBase", "ApproovTokenCheck", "Attestation", "COpenSSL", "CertificatePinning", "HTTPClient", asn1,
-                crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle, logging,
-                nioCore, nioPosix, nioSSL, nioTLS, x509,
+                "Approov", "ApproovAuthority", "ApproovBase", "ApproovTokenCheck", "Attestation", "COpenSSL", "CertificatePinning",
+                "HTTPClient", "OHTTP", asn1, crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2,
+                hummingbirdTLS, lifecycle, logging, nioCore, nioPosix, nioSSL, nioTLS, x509,
             ],
             swiftSettings: settings),
         .executableTarget(

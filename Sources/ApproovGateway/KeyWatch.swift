@@ -14,6 +14,9 @@ final class KeyWatch: Sendable {
         fileprivate let stamp: FileStatus?
     }
 
+    /// Well below one second, within which a change must take effect.
+    static let interval: Duration = .milliseconds(250)
+
     private let file: GatewayKeyFile
     private let time: any TimeSource
     private let logger: Logger
@@ -49,7 +52,7 @@ final class KeyWatch: Sendable {
             attempt(.removing, &troubles, removeEnded)
             let after = current.keyring.keys.map(\.configuration)
             if after != before { onChange(Set(after.map(\.id))) }
-            try? await Task.sleep(for: .milliseconds(250), clock: .continuous)
+            try? await time.sleep(for: Self.interval)
         }
     }
 

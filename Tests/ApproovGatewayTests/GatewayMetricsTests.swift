@@ -97,7 +97,7 @@ import Testing
                 do {
                     let client = try RawClient(port: port)
                     client.write(head + part)
-                    try await Task.sleep(for: .milliseconds(100))
+                    try #require(await client.waitUntilRead())
                 }
                 await gateway.waitForCount(Int64(number + 1), of: "abandoned")
             }
@@ -167,8 +167,8 @@ extension RunningGateway {
         Dictionary(uniqueKeysWithValues: metrics.counters.map { ($0.dimensions.first?.1 ?? "", $0.totalValue) }).filter { $0.value > 0 }
     }
 
-    /// Waits until an outcome was counted that often; the test's time limit ends a wait in vain.
+    /// Waits until an outcome was counted that often.
     func waitForCount(_ count: Int64, of outcome: String) async {
-        while counts[outcome, default: 0] < count, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(20)) }
+        #expect(await eventually { counts[outcome, default: 0] == count })
     }
 }

@@ -16,11 +16,12 @@ import Testing
         try await RunningGateway.with(allow: [target.url], time: clock) { (gateway) async throws in
             let old = try await gateway.keys().preferred()
             let new = try #require(try gateway.file.rotate(overlap: .seconds(100)).entries.first).key.configuration
-            try await gateway.waitForKeys { $0 == [new] }
+            await clock.passKeyWatch()
+            #expect(try await gateway.keys().configurations == [new])
             #expect(try await gateway.ask(.to(target.url), using: old).text == "ok")
             #expect(try await gateway.ask(.to(target.url), using: new).text == "ok")
             clock.advance(by: .seconds(101))
-            while try gateway.keysInFile() > 1 { try await Task.sleep(for: .milliseconds(50)) }
+            await clock.sleepers(atLeast: 1)
             await #expect(throws: GatewayRefusal.unknownKey) { try await gateway.ask(.to(target.url), using: old) }
             #expect(try await gateway.ask(.to(target.url), using: new).text == "ok")
             #expect(try gateway.keysInFile() == 1)
@@ -62,7 +63,8 @@ import Testing
     @Test("a request without a date that is sent again while its key ends is not served again", arguments: [false, true])
     func replayAcrossEnd(isChunked: Bool) async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
-        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+        let clock = ManualClock(date: Date())
+        try await RunningGateway.with(allow: [target.url], time: clock) { (gateway) async throws in
             let message: [UInt8]
             if isChunked {
                 message = try await gateway.chunkedMessage(.to(target.url)).message
@@ -78,7 +80,8 @@ import Testing
             client.write(Array(message.prefix(3)))
             _ = try await gateway.send(.none, path: "/health", method: .get)
             let new = try #require(try gateway.file.rotate(overlap: .zero).entries.first).key.configuration
-            try await gateway.waitForKeys { $0 == [new] }
+            await clock.passKeyWatch()
+            #expect(try await gateway.keys().configurations == [new])
             client.write(Array(message.dropFirst(3)))
             #expect(await client.readText()?.hasPrefix("HTTP/1.1 400 ") == true)
         }
@@ -89,15 +92,13 @@ import Testing
     @Test("a key file that is broken while the gateway runs leaves the keys that it has in force, and is told once")
     func broken() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
-        try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
+        let clock = ManualClock(date: Date())
+        try await RunningGateway.with(allow: [target.url], time: clock) { (gateway) async throws in
             let key = try await gateway.keys().preferred()
             try gateway.breakKeyFile()
-            while !gateway.logs.lines.contains(where: { $0.contains("cannot be loaded") }) {
-                try await Task.sleep(for: .milliseconds(50))
-            }
+            // The gateway looks at the file three times.
+            for _ in 0..<3 { await clock.passKeyWatch() }
             #expect(try await gateway.ask(.to(target.url), using: key).text == "ok")
-            // Time for the gateway to look again, and be silent.
-            try await Task.sleep(for: .milliseconds(600))
             #expect(gateway.logs.lines.filter { $0.contains("cannot be loaded") }.count == 1)
         }
         await target.stop()

@@ -22,43 +22,18 @@ import Testing
         let told = Mutex<[Set<UInt8>]>([])
         let size = try Data(contentsOf: url).count
         clock.advance(by: .seconds(11))
-        let lock = try await HeldLock(url.path() + ".lock")
+        let lock = try HeldLock(url.path() + ".lock")
         let watching = Task { await watch.run { ids in told.withLock { $0.append(ids) } } }
-        while watch.current.keyring.keys.count > 1 || told.withLock({ $0.last != [new.id] }) {
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        await clock.sleepers(atLeast: 1)
+        #expect(watch.current.keyring.keys.count == 1)
         #expect(told.withLock { $0.last } == [new.id])
         #expect(try Data(contentsOf: url).count == size)
         lock.release()
-        while try Data(contentsOf: url).count == size { try await Task.sleep(for: .milliseconds(10)) }
+        clock.advance(by: KeyWatch.interval)
+        await clock.sleepers(atLeast: 1)
         #expect(try Data(contentsOf: url).count < size)
         #expect(logs.lines.filter { $0.hasPrefix("error") }.count == 1)
         watching.cancel()
         await watching.value
     }
-}
-
-/// A lock that is held until it is released.
-private final class HeldLock: Sendable {
-    private let end = DispatchSemaphore(value: 0)
-
-    /// Returns once the lock is held.
-    init(_ path: String) async throws {
-        let (held, isHeld) = AsyncThrowingStream.makeStream(of: Void.self)
-        // It blocks, so it must not have one of the few threads that tasks share.
-        DispatchQueue.global().async { [end] in
-            do {
-                try FileLock(path: path).withLock {
-                    isHeld.yield()
-                    end.wait()
-                }
-                isHeld.finish()
-            } catch {
-                isHeld.finish(throwing: error)
-            }
-        }
-        for try await _ in held { break }
-    }
-
-    func release() { end.signal() }
 }

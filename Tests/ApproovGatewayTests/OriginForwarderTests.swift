@@ -161,8 +161,7 @@ import Testing
         let signal = AsyncStream.makeStream(of: Void.self)
         let transport = InProcessTransport { _ in
             signal.continuation.yield()
-            try await Task.sleep(for: .seconds(600), clock: .continuous)
-            throw TransportError(.idleTimeout, "")
+            try await waitForCancellation()
         }
         let forwarder = try forwarder(transport: transport)
         let target = try TransportURL("https://api.example.com/")

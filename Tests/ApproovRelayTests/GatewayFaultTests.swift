@@ -94,11 +94,12 @@ import Testing
         arguments: [("message/ohttp-req", "message/ohttp-res"), ("message/ohttp-chunked-req", "message/ohttp-chunked-res")])
     func answerTooLarge(request: String, response: String) async throws {
         let isWhole = request == "message/ohttp-req"
+        let gate = Gate()
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
             let isAnnounced = try await message.body.collect() == [1]
             return TestResponse(headerFields: [.contentType: response], length: isAnnounced ? 120_000 : nil) { index in
                 // The first part alone is within the limit, and has left when the second comes.
-                if index == 1 { try await Task.sleep(for: .milliseconds(200)) }
+                if index == 1 { try await gate.wait() }
                 return index < 2 ? [UInt8](repeating: 1, count: 60_000) : nil
             }
         }
@@ -108,6 +109,8 @@ import Testing
         try await RunningRelay.with(gateway: gateway.url, limits: limits) { (relay) async throws in
             #expect(try await relay.post([1], type: request).status == 502)
             let answer = try await relay.send(.bytes([2]), type: request)
+            #expect(answer.status == 200)
+            gate.open()
             await #expect(throws: TransportError.self) { try await answer.body.collect(upTo: 1 << 20) }
         }
         await gateway.stop()
@@ -191,7 +194,7 @@ import Testing
             }
             if number > 1 {
                 servers.value?.closeConnections()
-                try await Task.sleep(for: .milliseconds(50))
+                _ = await eventually { servers.value?.counters.open == 0 }
             }
             return TestResponse(headerFields: [.contentType: "message/ohttp-res"])
         }

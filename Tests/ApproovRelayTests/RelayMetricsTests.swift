@@ -61,8 +61,8 @@ extension RunningRelay {
         Dictionary(uniqueKeysWithValues: metrics.counters.map { ($0.dimensions.first?.1 ?? "", $0.totalValue) }).filter { $0.value > 0 }
     }
 
-    /// Waits until an outcome was counted that often; ten seconds at most.
+    /// Waits until an outcome was counted that often.
     fileprivate func waitForCount(_ count: Int64, of outcome: String) async {
-        for _ in 0..<200 where counts[outcome, default: 0] < count { try? await Task.sleep(for: .milliseconds(50)) }
+        #expect(await eventually { counts[outcome, default: 0] == count })
     }
 }

@@ -7,7 +7,9 @@ import Testing
 
 /// Random bytes: no crash, and what is accepted keeps its rules.
 @Suite struct FuzzTests {
-    private let account = Account()
+    private let account: TestAccount
+
+    init() throws { account = try TestAccount() }
 
     private func mutated(_ bytes: [UInt8], by generator: inout SeededGenerator) -> [UInt8] {
         let telling = Array(#"{}[]",:\0123456789.-+eE \#t\#n\#0é"#.utf8)
@@ -47,13 +49,13 @@ import Testing
         let state = try account.state()
         let payload = account.configuration(version: 2) {
             $0.configKeys = [account.jwk]
-            $0.managedTrustRoots = [Account.pinA]
+            $0.managedTrustRoots = [TestAccount.pinA]
             $0.hosts["b.example.com"] = HostSettings(pins: [], kid: "k")
         }.json.serialized()
         var accepted = 0
         for _ in 0..<400 {
             let signed = try SignedConfiguration(json: try account.signedAnyway(mutated(payload, by: &generator)))
-            guard let next = try? state.accepting([signed], now: Account.now) else { continue }
+            guard let next = try? state.accepting([signed], now: TestAccount.now) else { continue }
             accepted += 1
             #expect(next.accepted.account == account.name)
             #expect(next.accepted.epoch == 1)

@@ -59,7 +59,7 @@ public struct Authority: Service, CustomStringConvertible {
             AddressRateLimiter(perMinute: $0, capacity: configuration.limits.rememberedAddresses)
         }
         let routes = AuthorityRoutes(verifier: verifier, limiter: limiter, limits: configuration.limits)
-        let upkeep = AuthorityUpkeep(store: store, renewal: listener.renewal, logger: logger)
+        let upkeep = AuthorityUpkeep(store: store, renewal: listener.renewal, time: time, logger: logger)
         let server = HTTPListener(
             address: ListenerAddress(host: configuration.host, port: configuration.port, tls: listener.tls),
             limits: configuration.limits.ofListener, proxies: try AuthorityRules.proxies(configuration.trustedProxies))

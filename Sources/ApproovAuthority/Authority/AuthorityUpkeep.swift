@@ -1,4 +1,4 @@
-internal import Foundation
+internal import ApproovBase
 internal import Logging
 
 /// The background work of a running authority.
@@ -6,18 +6,19 @@ internal import Logging
 /// It loads changes of the store, renews the configuration and the certificate, and forgets expired challenges.
 struct AuthorityUpkeep: Sendable {
     /// Well below one second, within which a change must take effect.
-    private static let interval = Duration.milliseconds(250)
+    static let interval = Duration.milliseconds(250)
     private static let purgeInterval = Duration.seconds(60)
 
     let store: AuthorityStore
     let renewal: RenewedCertificate?
+    let time: any TimeSource
     let logger: Logger
 
     /// Works until the task is cancelled.
     /// - Throws: ``AuthorityError`` with code `storeNewer` once a later release has upgraded the store, because nothing can be written
     ///   then.
     func run() async throws {
-        var lastPurge = ContinuousClock.now
+        var lastPurge = time.uptime
         var failing: Set<String> = []
         while !Task.isCancelled {
             try await attempt("changes of the store cannot be loaded; the settings in force stay", &failing) {
@@ -40,13 +41,13 @@ struct AuthorityUpkeep: Sendable {
                     break
                 }
             }
-            if ContinuousClock.now - lastPurge >= Self.purgeInterval {
-                lastPurge = .now
+            if time.uptime - lastPurge >= Self.purgeInterval {
+                lastPurge = time.uptime
                 try await attempt("expired challenges cannot be removed", &failing) {
                     try await store.redemptions.purge(expiredBefore: store.now - 60)
                 }
             }
-            try? await Task.sleep(for: Self.interval, clock: .continuous)
+            try? await time.sleep(for: Self.interval)
         }
     }
 

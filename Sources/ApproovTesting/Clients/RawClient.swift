@@ -3,6 +3,7 @@ import Foundation
 /// A TCP connection to loopback that sends exactly the given bytes.
 package final class RawClient: Sendable {
     private let descriptor: Int32
+    private let serverPort: Int
 
     /// Connects to a server on 127.0.0.1.
     /// - Parameters:
@@ -10,6 +11,7 @@ package final class RawClient: Sendable {
     ///   - host: The last byte of the client's own address, 127.0.0.1 to 127.0.0.255.
     /// - Throws: `TestServerError` when the client's address cannot be used or no server listens on the port.
     package init(port: Int, from host: UInt8 = 1) throws {
+        serverPort = port
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         // sockaddr_in (ip(7)): family, then port and 127.0.0.x in network order.
         func address(_ port: Int, _ host: UInt8) -> [UInt8] {
@@ -19,7 +21,7 @@ package final class RawClient: Sendable {
         guard isBound else { throw TestServerError("127.0.0.\(host) cannot be used: \(String(cString: strerror(errno)))") }
         let result = Self.call(connect, descriptor, address(port, 1))
         guard result == 0 else { throw TestServerError("no server listens on port \(port): \(String(cString: strerror(errno)))") }
-        var timeout = timeval(tv_sec: 20, tv_usec: 0)
+        var timeout = timeval(tv_sec: 90, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     }
 
@@ -55,7 +57,13 @@ package final class RawClient: Sendable {
         send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
     }
 
-    /// Reads until the connection ends, or until twenty seconds pass without a byte.
+    /// Waits until the server's program has read all that was sent.
+    /// - Returns: Whether it has; false when it did not in time, or the connection has ended.
+    package func waitUntilRead() async -> Bool {
+        await eventually { SocketTable.unreadBytes(port: serverPort, peer: port) == 0 }
+    }
+
+    /// Reads until the connection ends, or until ninety seconds pass without a byte.
     package func readToEnd() async -> (text: String, isClosed: Bool) {
         var received: [UInt8] = []
         while true {
@@ -65,12 +73,12 @@ package final class RawClient: Sendable {
         }
     }
 
-    /// Reads the next bytes as text; nil after twenty seconds without a byte.
+    /// Reads the next bytes as text; nil after ninety seconds without a byte.
     package func readText() async -> String? {
         await readSome().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Reads the next bytes: empty when the connection has ended, nil after twenty seconds without a byte.
+    /// Reads the next bytes: empty when the connection has ended, nil after ninety seconds without a byte.
     package func readSome() async -> [UInt8]? {
         // The read blocks, so it must not occupy one of the few threads that tasks share.
         await withCheckedContinuation { continuation in

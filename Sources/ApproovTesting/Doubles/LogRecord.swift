@@ -18,11 +18,8 @@ public final class LogRecord: Sendable {
     ///   - text: The text that the line must contain.
     ///   - limit: The maximum time to wait.
     /// - Returns: All lines so far, whether or not the wanted one came in time.
-    public func lines(with text: String, within limit: Duration = .seconds(5)) async -> [String] {
-        let end = ContinuousClock.now + limit
-        while !lines.contains(where: { $0.contains(text) }), ContinuousClock.now < end, !Task.isCancelled {
-            try? await Task.sleep(for: .milliseconds(2))
-        }
+    public func lines(with text: String, within limit: Duration = .seconds(90)) async -> [String] {
+        _ = await eventually(within: limit) { lines.contains { $0.contains(text) } }
         return lines
     }
 

@@ -45,7 +45,7 @@ public final class CurlTransport: HTTPTransport {
     private let handles = CurlEasyHandlePool()
     private let library: CurlLibrary
     private let load: CurlLoad
-    private let lookups: LookupDesk
+    let lookups: LookupDesk
     private let heads = LastValue<CurlExchange.RawHead, ResponseHeadParser.Head>()
 
     /// Starts the transport's thread.

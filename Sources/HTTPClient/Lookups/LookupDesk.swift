@@ -27,6 +27,9 @@ final class LookupDesk: Sendable {
         self.timeout = timeout
     }
 
+    /// The number of requests that wait for a look-up.
+    var waiterCount: Int { state.withLock { $0.running.values.reduce(0) { $0 + $1.waiters } } }
+
     /// Performs the look-ups of one verdict at the same time.
     ///
     /// Waits until `deadline` at the latest, when the request's total timeout ends.

@@ -9,22 +9,22 @@ import Testing
 @Suite struct AccountHostTests {
     @Test("a host has the date on which it was added, and keeps it when it is changed, replaced or imported again")
     func dates() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let store = account.store
         let start = try #require(store.hosts.first?.addedAt)
         #expect(start == Int64(account.clock.date.timeIntervalSince1970))
         account.clock.advance(by: .seconds(60))
-        try await store.addHost("a.example.com", settings: HostSettings(pins: TestAccount.pins))
-        try await store.setPins(TestAccount.pins.reversed(), forHost: TestAccount.host)
-        try await store.addHost(TestAccount.host, settings: HostSettings(pins: TestAccount.pins, attested: false))
-        try await store.importHosts([(TestAccount.host, HostSettings(pins: TestAccount.pins))])
-        #expect(store.hosts.map(\.name) == ["a.example.com", TestAccount.host])
+        try await store.addHost("a.example.com", settings: HostSettings(pins: AuthorityBench.pins))
+        try await store.setPins(AuthorityBench.pins.reversed(), forHost: AuthorityBench.host)
+        try await store.addHost(AuthorityBench.host, settings: HostSettings(pins: AuthorityBench.pins, attested: false))
+        try await store.importHosts([(AuthorityBench.host, HostSettings(pins: AuthorityBench.pins))])
+        #expect(store.hosts.map(\.name) == ["a.example.com", AuthorityBench.host])
         #expect(store.hosts.map(\.addedAt) == [start + 60, start])
     }
 
     @Test("a host of a store from before hosts had dates has none, and everything else that it had")
     func olderStore() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await account.store.database.connections.write { database in
             try database.execute(
                 sql: """
@@ -36,7 +36,7 @@ import Testing
         }
         let store = try AuthorityStore(directory: account.directory.url, time: account.clock)
         let host = try #require(store.hosts.first)
-        #expect(host.name == TestAccount.host && host.settings == account.store.hosts.first?.settings)
+        #expect(host.name == AuthorityBench.host && host.settings == account.store.hosts.first?.settings)
         #expect(host.addedAt == nil)
         #expect(store.previousSecret == nil)
     }

@@ -13,7 +13,7 @@ import Testing
 
     @Test("during an overlap the old secret signs, then the new one, also in a process that only looks; a verifier takes both")
     func overlap() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let (store, clock) = (account.store, account.clock)
         let old = store.accountSecret
         let operatorsStore = try AuthorityStore(directory: account.directory.url, time: clock)
@@ -25,14 +25,14 @@ import Testing
         #expect(store.previousSecret?.signsUntil == clock.date.addingTimeInterval(600))
 
         clock.advance(by: .seconds(599))
-        for token in [try await account.attest(account.evidence()).token, try store.exampleToken(forHost: TestAccount.host)] {
+        for token in [try await account.attest(account.evidence()).token, try store.exampleToken(forHost: AuthorityBench.host)] {
             #expect(isGood(token, old, clock) && !isGood(token, new, clock))
             _ = try account.verify(token)
         }
         let last = try await account.attest(account.evidence()).token
         clock.advance(by: .seconds(1))
         #expect(!store.isSecretOverlapping)
-        for token in [try await account.attest(account.evidence()).token, try store.exampleToken(forHost: TestAccount.host)] {
+        for token in [try await account.attest(account.evidence()).token, try store.exampleToken(forHost: AuthorityBench.host)] {
             #expect(isGood(token, new, clock) && !isGood(token, old, clock))
             _ = try account.verify(token)
         }
@@ -41,13 +41,13 @@ import Testing
         _ = try account.verify(last)
         clock.advance(by: .seconds(2))
         let late = try TokenSigner(key: .hs256(old, kid: nil)).sign(
-            TokenClaims(exp: Int64(clock.date.timeIntervalSince1970) + 60, aud: TestAccount.host))
+            TokenClaims(exp: Int64(clock.date.timeIntervalSince1970) + 60, aud: AuthorityBench.host))
         #expect(throws: TokenError(.badSignature, "")) { try account.verify(late) }
     }
 
     @Test("a decoy verifies with neither secret")
     func decoy() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await account.store.changeAccountSecret(overlap: .seconds(600))
         let token = try await account.attest(account.evidence { $0.measurements = [:] }).token
         #expect(throws: TokenError(.badSignature, "")) { try account.verify(token) }
@@ -55,7 +55,7 @@ import Testing
 
     @Test("a second overlap is refused while one runs; a change without an overlap is not, and forgets the old secrets")
     func during() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let (store, clock) = (account.store, account.clock)
         let first = store.accountSecret
         try await store.changeAccountSecret(overlap: .seconds(600))

@@ -8,27 +8,27 @@ import Testing
 
 @Suite struct AuthorityStoreImportTests {
     private func entry(_ name: String, _ change: (inout HostSettings) -> Void = { _ in }) -> (name: String, settings: HostSettings) {
-        var settings = HostSettings(pins: TestAccount.pins)
+        var settings = HostSettings(pins: AuthorityBench.pins)
         change(&settings)
         return (name, settings)
     }
 
     @Test("many hosts make one version of the configuration, and again they make none")
     func oneVersion() async throws {
-        let store = try await TestAccount().store
+        let store = try await AuthorityBench().store
         let version = store.configurationVersion
-        let entries = (0..<500).map { entry("h\($0).example.com") } + [entry(TestAccount.host) { $0.attested = false }]
+        let entries = (0..<500).map { entry("h\($0).example.com") } + [entry(AuthorityBench.host) { $0.attested = false }]
         #expect(try await store.importHosts(entries) == BulkChange(added: 500, changed: 1, unchanged: 0))
         #expect(store.configurationVersion == version + 1 && store.hosts.count == 501)
         let payload = try DynamicConfiguration(json: JSONValue(reading: try store.currentConfiguration().payloadBytes, limit: 1 << 18))
-        #expect(payload.hosts.count == 501 && payload.hosts[TestAccount.host]?.attested == false)
+        #expect(payload.hosts.count == 501 && payload.hosts[AuthorityBench.host]?.attested == false)
         #expect(try await store.importHosts(entries) == BulkChange(added: 0, changed: 0, unchanged: 501))
         #expect(store.configurationVersion == version + 1)
     }
 
     @Test("one entry that is refused leaves all of them out, and the error has its number")
     func allOrNothing() async throws {
-        let store = try await TestAccount().store
+        let store = try await AuthorityBench().store
         let version = store.configurationVersion
         let cases: [(AuthorityError.Code, (name: String, settings: HostSettings))] = [
             (.malformedHost, entry("*.com")), (.malformedHost, entry("GOOD.example.com")),
@@ -48,6 +48,6 @@ import Testing
                 #expect(error.message.hasPrefix("entry 2: "), "\(error)")
             }
         }
-        #expect(store.hosts.map(\.name) == [TestAccount.host] && store.configurationVersion == version)
+        #expect(store.hosts.map(\.name) == [AuthorityBench.host] && store.configurationVersion == version)
     }
 }

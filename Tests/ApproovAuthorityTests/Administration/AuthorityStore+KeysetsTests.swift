@@ -8,7 +8,7 @@ import Testing
 @Suite struct AuthorityStoreKeysetsTests {
     @Test("keysets are listed by date, those of one second by key identifier")
     func order() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await account.store.addKeyset(.es256, kid: "z")
         account.clock.advance(by: .seconds(60))
         try await account.store.addKeyset(.es256, kid: "b")

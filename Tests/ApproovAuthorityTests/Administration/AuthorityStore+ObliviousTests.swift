@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct AuthorityStoreObliviousTests {
     private static let relay = "https://relay.example.com/"
-    private static let oblivious = HostSettings(pins: TestAccount.pins, oblivious: true)
+    private static let oblivious = HostSettings(pins: AuthorityBench.pins, oblivious: true)
 
     private func keys(_ ids: UInt8...) throws -> String {
         Base64.encode(try GatewayKeyring(ids.map { try GatewayKey(id: $0) }).configurations.encoded())
@@ -21,7 +21,7 @@ import Testing
 
     @Test("a host can be oblivious once there is a relay, which apps get with the signed configuration")
     func set() async throws {
-        let store = try await TestAccount().store
+        let store = try await AuthorityBench().store
         await refuses(.obliviousUnset) { try await store.addHost("a.example.com", settings: Self.oblivious) }
         let version = store.configurationVersion
         let settings = ObliviousSettings(relay: Self.relay, keyConfig: try keys(1, 2), chunked: false)
@@ -36,7 +36,7 @@ import Testing
 
     @Test("another running authority takes the relay up")
     func takenUp() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
         try await account.store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: try keys(1)))
         #expect(other.obliviousSettings == nil)
@@ -46,7 +46,7 @@ import Testing
 
     @Test("new keys take the place of old ones, in a new version")
     func replace() async throws {
-        let store = try await TestAccount().store
+        let store = try await AuthorityBench().store
         try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: try keys(1), chunked: true))
         let version = store.configurationVersion
         let settings = ObliviousSettings(relay: Self.relay, keyConfig: try keys(2))
@@ -57,7 +57,7 @@ import Testing
 
     @Test("a bare key configuration is stored as the list that apps expect")
     func bare() async throws {
-        let store = try await TestAccount().store
+        let store = try await AuthorityBench().store
         let key = try GatewayKey(id: 7).configuration
         try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: Base64.encode(key.encoded())))
         let stored = try #require(store.obliviousSettings.flatMap { Base64.decode($0.keyConfig) })
@@ -66,12 +66,12 @@ import Testing
 
     @Test("the relay stays while a host is oblivious")
     func remove() async throws {
-        let store = try await TestAccount().store
+        let store = try await AuthorityBench().store
         try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: try keys(1)))
         try await store.addHost("a.example.com", settings: Self.oblivious)
         await refuses(.obliviousInUse) { try await store.removeOblivious() }
         #expect(store.obliviousSettings != nil)
-        try await store.addHost("a.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await store.addHost("a.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         try await store.removeOblivious()
         #expect(store.obliviousSettings == nil)
         #expect(try configuration(of: store).oblivious == nil)
@@ -79,7 +79,7 @@ import Testing
 
     @Test("a relay or keys that no app could use are refused, and nothing changes")
     func malformed() async throws {
-        let store = try await TestAccount().store
+        let store = try await AuthorityBench().store
         let version = store.configurationVersion
         let good = try keys(1)
         let bytes = try #require(Base64.decode(good))

@@ -11,7 +11,7 @@ import Testing
 
     @Test("registrations are listed by date, those of one second by label, and a new label keeps the date")
     func order() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let store = account.store
         account.clock.advance(by: .seconds(60))
         try await store.addRegistrations([(measurement(3), "c"), (measurement(9), "a"), (measurement(1), "b")])
@@ -20,14 +20,14 @@ import Testing
         #expect(store.registrations.map(\.label) == ["test", "a", "b", "c", "0"])
         let dates = store.registrations.map(\.addedAt)
         #expect(dates.map { $0 - dates[0] } == [0, 60, 60, 60, 120])
-        try await store.addRegistration(TestAccount.measurement, label: "z")
+        try await store.addRegistration(AuthorityBench.measurement, label: "z")
         #expect(store.registrations.first?.label == "z" && store.registrations.first?.addedAt == dates[0])
     }
 
     @Test("many are registered at once: all, counted by what changed, or none")
     func many() async throws {
-        let store = try await TestAccount().store
-        let first = try await store.addRegistrations([(measurement(1), "a"), (TestAccount.measurement, "test")])
+        let store = try await AuthorityBench().store
+        let first = try await store.addRegistrations([(measurement(1), "a"), (AuthorityBench.measurement, "test")])
         #expect(first == BulkChange(added: 1, changed: 0, unchanged: 1))
         let second = try await store.addRegistrations([(measurement(1), "b"), (measurement(2), "c")])
         #expect(second == BulkChange(added: 1, changed: 1, unchanged: 0))

@@ -21,10 +21,10 @@ import Testing
 
     @Test("evidence of a registered executable gets a token that verifies, with every claim")
     func trusted() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let pay = Binding.payHash(of: "Bearer x")
         let result = try await account.attest(account.evidence { $0.payHash = pay })
-        let token = try account.store.tokenVerifier(audience: TestAccount.host).verify(result.token, binding: .required(["Bearer x"]))
+        let token = try account.store.tokenVerifier(audience: AuthorityBench.host).verify(result.token, binding: .required(["Bearer x"]))
         let now = Int64(account.clock.date.timeIntervalSince1970)
         #expect(token.claims.exp == now + 300)
         #expect(token.claims.iat == now)
@@ -33,7 +33,7 @@ import Testing
         #expect(token.claims.arc == result.arc)
         #expect(token.claims.pay == pay)
         #expect(token.claims.iss == account.store.account)
-        #expect(token.claims.aud == TestAccount.host)
+        #expect(token.claims.aud == AuthorityBench.host)
         #expect(token.claims.ipk == Base64.encode(account.key.publicKey.derRepresentation))
         #expect(token.claims.anno == nil)
         #expect(result.expiresIn == 300)
@@ -43,10 +43,10 @@ import Testing
 
     @Test("a token for an oblivious host tells the verdict and no device", arguments: [true, false])
     func oblivious(isTrusted: Bool) async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let keys = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
         try await account.store.setOblivious(ObliviousSettings(relay: "https://relay.example.com/", keyConfig: Base64.encode(keys)))
-        try await account.store.addHost(TestAccount.host, settings: HostSettings(pins: TestAccount.pins, oblivious: true))
+        try await account.store.addHost(AuthorityBench.host, settings: HostSettings(pins: AuthorityBench.pins, oblivious: true))
         let pay = Binding.payHash(of: "Bearer x")
         let result = try await account.attest(
             account.evidence {
@@ -57,13 +57,13 @@ import Testing
         let now = Int64(account.clock.date.timeIntervalSince1970)
         let reasons: Set<RejectionReason> = isTrusted ? [] : [.debugger]
         let expected = TokenClaims(
-            exp: now + 300, iat: now, arc: result.arc, pay: pay, iss: account.store.account, aud: TestAccount.host, anno: claims.anno)
+            exp: now + 300, iat: now, arc: result.arc, pay: pay, iss: account.store.account, aud: AuthorityBench.host, anno: claims.anno)
         #expect(claims == expected)
         let arc = try account.store.decodeARC(result.arc)
         #expect(arc.reasons == reasons)
         #expect(arc.deviceHint == [0, 0, 0, 0])
         #expect(arc.issuedAt.timeIntervalSince1970 == 0)
-        let example = try unverifiedParts(of: account.store.exampleToken(forHost: TestAccount.host, isValid: isTrusted)).claims
+        let example = try unverifiedParts(of: account.store.exampleToken(forHost: AuthorityBench.host, isValid: isTrusted)).claims
         #expect(example.did == nil)
         #expect(example.ip == nil)
         #expect(try account.store.decodeARC(example.arc ?? "").deviceHint == [0, 0, 0, 0])
@@ -71,10 +71,10 @@ import Testing
 
     @Test("codes of an oblivious host hold the verdict and nothing else, and no app can tell from their texts what it is")
     func obliviousCodes() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let keys = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
         try await account.store.setOblivious(ObliviousSettings(relay: "https://relay.example.com/", keyConfig: Base64.encode(keys)))
-        try await account.store.addHost(TestAccount.host, settings: HostSettings(pins: TestAccount.pins, oblivious: true))
+        try await account.store.addHost(AuthorityBench.host, settings: HostSettings(pins: AuthorityBench.pins, oblivious: true))
         for environment in [[], ["debugger"]] as [[String]] {
             let first = try await account.attest(account.evidence { $0.environment = environment }).arc
             account.clock.advance(by: .seconds(5))
@@ -89,13 +89,13 @@ import Testing
 
     @Test("evidence without payHash gets a token without pay")
     func unbound() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         #expect(try account.verify(try await account.attest(account.evidence()).token).claims.pay == nil)
     }
 
     @Test("evidence of an executable that is not registered gets a token that looks the same and does not verify")
     func decoy() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let genuine = try await account.attest(account.evidence())
         let decoy = try await account.attest(
             account.evidence { $0.measurements = ["executable": Base64.encode([UInt8](repeating: 9, count: 32))] })
@@ -113,14 +113,14 @@ import Testing
 
     @Test("evidence without any measurement fails")
     func unmeasured() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let result = try await account.attest(account.evidence { $0.measurements = [:] })
         #expect(throws: TokenError.self) { try account.verify(result.token) }
     }
 
     @Test("rejection reasons are told only when the policy says so, and never to an app that passed")
     func reasons() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await account.store.setRejectionReasons(true)
         let failed = try await account.attest(
             account.evidence {
@@ -138,7 +138,7 @@ import Testing
             ("made-up", true),
         ])
     func environment(flag: String, passes: Bool) async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let result = try await account.attest(account.evidence { $0.environment = [flag] })
         #expect(((try? account.verify(result.token)) != nil) == passes)
         let annotations = try unverifiedParts(of: result.token).claims.anno
@@ -147,7 +147,7 @@ import Testing
 
     @Test("an environment flag does what the account's policy says")
     func policy() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await account.store.setEnvironmentAction(.reject, for: .root)
         try await account.store.setEnvironmentAction(.ignore, for: .debugger)
         let root = try await account.attest(account.evidence { $0.environment = ["root"] })
@@ -158,7 +158,7 @@ import Testing
 
     @Test("a challenge is used once")
     func replay() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let evidence = try account.evidence()
         _ = try await account.attest(evidence)
         #expect(await problem { _ = try await account.attest(evidence) } == .challengeUsed)
@@ -166,7 +166,7 @@ import Testing
 
     @Test("of fifty attempts at once with one challenge exactly one succeeds")
     func replayAtOnce() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let challenge = account.verifier.challenge().value
         let names = try await withThrowingTaskGroup(of: Problem.Name?.self) { group in
             for index in 0..<50 {
@@ -181,7 +181,7 @@ import Testing
 
     @Test("a fresh challenge lives 60 seconds")
     func expiry() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let early = try account.evidence()
         let late = try account.evidence()
         account.clock.advance(by: .seconds(59))
@@ -192,7 +192,7 @@ import Testing
 
     @Test("the challenge that a result carries lives until 60 seconds after its token")
     func carriedChallenge() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let challenge = try #require(try await account.attest(account.evidence()).challenge)
         #expect(challenge.expiresIn == 360)
         account.clock.advance(by: .seconds(359))
@@ -204,7 +204,7 @@ import Testing
 
     @Test("a challenge that was made up, cut or changed is unknown")
     func forgedChallenge() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let genuine = account.verifier.challenge().value
         var bytes = try #require(Base64URL.decode(genuine))
         // The expiry's last byte: a minute more would be worth having.
@@ -216,8 +216,8 @@ import Testing
 
     @Test("a challenge of another account is unknown")
     func foreignChallenge() async throws {
-        let account = try await TestAccount()
-        let other = try await TestAccount()
+        let account = try await AuthorityBench()
+        let other = try await AuthorityBench()
         #expect(
             await problem { _ = try await account.attest(account.evidence(challenge: other.verifier.challenge().value)) }
                 == .challengeUnknown)
@@ -225,7 +225,7 @@ import Testing
 
     @Test("evidence for another account, authority or host is refused and does not spend its challenge")
     func foreign() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let challenge = account.verifier.challenge().value
         let flaws: [(Problem.Name, (inout Evidence) -> Void)] = [
             (.wrongAccount, { $0.account = "other" }),
@@ -246,18 +246,18 @@ import Testing
 
     @Test("the audience and host are compared in their canonical spelling")
     func spellings() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let result = try await account.attest(
             account.evidence {
                 $0.aud = "HTTPS://Authority.Example.com:8443/"
                 $0.host = "API.example.com."
             })
-        #expect(try account.verify(result.token).claims.aud == TestAccount.host)
+        #expect(try account.verify(result.token).claims.aud == AuthorityBench.host)
     }
 
     @Test("evidence with a wrong signature is refused")
     func wrongSignature() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         var evidence = try account.evidence()
         // Not the last character: its low bits are not part of the signature.
         let index = evidence.count - 5
@@ -267,7 +267,7 @@ import Testing
 
     @Test("evidence signed by a key other than the one in its header is refused")
     func foreignSignature() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let other = P256.Signing.PrivateKey()
         let parts = String(decoding: try account.evidence(), as: UTF8.self).split(separator: ".")
         let signature = try other.signature(for: Data("\(parts[0]).\(parts[1])".utf8))
@@ -278,13 +278,13 @@ import Testing
     @Test(
         "what is no evidence is refused", arguments: ["", "a.b", "a.b.c.d", "....", "{}", String(repeating: "a.", count: 4_000), "\u{0}"])
     func garbage(text: String) async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         #expect(await problem { _ = try await account.attest(Array(text.utf8)) } == .evidenceMalformed)
     }
 
     @Test("an access token and a configuration are no evidence")
     func crossType() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let token = try await account.attest(account.evidence()).token
         #expect(await problem { _ = try await account.attest(Array(token.utf8)) } == .evidenceMalformed)
         let configuration = try account.store.currentConfiguration()
@@ -293,7 +293,7 @@ import Testing
 
     @Test("evidence that is cut anywhere is refused")
     func truncated() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let evidence = try account.evidence()
         for length in stride(from: 0, to: evidence.count, by: 7) {
             let name = await problem { _ = try await account.attest(Array(evidence[..<length])) }
@@ -303,15 +303,15 @@ import Testing
 
     @Test("a measurement that is removed gets no more tokens at once")
     func removedRegistration() async throws {
-        let account = try await TestAccount()
-        try await account.store.removeRegistration(TestAccount.measurement)
+        let account = try await AuthorityBench()
+        try await account.store.removeRegistration(AuthorityBench.measurement)
         let result = try await account.attest(account.evidence())
         #expect(throws: TokenError.self) { try account.verify(result.token) }
     }
 
     @Test("tokens issued after the secret changed verify with the new one alone")
     func changedSecret() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let old = account.store.accountSecret
         try await account.store.changeAccountSecret()
         let token = try await account.attest(account.evidence()).token
@@ -322,9 +322,9 @@ import Testing
     @Test(
         "a host with a keyset gets tokens signed by it; its decoys are HS256 under the same kid", arguments: [TokenAlgorithm.es256, .rs256])
     func keyset(algorithm: TokenAlgorithm) async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await account.store.addKeyset(algorithm, kid: "k1")
-        try await account.store.addHost(TestAccount.host, settings: HostSettings(pins: TestAccount.pins, kid: "k1"))
+        try await account.store.addHost(AuthorityBench.host, settings: HostSettings(pins: AuthorityBench.pins, kid: "k1"))
         let token = try account.verify(try await account.attest(account.evidence()).token)
         #expect(token.algorithm == algorithm)
         #expect(token.kid == "k1")
@@ -337,8 +337,8 @@ import Testing
 
     @Test("with the audience off neither tokens nor decoys have one, and a verifier that is given an audience refuses them")
     func noAudience() async throws {
-        let account = try await TestAccount()
-        #expect(try account.verify(try await account.attest(account.evidence()).token).claims.aud == TestAccount.host)
+        let account = try await AuthorityBench()
+        #expect(try account.verify(try await account.attest(account.evidence()).token).claims.aud == AuthorityBench.host)
         try await account.store.setNamesAudience(false)
         let token = try await account.attest(account.evidence()).token
         let claims = try account.verify(token, audience: nil).claims
@@ -351,7 +351,7 @@ import Testing
 
     @Test("a result carries the configurations that are newer than the one the evidence names")
     func configurations() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let version = account.store.configurationVersion
         #expect(try await account.attest(account.evidence { $0.configVersion = version }).configurations.isEmpty)
         let result = try await account.attest(account.evidence { $0.configVersion = version - 1 })
@@ -360,7 +360,7 @@ import Testing
 
     @Test("a clock that goes back revives no challenge whose redemption was forgotten")
     func clockStepsBack() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let evidence = try account.evidence()
         _ = try await account.attest(evidence)
         let start = account.clock.date
@@ -373,19 +373,19 @@ import Testing
 
     @Test("a clock that was an hour ahead for a while does not keep anybody out once it is right again")
     func clockWasAhead() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         _ = try await account.attest(account.evidence())
         let start = account.clock.date
         account.clock.advance(by: .seconds(3_600))
         try await account.store.redemptions.purge(expiredBefore: account.store.now - 60)
         account.clock.setDate(start.addingTimeInterval(1))
-        #expect(try await account.verify(account.attest(account.evidence()).token).claims.aud == TestAccount.host)
+        #expect(try await account.verify(account.attest(account.evidence()).token).claims.aud == AuthorityBench.host)
     }
 
     @Test("a clock that was set back costs each challenge that was given out, and no client more than one round trip; the log says why")
     func clockSetBack() async throws {
-        let account = try await TestAccount()
-        let other = try await TestAccount(directory: account.directory, clock: account.clock)
+        let account = try await AuthorityBench()
+        let other = try await AuthorityBench(directory: account.directory, clock: account.clock)
         let start = account.clock.date
         account.clock.advance(by: .seconds(7_200))
         let replayed = try account.evidence()
@@ -413,7 +413,7 @@ import Testing
 
     @Test("a challenge from one installation's result is unknown from another, and stays unspent")
     func boundChallenge() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let challenge = try #require(try await account.attest(account.evidence()).challenge).value
         let thief = P256.Signing.PrivateKey()
         for seconds in [0, 200, 159] {
@@ -425,7 +425,7 @@ import Testing
 
     @Test("a challenge of an older release, which covers no key, is taken in its last 60 seconds and unknown before")
     func olderChallenge() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let mint = ChallengeMint(key: account.store.snapshot.challengeKey, account: account.store.account)
         let challenge = mint.make(now: account.store.now, lifetime: 360).value
         account.clock.advance(by: .seconds(299))
@@ -436,7 +436,7 @@ import Testing
 
     @Test("an app with a newer configuration than the store is warned of, at once and then once an hour, and gets what shows it that")
     func newerApp() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let newest = account.store.configurationVersion
         let record = LogRecord()
         func attest(_ version: Int64) async throws -> AttestationResult {
@@ -459,9 +459,9 @@ import Testing
 
     @Test("a version that another process has just issued is taken up, and not warned of")
     func newerByAnother() async throws {
-        let account = try await TestAccount()
-        let other = try await TestAccount(directory: account.directory, clock: account.clock)
-        try await other.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        let account = try await AuthorityBench()
+        let other = try await AuthorityBench(directory: account.directory, clock: account.clock)
+        try await other.store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         let record = LogRecord()
         let version = other.store.configurationVersion
         #expect(account.store.configurationVersion < version)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct AuthorityListenerTests {
     /// The pins that apps are told of an authority with the operator's own certificate.
     private func pins(backupPins: [String], of leaf: TestCertificate) async throws -> [String] {
-        let store = try await TestAccount().store
+        let store = try await AuthorityBench().store
         let tls = AuthorityConfiguration.TLS.certificate(
             certificatePEM: leaf.chainPEM, keyPEM: leaf.key.privateKeyPEM, backupPins: backupPins, trustRootsPEM: nil)
         return try await AuthorityListener(.loopback(tls: tls), store: store).pins

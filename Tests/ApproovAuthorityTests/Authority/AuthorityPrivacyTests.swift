@@ -13,7 +13,7 @@ import Testing
 @Suite struct AuthorityPrivacyTests {
     @Test("no log line has a token, an address, a device or a challenge, at any level; a rejection's has the code to look up, by default")
     func logs() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let record = LogRecord()
         let challenge = account.verifier.challenge().value
         let trusted = try await account.verifier.attest(account.evidence(challenge: challenge), from: "192.0.2.77", logger: record.logger)
@@ -33,7 +33,7 @@ import Testing
 
     @Test("a flood of rejections is thirty lines a minute, and the next minute's first line says how many were left out")
     func flood() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let record = LogRecord()
         for _ in 0..<40 {
             _ = try await account.verifier.attest(
@@ -49,7 +49,7 @@ import Testing
 
     @Test("a store that fails is answered 500 without its words, and the challenge is not spent")
     func storeFails() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let configuration = AuthorityConfiguration.loopback(tls: .none)
         try await RunningAuthority.with(store: account.store, configuration: configuration, time: account.clock) { authority in
             let body = try account.evidence { $0.aud = authority.url.absoluteString }

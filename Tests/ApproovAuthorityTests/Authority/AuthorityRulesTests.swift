@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct AuthorityRulesTests {
     private func check(_ configuration: AuthorityConfiguration) async throws {
-        _ = try Authority(store: try await TestAccount().store, configuration: configuration, logger: .silent)
+        _ = try Authority(store: try await AuthorityBench().store, configuration: configuration, logger: .silent)
     }
 
     @Test("plain http is for loopback addresses alone", arguments: ["0.0.0.0", "::", "192.0.2.1", "example.com", "localhost.example.com"])
@@ -42,7 +42,7 @@ import Testing
 
     @Test("a certificate or key that cannot be read is refused when the authority starts")
     func badCertificate() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let configuration = AuthorityConfiguration.loopback(
             tls: .certificate(certificatePEM: "nonsense", keyPEM: "nonsense", backupPins: [], trustRootsPEM: nil))
         await refuses(.identityFailed) { try await RunningAuthority.with(store: account.store, configuration: configuration) { _ in } }

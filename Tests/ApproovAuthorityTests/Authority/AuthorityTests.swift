@@ -12,13 +12,13 @@ import Testing
 @testable import ApproovAuthority
 
 /// The authority on real sockets.
-@Suite struct AuthorityTests {
+@Suite(.timeLimit(.minutes(5))) struct AuthorityTests {
     private let jose: HTTPFields = [.contentType: "application/jose"]
 
     private func json(_ bytes: [UInt8]) throws -> JSONValue { try JSONValue(reading: bytes, limit: 1 << 20) }
 
     private func evidence(
-        _ account: TestAccount, for authority: RunningAuthority, challenge: String, host: String = TestAccount.host
+        _ account: AuthorityBench, for authority: RunningAuthority, challenge: String, host: String = AuthorityBench.host
     ) throws
         -> [UInt8]
     {
@@ -37,7 +37,7 @@ import Testing
 
     @Test("over HTTP/2 and pinned TLS: challenge, attestation, configuration, keys, health")
     func wholeRound() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         try await account.store.addKeyset(.es256, kid: "k1")
         let transport = try CurlTransport()
         try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
@@ -75,7 +75,7 @@ import Testing
 
     @Test("a connection carries any number of requests in a row")
     func manyRequests() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let transport = try CurlTransport()
         try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
             // NIOHTTP2 ends a connection whose client resets 200 streams; a client that only reads its answers must not seem to.
@@ -88,7 +88,7 @@ import Testing
 
     @Test("what cannot be understood is told in a problem with its status")
     func problems() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let transport = try CurlTransport()
         try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
             func expect(
@@ -122,14 +122,14 @@ import Testing
 
     @Test("a change made by another process is taken up within a second")
     func takesUpChanges() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let other = try AuthorityStore(directory: account.directory.url)
         let transport = try CurlTransport()
         try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
             let version = account.store.configurationVersion
-            try await other.addHost("new.example.com", settings: HostSettings(pins: TestAccount.pins))
-            try await other.removeRegistration(TestAccount.measurement)
-            try await Task.sleep(for: .seconds(1))
+            try await other.addHost("new.example.com", settings: HostSettings(pins: AuthorityBench.pins))
+            try await other.removeRegistration(AuthorityBench.measurement)
+            await account.clock.passUpkeep()
             let response = try await authority.send("/v1/configuration?since=\(version)", over: transport)
             #expect(response.status == 200)
             let body = try evidence(
@@ -143,7 +143,7 @@ import Testing
 
     @Test("more attestations than an address may ask for are answered 429 with Retry-After")
     func rateLimit() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let transport = try CurlTransport()
         try await RunningAuthority.with(store: account.store, configuration: .loopback(attestationsPerMinute: 3), time: account.clock) {
             authority in
@@ -164,7 +164,7 @@ import Testing
 
     @Test("one attestation too many is answered 429 before its body has come")
     func rateLimitBeforeBody() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let configuration = AuthorityConfiguration.loopback(tls: .none, attestationsPerMinute: 1)
         try await RunningAuthority.with(store: account.store, configuration: configuration, time: account.clock) { authority in
             let head = "POST /v1/attestations HTTP/1.1\r\nHost: x\r\nContent-Type: application/jose\r\nContent-Length: 1000\r\n\r\n"
@@ -179,7 +179,7 @@ import Testing
 
     @Test("the authority renews its certificate's names, and its URL and pins are remembered")
     func remembered() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         var configuration = AuthorityConfiguration.loopback()
         configuration.publicURL = URL(string: "https://authority.demo.localhost:0")
         try await RunningAuthority.with(store: account.store, configuration: configuration) { authority in
@@ -195,13 +195,13 @@ import Testing
     func renewsCertificate() async throws {
         // So long ago that the certificate is past half of its life, and still good.
         let clock = ManualClock(date: Date().addingTimeInterval(-300 * 86_400))
-        let account = try await TestAccount(clock: clock)
+        let account = try await AuthorityBench(clock: clock)
         let transport = try CurlTransport()
         try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: clock) { authority in
             #expect(try await authority.send("/health", over: transport).status == 200)
             let first = try await account.store.serverIdentity(hosts: ["127.0.0.1"])
             clock.setDate(Date())
-            try await Task.sleep(for: .seconds(1))
+            await clock.passUpkeep()
             let seen = CertificateRecorder()
             #expect(try await authority.send("/health", over: transport, alsoAsking: seen).status == 200)
             #expect(seen.pins == [first.pins[0]])
@@ -212,7 +212,7 @@ import Testing
 
     @Test("an authority on a port where another server listens is an error that says so")
     func portTaken() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
             let second = AuthorityConfiguration(host: "127.0.0.1", port: authority.port)
             await refuses(.cannotListen) { try await RunningAuthority.with(store: account.store, configuration: second) { _ in } }
@@ -221,40 +221,46 @@ import Testing
 
     @Test("a request that is being answered ends when the authority is asked to stop, and the stop takes less than the drain")
     func drain() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
-        let transport = try CurlTransport()
-        var stop = ContinuousClock.now
-        try await RunningAuthority.with(store: account.store, configuration: .loopback(tls: .none)) { authority in
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
+        var limits = AuthorityConfiguration.Limits()
+        // Had it to be over, the test's time would be, too.
+        limits.drain = .seconds(3_600)
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(tls: .none, limits: limits)) { authority in
             // A request whose body is still to come, and a connection that has said nothing.
             let open = try RawClient(port: authority.port)
             let silent = try RawClient(port: authority.port)
             open.write("POST /v1/challenges HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
-            try await Task.sleep(for: .milliseconds(300))
-            stop = .now
+            try #require(await open.waitUntilRead())
             await authority.beginStop()
-            try await Task.sleep(for: .milliseconds(300))
+            #expect(await silent.readToEnd().isClosed)
             open.write("}")
             #expect(await open.readToEnd().text.hasPrefix("HTTP/1.1 200"))
-            #expect(await silent.readToEnd().isClosed)
         }
-        #expect(ContinuousClock.now - stop < .seconds(7))
-        transport.shutdown()
     }
 
     @Test("over HTTP/2, too, a request that is being answered is answered wholly when the authority is asked to stop")
     func drainOverHTTP2() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let transport = try CurlTransport()
         try await RunningAuthority.with(store: account.store, configuration: .loopback()) { authority in
-            let (parts, feed) = AsyncStream.makeStream(of: [UInt8].self)
+            #expect(try await authority.send("/health", over: transport).status == 200)
+            let (isAsked, gate) = (Gate(), Gate())
+            let rest = Shared<[[UInt8]]>([[0x7D], [0x7B]])
+            let parts = AsyncStream<[UInt8]> {
+                isAsked.open()
+                let part = rest.change { $0.popLast() }
+                if part == [0x7D] { try? await gate.wait() }
+                return part
+            }
             async let answer = authority.send("/v1/challenges", method: .post, stream: RequestBodyStream(parts), over: transport)
-            feed.yield([0x7B])
-            try await Task.sleep(for: .milliseconds(300))
+            try await isAsked.wait()
+            // The second answer on the same connection shows that the first request has come.
+            #expect(try await authority.send("/health", over: transport).status == 200)
+            let silent = try RawClient(port: authority.port)
             await authority.beginStop()
-            // By then the connection is only waiting for its last stream to end.
-            try await Task.sleep(for: .milliseconds(300))
-            feed.yield([0x7D])
-            feed.finish()
+            // From then on the connection is only waiting for its last stream to end.
+            #expect(await silent.readToEnd().isClosed)
+            gate.open()
             let response = try await answer
             #expect(response.status == 200 && response.version.contains("2"))
             _ = try Challenge(json: json(response.body))
@@ -264,18 +270,27 @@ import Testing
 
     @Test("a request that never ends does not keep the authority longer than the drain")
     func drainLimit() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         var limits = AuthorityConfiguration.Limits()
-        limits.drain = .seconds(1)
-        var stop = ContinuousClock.now
+        limits.drain = .milliseconds(500)
+        // Nothing else ends the request.
+        limits.requestTimeout = .seconds(3_600)
+        limits.idleTimeout = .seconds(3_600)
         try await RunningAuthority.with(store: account.store, configuration: .loopback(tls: .none, limits: limits)) { authority in
             let open = try RawClient(port: authority.port)
             open.write("POST /v1/challenges HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
-            try await Task.sleep(for: .milliseconds(300))
-            stop = .now
+            try #require(await open.waitUntilRead())
             await authority.beginStop()
             #expect(await open.readToEnd().isClosed)
         }
-        #expect(ContinuousClock.now - stop < .seconds(9))
+    }
+}
+
+extension ManualClock {
+    /// Lets the authority look for changes once, and waits until it has.
+    fileprivate func passUpkeep() async {
+        await sleepers(atLeast: 1)
+        advance(by: AuthorityUpkeep.interval)
+        await sleepers(atLeast: 1)
     }
 }

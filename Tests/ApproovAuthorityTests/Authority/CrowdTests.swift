@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CrowdTests {
     @Test("silent connections of one address keep no other client from the authority")
     func authority() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         var limits = AuthorityConfiguration.Limits()
         limits.connections = SilentCrowd.places
         try await RunningAuthority.with(store: account.store, configuration: .loopback(tls: .none, limits: limits)) { authority in

@@ -24,7 +24,7 @@ import Testing
 
     @Test("the token's ip and the rate are those of the client that the proxy names")
     func attestation() async throws {
-        let account = try await TestAccount(clock: ManualClock(date: Date()))
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         var configuration = AuthorityConfiguration.loopback(tls: .none, attestationsPerMinute: 1)
         configuration.trustedProxies = ["127.0.0.1/32"]
         try await RunningAuthority.with(store: account.store, configuration: configuration, time: account.clock) { authority in
@@ -44,7 +44,7 @@ import Testing
 
     @Test("what is not an address range is refused before the authority listens")
     func refusal() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         var configuration = AuthorityConfiguration.loopback(tls: .none)
         configuration.trustedProxies = ["proxy.example.com"]
         let error = #expect(throws: AuthorityError.self) { try Authority(store: account.store, configuration: configuration) }

@@ -61,7 +61,7 @@ import Testing
 
     @Test("a store keeps its identity, and renews the certificate when half of its life is over")
     func stored() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let first = try await account.store.serverIdentity(hosts: ["a.example.com"])
         let reopened = try AuthorityStore(directory: account.directory.url, time: account.clock)
         #expect(try await reopened.serverIdentity(hosts: ["a.example.com"]).certificatePEM == first.certificatePEM)
@@ -122,12 +122,12 @@ import Testing
     @Test(
         "a running authority renews what was made ahead of time once its clock is right, and new initial configurations name the new root")
     func renewedWhileRunning() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let start = account.clock.date
         account.clock.setDate(start.addingTimeInterval(40 * 86_400))
         let identity = try await account.store.serverIdentity(hosts: ["a.example.com"])
         try await account.store.remember(
-            Endpoint(url: try #require(URL(string: TestAccount.url)), pins: identity.pins, trustRoots: identity.rootPEM))
+            Endpoint(url: try #require(URL(string: AuthorityBench.url)), pins: identity.pins, trustRoots: identity.rootPEM))
         let renewal = RenewedCertificate(store: account.store, hosts: ["a.example.com"], identity: identity)
         #expect(try await renewal.renewIfDue() == nil)
         account.clock.setDate(start)

@@ -9,33 +9,33 @@ import Testing
 @testable import ApproovAuthority
 
 @Suite struct AuthorityStoreConfigurationTests {
-    private func initial(_ account: TestAccount) async throws -> InitialConfiguration {
-        let url = try #require(URL(string: TestAccount.url))
-        return try await account.store.initialConfiguration(authority: url, authorityPins: TestAccount.pins)
+    private func initial(_ account: AuthorityBench) async throws -> InitialConfiguration {
+        let url = try #require(URL(string: AuthorityBench.url))
+        return try await account.store.initialConfiguration(authority: url, authorityPins: AuthorityBench.pins)
     }
 
     @Test("an initial configuration reads back and is accepted by a client")
     func initialConfiguration() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let initial = try await initial(account)
         let read = try InitialConfiguration(initial.serialized)
         let state = try ConfigurationState(initial: read)
-        #expect(state.accepted.hosts.keys.sorted() == [TestAccount.host])
+        #expect(state.accepted.hosts.keys.sorted() == [AuthorityBench.host])
         #expect(read.account == account.store.account)
         #expect(!read.usesDemoKeys)
     }
 
     @Test("without a served authority and without a URL there is no initial configuration")
     func neverServed() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         await refuses(.invalidConfiguration) { _ = try await account.store.initialConfiguration() }
     }
 
     @Test("the authority's last address, pins and root are what an initial configuration has by itself")
     func lastServed() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let identity = try await account.store.serverIdentity(hosts: [])
-        let url = try #require(URL(string: TestAccount.url))
+        let url = try #require(URL(string: AuthorityBench.url))
         try await account.store.remember(Endpoint(url: url, pins: identity.pins, trustRoots: identity.rootPEM))
         let initial = try await account.store.initialConfiguration()
         #expect(initial.authority == url)
@@ -45,12 +45,12 @@ import Testing
 
     @Test("new pins of the authority's are signed for the apps that are out there; the first ones and the same ones make no version")
     func authorityPins() async throws {
-        let account = try await TestAccount()
-        let url = try #require(URL(string: TestAccount.url))
+        let account = try await AuthorityBench()
+        let url = try #require(URL(string: AuthorityBench.url))
         let other = [3, 4].map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }
         let version = account.store.configurationVersion
-        try await account.store.remember(Endpoint(url: url, pins: TestAccount.pins, trustRoots: nil))
-        try await account.store.remember(Endpoint(url: url, pins: TestAccount.pins.reversed(), trustRoots: nil))
+        try await account.store.remember(Endpoint(url: url, pins: AuthorityBench.pins, trustRoots: nil))
+        try await account.store.remember(Endpoint(url: url, pins: AuthorityBench.pins.reversed(), trustRoots: nil))
         #expect(account.store.configurationVersion == version)
         let state = try ConfigurationState(initial: try await account.store.initialConfiguration())
         try await account.store.remember(Endpoint(url: url, pins: other, trustRoots: nil))
@@ -62,7 +62,7 @@ import Testing
 
     @Test("at half of its life a configuration is signed again, once, even when nothing changed")
     func renewal() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
         let version = account.store.configurationVersion
         account.clock.advance(by: .seconds(15 * 86_400 - 1))
@@ -75,14 +75,14 @@ import Testing
 
     @Test("a client takes every version since its own: the key-changing ones, and the newest")
     func keyChange() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let state = try ConfigurationState(initial: try await initial(account))
         let version = account.store.configurationVersion
-        try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await account.store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         try await account.store.rotateConfigurationKey()
-        try await account.store.addHost("c.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await account.store.addHost("c.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         try await account.store.rotateConfigurationKey()
-        try await account.store.addHost("d.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await account.store.addHost("d.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         let list = account.store.snapshot.configurations(since: version)
         #expect(list.count == 3)
         let accepted = try state.accepting(list, now: account.clock.date)
@@ -97,31 +97,31 @@ import Testing
 
     @Test("right after the key was replaced an initial configuration can be written, and its apps follow the next change")
     func initialAfterKeyChange() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await account.store.rotateConfigurationKey()
         let state = try ConfigurationState(initial: try await initial(account))
-        try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await account.store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         let list = account.store.snapshot.configurations(since: state.accepted.version)
         #expect(try state.accepting(list, now: account.clock.date).accepted.hosts.count == 2)
     }
 
     @Test("a client that took a version from a clock a year ahead takes the next one too, once the clock is right again")
     func clockWasAhead() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         var state = try ConfigurationState(initial: try await initial(account))
         let date = account.clock.date
         account.clock.setDate(date.addingTimeInterval(365 * 86_400))
-        try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await account.store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         state = try state.accepting(account.store.snapshot.configurations(since: state.accepted.version), now: date)
         account.clock.setDate(date)
-        try await account.store.addHost("c.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await account.store.addHost("c.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         state = try state.accepting(account.store.snapshot.configurations(since: state.accepted.version), now: date)
         #expect(state.accepted.hosts.count == 3)
     }
 
     @Test("no app is sent a version that it has")
     func upToDate() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let version = account.store.configurationVersion
         #expect(account.store.snapshot.configurations(since: version).isEmpty)
         // A later one than there is: it is handed the newest, and sees that the authority is behind.
@@ -131,14 +131,14 @@ import Testing
 
     @Test("a new epoch begins at version 1 with another key; its initial configuration takes an app over, nothing else does")
     func newEpoch() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let old = try await initial(account)
         try await account.store.rotateConfigurationKey()
         let key = account.store.snapshot.configurationKey.rawRepresentation
         try await account.store.startEpoch()
         #expect(account.store.configurationEpoch == 2 && account.store.configurationVersion == 1)
         #expect(account.store.snapshot.configurationKey.rawRepresentation != key)
-        #expect(account.store.hosts.map(\.name) == [TestAccount.host])
+        #expect(account.store.hosts.map(\.name) == [AuthorityBench.host])
         let list = account.store.snapshot.configurations(since: 0)
         #expect(list.count == 1)
         // An app of the old epoch takes nothing up and keeps what it has.
@@ -152,14 +152,14 @@ import Testing
         }
         #expect(error?.code == .unknownSigner)
         let state = try ConfigurationState(initial: renewed)
-        try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await account.store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         let next = try state.accepting(account.store.snapshot.configurations(since: 1), now: account.clock.date)
         #expect(next.accepted.version == 2 && next.accepted.epoch == 2 && next.accepted.hosts.count == 2)
     }
 
     @Test("an epoch only grows, and stays below 2^53", arguments: [0, 1, -1, 1 << 53, Int64.max] as [Int64])
     func epochOnlyGrows(epoch: Int64) async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let version = account.store.configurationVersion
         await refuses(.invalidConfiguration) { try await account.store.startEpoch(epoch) }
         #expect(account.store.configurationEpoch == 1 && account.store.configurationVersion == version)
@@ -168,10 +168,10 @@ import Testing
     }
 
     /// Adds hosts without signing a version for each.
-    private func fill(_ account: TestAccount, upTo count: Int) async throws {
+    private func fill(_ account: AuthorityBench, upTo count: Int) async throws {
         try await account.store.database.connections.write { database in
             for number in 0..<count {
-                try AccountHost(name: "host-\(number).example.com", settings: HostSettings(pins: TestAccount.pins)).save(
+                try AccountHost(name: "host-\(number).example.com", settings: HostSettings(pins: AuthorityBench.pins)).save(
                     in: database, at: 0)
             }
         }
@@ -179,12 +179,12 @@ import Testing
 
     @Test("the initial configuration of an account with a thousand hosts is what the client reads, beyond 256 KiB")
     func manyHosts() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await fill(account, upTo: 1_000)
-        try await account.store.addHost("last.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await account.store.addHost("last.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         let identity = try await account.store.serverIdentity(hosts: [])
         let written = try await account.store.initialConfiguration(
-            authority: URL(string: TestAccount.url), authorityPins: identity.pins, trustRoots: identity.rootPEM
+            authority: URL(string: AuthorityBench.url), authorityPins: identity.pins, trustRoots: identity.rootPEM
         ).serialized
         #expect(written.count > 256 * 1024 && written.count < InitialConfiguration.maximumBytes)
         let state = try ConfigurationState(initial: InitialConfiguration(written))
@@ -193,14 +193,14 @@ import Testing
 
     @Test("the host that would make the configuration too large is refused with the remedy, and nothing changed")
     func tooManyHosts() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await fill(account, upTo: 1_190)
-        try await account.store.removeHost(TestAccount.host)
+        try await account.store.removeHost(AuthorityBench.host)
         let version = account.store.configurationVersion
         var failure: AuthorityError?
         for number in 0..<400 where failure == nil {
             do {
-                try await account.store.addHost("more-\(number).example.com", settings: HostSettings(pins: TestAccount.pins))
+                try await account.store.addHost("more-\(number).example.com", settings: HostSettings(pins: AuthorityBench.pins))
             } catch {
                 failure = error as? AuthorityError
             }

@@ -10,13 +10,13 @@ import Testing
 @Suite struct AuthorityStoreTests {
     @Test("a store comes back with its account, hosts, registrations, keys and version")
     func reopened() async throws {
-        let first = try await TestAccount()
+        let first = try await AuthorityBench()
         try await first.store.addKeyset(.es256, kid: "k1")
         try await first.store.setRejectionReasons(true)
         let second = try AuthorityStore(directory: first.directory.url, seed: AccountSeed(account: "other"), time: first.clock)
         #expect(second.account == first.store.account)
         #expect(second.accountSecret.bytes == first.store.accountSecret.bytes)
-        #expect(second.hosts.map(\.name) == [TestAccount.host])
+        #expect(second.hosts.map(\.name) == [AuthorityBench.host])
         #expect(second.hosts.first?.settings == first.store.hosts.first?.settings)
         #expect(second.registrations == first.store.registrations)
         #expect(second.keysets.map(\.kid) == ["k1"])
@@ -26,7 +26,7 @@ import Testing
 
     @Test("a store that was made before the audience was a policy opens with the audience on, and everything else as it was")
     func storeWithoutAudience() async throws {
-        let first = try await TestAccount()
+        let first = try await AuthorityBench()
         try await first.store.setRejectionReasons(true)
         try await first.store.database.connections.write { database in
             try database.execute(
@@ -36,14 +36,14 @@ import Testing
         #expect(second.namesAudience)
         #expect(second.rejectionReasons)
         #expect(second.accountSecret.bytes == first.store.accountSecret.bytes)
-        #expect(second.hosts.map(\.name) == [TestAccount.host])
+        #expect(second.hosts.map(\.name) == [AuthorityBench.host])
         try await second.setNamesAudience(false)
         #expect(try AuthorityStore(directory: first.directory.url, time: first.clock).namesAudience == false)
     }
 
     @Test("a keyset whose name a new key would not get is read and signs; no other name is given")
     func keysetNames() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         for kid in ["", "a+b", "a b", "ä", String(repeating: "k", count: 65)] {
             await refuses(.malformedKeyset) { try await account.store.addKeyset(.es256, kid: kid) }
         }
@@ -52,24 +52,24 @@ import Testing
             try database.execute(sql: "UPDATE keyset SET kid = 'a+b'; UPDATE account SET generation = generation + 1")
         }
         try await account.store.refresh()
-        try await account.store.addHost(TestAccount.host, settings: HostSettings(pins: TestAccount.pins, kid: "a+b"))
-        #expect(try account.verify(try account.store.exampleToken(forHost: TestAccount.host)).kid == "a+b")
+        try await account.store.addHost(AuthorityBench.host, settings: HostSettings(pins: AuthorityBench.pins, kid: "a+b"))
+        #expect(try account.verify(try account.store.exampleToken(forHost: AuthorityBench.host)).kid == "a+b")
         #expect(try AuthorityStore(directory: account.directory.url, time: account.clock).keysets.map(\.kid) == ["a+b"])
     }
 
     @Test("a challenge that was redeemed stays so when the store is opened again")
     func restart() async throws {
-        let first = try await TestAccount()
+        let first = try await AuthorityBench()
         let evidence = try first.evidence()
         _ = try await first.attest(evidence)
-        let second = try await TestAccount(directory: first.directory, clock: first.clock)
+        let second = try await AuthorityBench(directory: first.directory, clock: first.clock)
         await #expect(throws: Problem.challengeUsed) { _ = try await second.attest(evidence) }
     }
 
     @Test("of attempts through two stores on one folder exactly one redeems")
     func twoStores() async throws {
-        let first = try await TestAccount()
-        let second = try await TestAccount(directory: first.directory, clock: first.clock)
+        let first = try await AuthorityBench()
+        let second = try await AuthorityBench(directory: first.directory, clock: first.clock)
         let challenge = first.verifier.challenge().value
         let passed = try await withThrowingTaskGroup(of: Int.self) { group in
             for index in 0..<50 {
@@ -84,10 +84,10 @@ import Testing
 
     @Test("what one store changes the other takes up at its next look, and not before")
     func changeByAnother() async throws {
-        let first = try await TestAccount()
+        let first = try await AuthorityBench()
         let second = try AuthorityStore(directory: first.directory.url, time: first.clock)
         #expect(try await second.refresh() == false)
-        try await first.store.removeRegistration(TestAccount.measurement)
+        try await first.store.removeRegistration(AuthorityBench.measurement)
         #expect(second.registrations.count == 1)
         #expect(try await second.refresh())
         #expect(second.registrations.isEmpty)
@@ -95,13 +95,13 @@ import Testing
 
     @Test("two stores that both change the account lose no change and use no version twice")
     func changesByBoth() async throws {
-        let first = try await TestAccount()
+        let first = try await AuthorityBench()
         let second = try AuthorityStore(directory: first.directory.url, time: first.clock)
         let version = first.store.configurationVersion
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<20 {
                 let store = index.isMultiple(of: 2) ? first.store : second
-                group.addTask { try await store.addHost("h\(index).example.com", settings: HostSettings(pins: TestAccount.pins)) }
+                group.addTask { try await store.addHost("h\(index).example.com", settings: HostSettings(pins: AuthorityBench.pins)) }
             }
             try await group.waitForAll()
         }
@@ -145,7 +145,7 @@ import Testing
 
     @Test("a row that cannot be understood is an error, and what was in force stays in force")
     func damagedRow() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await account.store.database.connections.write { database in
             try database.execute(sql: "UPDATE host SET settings = '{'; UPDATE account SET generation = generation + 1")
         }
@@ -156,7 +156,7 @@ import Testing
 
     @Test("no error tells a secret")
     func errorsAreClean() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await account.store.database.connections.write { database in
             try database.execute(sql: "UPDATE account SET configurationKey = secret, generation = generation + 1")
         }

@@ -18,7 +18,7 @@ struct FullStoreTests {
 
     @Test("issues no token whose challenge it could not write down, and issues again once there is room")
     func attestation() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await limit(account.store, toPages: nil)
         var evidence = try account.evidence()
         var failure: (any Error)?
@@ -42,14 +42,14 @@ struct FullStoreTests {
 
     @Test("makes no half of a change of hosts, and makes it once there is room")
     func hosts() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await limit(account.store, toPages: nil)
         let version = account.store.configurationVersion
         var names: [String] = []
         var failure: (any Error)?
         for number in 0..<500 where failure == nil {
             do {
-                try await account.store.addHost("h\(number).example.com", settings: HostSettings(pins: TestAccount.pins))
+                try await account.store.addHost("h\(number).example.com", settings: HostSettings(pins: AuthorityBench.pins))
                 names.append("h\(number).example.com")
             } catch {
                 failure = error
@@ -59,11 +59,11 @@ struct FullStoreTests {
         // What is in force, and what another process finds, is the last change that went through.
         let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
         for store in [account.store, other] {
-            #expect(Set(store.hosts.map(\.name)) == Set(names + [TestAccount.host]))
+            #expect(Set(store.hosts.map(\.name)) == Set(names + [AuthorityBench.host]))
             #expect(store.configurationVersion == version + Int64(names.count))
         }
         try await limit(account.store, toPages: 1_000_000)
-        try await account.store.addHost("late.example.com", settings: HostSettings(pins: TestAccount.pins))
+        try await account.store.addHost("late.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         #expect(account.store.configurationVersion == version + Int64(names.count) + 1)
     }
 }

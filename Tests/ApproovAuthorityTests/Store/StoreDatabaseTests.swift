@@ -155,12 +155,12 @@ struct StoreDatabaseTests {
 
     @Test("that a later release upgrades while it is open is not written any more, and its challenges stay unspent")
     func upgradedMeanwhile() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let evidence = try account.evidence()
         _ = try AuthorityStore(
             directory: account.directory.url, access: .changing, seed: nil, configurationLifetime: .seconds(60), time: account.clock,
             schema: later())
-        await refuses(.storeNewer) { try await account.store.addHost("b.example.com", settings: HostSettings(pins: TestAccount.pins)) }
+        await refuses(.storeNewer) { try await account.store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins)) }
         await refuses(.storeNewer) { _ = try await account.attest(evidence) }
         await refuses(.storeNewer) { _ = try await account.store.refresh() }
         await refuses(.storeNewer) { try await account.store.redemptions.purge(expiredBefore: .max) }
@@ -174,14 +174,14 @@ struct StoreDatabaseTests {
 
     @Test("that an older one took the place of is not written any more")
     func replacedByOlder() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         try await account.store.database.connections.write { try $0.execute(sql: "PRAGMA user_version = 1") }
         await refuses(.storeUnusable) { try await account.store.setRejectionReasons(true) }
     }
 
     @Test("that a later release upgrades ends a running authority with the error that says so")
     func endsAuthority() async throws {
-        let account = try await TestAccount()
+        let account = try await AuthorityBench()
         let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
         let authority = try Authority(store: account.store, configuration: .loopback(), logger: .silent) { _ in isReady.finish() }
         let ended = Task { try await authority.run() }

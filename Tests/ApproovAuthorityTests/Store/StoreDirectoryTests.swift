@@ -20,7 +20,7 @@ import Testing
         let directory = try TemporaryFolder()
         let data = directory.url.appending(path: "a/data")
         let store = try AuthorityStore(directory: data)
-        try await store.addRegistration(TestAccount.measurement, label: "test")
+        try await store.addRegistration(AuthorityBench.measurement, label: "test")
         #expect(try mode(data.path) == 0o700)
         let files = try FileManager.default.contentsOfDirectory(atPath: data.path)
         #expect(files.contains("authority.sqlite-wal"))

@@ -32,13 +32,14 @@ struct RunningGateway {
 
     /// Runs a gateway around a body, then shuts it down gracefully and waits for its end.
     static func with(
-        allow: [String], pins: [String: [String]] = [:], roots: String? = nil, time: any TimeSource = SystemTimeSource(),
+        allow: [String], pins: [String: [String]] = [:], roots: String? = nil, time clock: ManualClock? = nil,
         replay: GatewayConfiguration.Replay = .init(), limits: (inout GatewayConfiguration.Limits) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Void
     ) async throws {
         let directory = try TemporaryFolder()
         let logs = LogRecord()
         let metrics = TestMetrics()
+        let time = GatewayTime(clock)
         let file = GatewayKeyFile(directory.url.appending(path: "keys"), time: time)
         var bounds = GatewayConfiguration.Limits()
         bounds.drain = .milliseconds(500)
@@ -46,9 +47,11 @@ struct RunningGateway {
         let configuration = GatewayConfiguration(
             port: 0, allowedOrigins: allow, pins: pins, trustRootsPEM: roots, replay: replay, limits: bounds)
         try await RunningService.with(logger: logs.logger) { onReady in
-            try Gateway(
+            let gateway = try Gateway(
                 keys: file, configuration: configuration, transport: nil, time: time, metrics: GatewayMetrics(metrics),
                 logger: logs.logger, onReady: onReady)
+            time.passSecond()
+            return gateway
         } body: { service in
             let transport = try CurlTransport()
             defer { transport.shutdown() }
@@ -72,11 +75,6 @@ struct RunningGateway {
         #expect(response.status == 200)
         #expect(response.headerFields[.contentType] == OHTTPMediaType.keys)
         return try KeyConfigurationList(decoding: try await response.body.collect(upTo: 1 << 16))
-    }
-
-    /// Waits until the gateway publishes what is expected; the test's time limit ends a wait in vain.
-    func waitForKeys(_ isExpected: ([KeyConfiguration]) -> Bool) async throws {
-        while try await !isExpected(keys().configurations) { try await Task.sleep(for: .milliseconds(100)) }
     }
 
     /// Sends a request to the gateway itself, or in the same way to another server.
@@ -145,4 +143,33 @@ extension HTTPRequest {
 
 extension BinaryHTTPResponse {
     var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// The time of a gateway that was made a second before it begins to serve: no gateway serves in the second of its start.
+private final class GatewayTime: TimeSource {
+    private let clock: ManualClock?
+    private let offset = Shared(TimeInterval(-1))
+
+    init(_ clock: ManualClock?) { self.clock = clock }
+
+    var date: Date { clock?.date ?? Date().addingTimeInterval(offset.value) }
+    var uptime: Duration { clock?.uptime ?? SystemTimeSource().uptime }
+
+    func sleep(for duration: Duration) async throws {
+        if let clock { try await clock.sleep(for: duration) } else { try await SystemTimeSource().sleep(for: duration) }
+    }
+
+    func passSecond() {
+        offset.value = 0
+        clock?.advance(by: .seconds(1))
+    }
+}
+
+extension ManualClock {
+    /// Lets the gateway look at its key file once, and waits until it has.
+    func passKeyWatch() async {
+        await sleepers(atLeast: 1)
+        advance(by: KeyWatch.interval)
+        await sleepers(atLeast: 1)
+    }
 }

@@ -18,7 +18,7 @@ struct ChildProcessTests {
 
     @Test("it is waited for until it has printed a line, and an end before that is an error with what it said")
     func line() async throws {
-        let process = try ChildProcess(Self.shell, ["-c", "sleep 0.05; echo ready; exec sleep 60"])
+        let process = try ChildProcess(Self.shell, ["-c", "echo ready; exec sleep 3600"])
         #expect(try await process.waitForOutput() == "ready\n")
         process.signal(SIGTERM)
         #expect(await process.wait().end == .signal(SIGTERM))
@@ -29,13 +29,13 @@ struct ChildProcessTests {
 
     @Test("it is killed when the last reference goes, and when its caller is cancelled")
     func killed() async throws {
-        var process: ChildProcess? = try ChildProcess(URL(filePath: "/bin/sleep"), ["60"])
+        var process: ChildProcess? = try ChildProcess(URL(filePath: "/bin/sleep"), ["3600"])
         let id = try #require(process?.id)
         process = nil
-        for _ in 0..<500 where kill(id, 0) == 0 { try await Task.sleep(for: .milliseconds(10)) }
-        #expect(kill(id, 0) == -1)
-        let task = Task { try await ChildProcess.run(URL(filePath: "/bin/sleep"), ["60"]) }
-        try await Task.sleep(for: .milliseconds(50))
+        #expect(await eventually { kill(id, 0) == -1 })
+        let folder = try TemporaryFolder()
+        let task = Task { try await ChildProcess.run(Self.shell, ["-c", "touch started; exec sleep 3600"], in: folder.url) }
+        try #require(await eventually { FileManager.default.fileExists(atPath: folder.path("started")) })
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }

@@ -28,11 +28,12 @@ struct RawServerTests {
     func reset(secure: Bool) async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: root)
+        let isRead = Gate()
         let server = try await RawServer.start(certificate: secure ? leaf : nil) { connection in
             _ = try await connection.receiveHead()
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly half")
-            // Time for the client to read: a reset takes back what waits in its buffer.
-            try await Task.sleep(for: .milliseconds(100))
+            // A reset takes back what waits in the client's buffer.
+            try await isRead.wait()
             try await connection.reset()
         }
         let transport = try CurlTransport()
@@ -42,6 +43,7 @@ struct RawServerTests {
         #expect(response.status == 200)
         var body = response.body.makeAsyncIterator()
         #expect(try await body.next() == Array("only half".utf8))
+        isRead.open()
         let error = await #expect(throws: TransportError.self) { try await body.next() }
         #expect(error?.code == .connectionLost)
         transport.shutdown()
@@ -64,17 +66,17 @@ struct RawServerTests {
 
     @Test("a client that floods a script that does not read has to wait")
     func flood() async throws {
-        let server = try await RawServer.start { _ in try await Task.sleep(for: .seconds(60)) }
+        let server = try await RawServer.start { _ in try await waitForCancellation() }
         let transport = try CurlTransport()
         let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
         let url = try TransportURL("http://localhost:\(server.port)/")
         let body = RequestBody.bytes([UInt8](repeating: 0, count: 16 << 20))
         let answer = Task { try await transport.send(TransportRequest(url: url, method: .post, body: body, policy: policy)) }
-        while server.receivedCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
-        try await Task.sleep(for: .milliseconds(300))
-        #expect(server.receivedCount < 4 << 20)
+        // The server takes a mebibyte for its script, and no more.
+        try #require(await eventually { server.receivedCount > 1 << 20 })
         await server.stop()
         await #expect(throws: TransportError.self) { try await answer.value }
+        #expect(server.receivedCount < 4 << 20)
         transport.shutdown()
     }
 
@@ -83,7 +85,7 @@ struct RawServerTests {
         let server = try await RawServer.start { await $0.waitForClose() }
         let url = try #require(URL(string: "http://localhost:\(server.port)/"))
         let answer = Task { try await URLSession.shared.data(from: url) }
-        while server.receivedCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try #require(await eventually { server.receivedCount > 0 })
         await server.stop()
         #expect(server.counters.open == 0)
         await #expect(throws: URLError.self) { try await answer.value }

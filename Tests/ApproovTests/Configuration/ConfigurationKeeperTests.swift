@@ -16,7 +16,7 @@ import Testing
     init() throws { account = try TestAccount() }
 
     private func keeper(_ store: any ConfigurationStore) throws -> ConfigurationKeeper {
-        try ConfigurationKeeper(initial: account.initial(), store: store, time: clock, logger: .quiet)
+        try ConfigurationKeeper(initial: account.initial(), store: store, time: clock, logger: .silent)
     }
 
     private func version(_ version: Int64, hosts: [String: HostSettings] = ["new.test": .pinned]) throws -> SignedConfiguration {
@@ -116,7 +116,7 @@ import Testing
     func becameSuffix() async throws {
         let settings = HostSettings.pinned.with { $0.includeSubdomains = true }
         let initial = try account.initial(account.configuration(hosts: ["github.io": settings, "*.co.uk": .pinned]))
-        let keeper = try ConfigurationKeeper(initial: initial, store: MemoryStore(), time: clock, logger: .quiet)
+        let keeper = try ConfigurationKeeper(initial: initial, store: MemoryStore(), time: clock, logger: .silent)
         #expect(await keeper.offer([try version(7, hosts: ["github.io": settings])]))
         #expect(keeper.current.protectedHost(for: try CanonicalHost("me.github.io")) != nil)
         _ = try ApproovTrustManager().policy(protecting: keeper.current.protectedHosts)
@@ -485,7 +485,7 @@ import Testing
 
         let lower = MemoryStore(try version(9).serialized)
         _ = try ConfigurationKeeper(
-            initial: account.initial(account.configuration(epoch: 2)), store: lower, time: clock, logger: .quiet)
+            initial: account.initial(account.configuration(epoch: 2)), store: lower, time: clock, logger: .silent)
         #expect(lower.setAsideCount == 1)
     }
 
@@ -498,7 +498,7 @@ import Testing
             try SignedConfiguration(signing: account.configuration(version: version), by: [key])
         }
         let store = MemoryStore()
-        let new = try ConfigurationKeeper(initial: newerInitial(key, version: 10), store: store, time: clock, logger: .quiet)
+        let new = try ConfigurationKeeper(initial: newerInitial(key, version: 10), store: store, time: clock, logger: .silent)
         #expect(await new.offer([try later(11)]))
         let stored = store.bytes
 
@@ -510,7 +510,7 @@ import Testing
         #expect(store.bytes != stored && store.setAsideCount == 0)
         #expect(try keeper(store).current.configuration.version == 12)
         #expect(
-            try ConfigurationKeeper(initial: newerInitial(key, version: 10), store: store, time: clock, logger: .quiet)
+            try ConfigurationKeeper(initial: newerInitial(key, version: 10), store: store, time: clock, logger: .silent)
                 .current.configuration.version == 12)
         #expect(await new.offer([]))
         #expect(new.current.configuration.version == 12)

@@ -19,7 +19,7 @@ import Testing
     private func service(_ directory: URL? = nil) throws -> ApproovService {
         try ApproovService(
             configuration: try ApproovConfiguration(try account.initial()), stateDirectory: directory ?? folder.url,
-            attester: ScriptedAttester(), transport: InProcessTransport(status: 500), clock: ManualClock(), logger: .quiet)
+            attester: ScriptedAttester(), transport: InProcessTransport(status: 500), clock: ManualClock(), logger: .silent)
     }
 
     private func mode(_ name: String) throws -> Int {

@@ -482,7 +482,7 @@ struct ObliviousChannelTests {
         let world = try world()
         let session = try ApproovSession(
             wrapping: URLSession(configuration: .ephemeral), service: world.service,
-            trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .quiet), obliviousRoute: nil,
+            trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent), obliviousRoute: nil,
             allRequestsMustBeOblivious: true)
         _ = try await session.data(for: URLRequest("https://api.test/"))
         for host in ["plain.test", "else.test"] {

@@ -26,7 +26,7 @@ import Testing
     ) throws -> ApproovSession {
         try ApproovSession(
             wrapping: URLSession(configuration: .ephemeral), service: world.service,
-            trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .quiet), interceptors: interceptors,
+            trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent), interceptors: interceptors,
             bindHeader: bindHeader, prefetchToken: prefetchToken, configuration: configuration)
     }
 
@@ -112,7 +112,7 @@ import Testing
         wrapped.timeoutIntervalForResource = 10
         let session = try ApproovSession(
             wrapping: URLSession(configuration: wrapped), service: world.service,
-            trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .quiet), configuration: configuration)
+            trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent), configuration: configuration)
         let response = try await session.data(for: URLRequest("https://else.test/")).1
         #expect(response.statusCode == 204)
         await #expect(throws: ApproovError(.timedOut, "")) { try await session.data(for: URLRequest("https://else.test/late")) }

@@ -85,7 +85,7 @@ import Testing
     func cleartext() async throws {
         let world = try World()
         let manager = ApproovTrustManager(
-            evaluators: ["evaluated.test": DefaultTrustEvaluator()], anchors: .of(world.account.root), logger: .quiet)
+            evaluators: ["evaluated.test": DefaultTrustEvaluator()], anchors: .of(world.account.root), logger: .silent)
         let session = try world.session(trustManager: manager)
         for text in ["http://api.test/", "http://API.test./", "http://evaluated.test/"] {
             await #expect(throws: ApproovError(.pinningError, "")) { try await session.data(for: URLRequest(text)) }
@@ -98,7 +98,7 @@ import Testing
     @Test("with allHostsMustBeEvaluated an unknown host is refused before any I/O, over https and http")
     func allHosts() async throws {
         let world = try World()
-        let manager = ApproovTrustManager(allHostsMustBeEvaluated: true, anchors: .of(world.account.root), logger: .quiet)
+        let manager = ApproovTrustManager(allHostsMustBeEvaluated: true, anchors: .of(world.account.root), logger: .silent)
         let session = try world.session(trustManager: manager)
         for text in ["https://else.test/", "http://else.test/"] {
             await #expect(throws: ApproovError(.pinningError, "")) { try await session.data(for: URLRequest(text)) }
@@ -230,7 +230,7 @@ import Testing
             configuration.sendsWithoutTokenWhenAuthorityIsDown = isAllowed
             return try ApproovSession(
                 wrapping: URLSession(configuration: .ephemeral), service: world.service,
-                trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .quiet), configuration: configuration)
+                trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent), configuration: configuration)
         }
         let tokenName = try #require(HTTPField.Name("X-Attestation"))
         let traceName = try #require(HTTPField.Name("X-Trace"))
@@ -342,7 +342,7 @@ import Testing
         let world = try World()
         let manager = ApproovTrustManager(
             evaluators: ["open.test": DisabledTrustEvaluator(), "api.test": DisabledTrustEvaluator()],
-            anchors: .of(world.account.root), logger: .quiet)
+            anchors: .of(world.account.root), logger: .silent)
         let session = try world.session(trustManager: manager)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<1_000 {

@@ -9,7 +9,7 @@ import Testing
     private func policies(_ world: World, allHosts: Bool = false) throws -> PolicySource {
         let manager = ApproovTrustManager(
             allHostsMustBeEvaluated: allHosts, evaluators: ["evaluated.test": DefaultTrustEvaluator()], anchors: .of(world.account.root),
-            logger: .quiet)
+            logger: .silent)
         return try PolicySource(manager: manager, keeper: world.service.keeper)
     }
 
@@ -31,7 +31,7 @@ import Testing
             patterns: [
                 (try HostPattern("api.test", includeSubdomains: true, excluding: ["eu.api.test"]), DefaultTrustEvaluator()),
                 (try HostPattern("*.eu.api.test"), DisabledTrustEvaluator()),
-            ], anchors: .of(world.account.root), logger: .quiet)
+            ], anchors: .of(world.account.root), logger: .silent)
         let policies = try PolicySource(manager: manager, keeper: world.service.keeper)
         for name in ["api.test", "eu.api.test", "one.eu.api.test", "us.api.test", "a.b.api.test"] {
             let host = try CanonicalHost(name)
@@ -61,7 +61,7 @@ import Testing
 
     @Test("without a service every look-up stays valid")
     func withoutService() throws {
-        let manager = ApproovTrustManager(anchors: .of(try TestAccount().root), logger: .quiet)
+        let manager = ApproovTrustManager(anchors: .of(try TestAccount().root), logger: .silent)
         let policies = try PolicySource(manager: manager, keeper: nil)
         let hop = try policies.resolve(CanonicalHost("api.test"))
         #expect(policies.isInForce(hop))

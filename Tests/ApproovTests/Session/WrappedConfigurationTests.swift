@@ -261,7 +261,7 @@ import Testing
         configuration.protocolClasses = [Mock.self]
         let manager = ApproovTrustManager(
             allHostsMustBeEvaluated: true, evaluators: ["own.test": DefaultTrustEvaluator()], anchors: .of(world.account.root),
-            logger: .quiet)
+            logger: .silent)
         let session = try world.session(configuration: configuration, trustManager: manager)
         #expect(try await session.data(for: URLRequest("https://own.test/")).1.statusCode == 203)
         for url in ["http://own.test/", "https://other.test/", "http://other.test/"] {

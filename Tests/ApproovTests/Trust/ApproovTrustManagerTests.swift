@@ -26,7 +26,7 @@ import Testing
         allHostsMustBeEvaluated: Bool = false
     ) throws -> TrustPolicy {
         let manager = ApproovTrustManager(
-            allHostsMustBeEvaluated: allHostsMustBeEvaluated, evaluators: evaluators, anchors: anchors, logger: .quiet)
+            allHostsMustBeEvaluated: allHostsMustBeEvaluated, evaluators: evaluators, anchors: anchors, logger: .silent)
         let configuration = account.configuration(hosts: hosts, managedTrustRoots: managedTrustRoots)
         let snapshot = try ConfigurationSnapshot(
             configuration, initial: account.initial(configuration), authorityAnchors: anchors)
@@ -79,7 +79,7 @@ import Testing
         patterns: [(HostPattern, any ServerTrustEvaluating)], hosts: [String: HostSettings] = [:], allHostsMustBeEvaluated: Bool = false
     ) throws -> TrustPolicy {
         let manager = ApproovTrustManager(
-            allHostsMustBeEvaluated: allHostsMustBeEvaluated, patterns: patterns, anchors: anchors, logger: .quiet)
+            allHostsMustBeEvaluated: allHostsMustBeEvaluated, patterns: patterns, anchors: anchors, logger: .silent)
         let configuration = account.configuration(hosts: hosts)
         let snapshot = try ConfigurationSnapshot(configuration, initial: account.initial(configuration), authorityAnchors: anchors)
         return try manager.policy(protecting: snapshot.protectedHosts)
@@ -229,7 +229,7 @@ import Testing
     func generations() async throws {
         let world = try World()
         let source = try PolicySource(
-            manager: ApproovTrustManager(anchors: anchors, logger: .quiet), keeper: world.service.keeper)
+            manager: ApproovTrustManager(anchors: anchors, logger: .silent), keeper: world.service.keeper)
         let first = try source.current()
         #expect(try source.current() === first)
         let hosts = ["api.test": HostSettings.pinned]

@@ -31,7 +31,7 @@ struct ApproovURLProtocolTests {
         }
         try ObliviousLoader.shared.configure(
             userAgent: "The Application", relayURL: #require(URL(string: "https://relay.test/")),
-            trustManager: ApproovTrustManager(logger: .quiet), transport: transport
+            trustManager: ApproovTrustManager(logger: .silent), transport: transport
         ) { _ in Keys(gateway: gateway) }
     }
 
@@ -77,7 +77,7 @@ struct ApproovURLProtocolTests {
         let keys = try #require(URL(string: server.url + "/ohttp-keys"))
         let relay = try #require(URL(string: server.url + "/"))
         try await enabled {
-            let manager = ApproovTrustManager(anchors: .of(root), logger: .quiet)
+            let manager = ApproovTrustManager(anchors: .of(root), logger: .silent)
             try ApproovURLProtocol.configure(userAgent: "The Application", keyURL: keys, relayURL: relay, trustManager: manager)
             try await ApproovURLProtocol.fetchKeyConfiguration()
             let (data, _) = try await session.data(for: URLRequest("https://any.test/over/sockets"))

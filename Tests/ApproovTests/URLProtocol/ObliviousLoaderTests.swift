@@ -37,7 +37,7 @@ struct ObliviousLoaderTests {
         let loader = ObliviousLoader()
         let relay = try #require(URL(string: "https://relay.test/"))
         try loader.configure(
-            userAgent: "The Application", relayURL: relay, trustManager: ApproovTrustManager(logger: .quiet), transport: transport,
+            userAgent: "The Application", relayURL: relay, trustManager: ApproovTrustManager(logger: .silent), transport: transport,
             time: clock
         ) { parts in
             HTTPKeyConfigurationClient(
@@ -259,7 +259,7 @@ struct ObliviousLoaderTests {
         let transport = InProcessTransport(status: 200)
         let loader = ObliviousLoader()
         try loader.configure(
-            userAgent: "x", relayURL: #require(URL(string: "https://relay.test/")), trustManager: ApproovTrustManager(logger: .quiet),
+            userAgent: "x", relayURL: #require(URL(string: "https://relay.test/")), trustManager: ApproovTrustManager(logger: .silent),
             transport: transport
         ) { _ in Fixed(bytes: bytes) }
         await #expect(throws: ApproovError(.obliviousError, "")) { try await loader.load(URLRequest("https://any.test/")) }
@@ -274,7 +274,7 @@ struct ObliviousLoaderTests {
         for (agent, relay) in [("x", "http://relay.test/"), ("x\r\ny: z", "https://relay.test/"), ("x", "file:///relay")] {
             let url = try #require(URL(string: relay))
             #expect(throws: ApproovError(.configurationError, "")) {
-                try ObliviousLoader().configure(userAgent: agent, relayURL: url, trustManager: ApproovTrustManager(logger: .quiet)) { _ in
+                try ObliviousLoader().configure(userAgent: agent, relayURL: url, trustManager: ApproovTrustManager(logger: .silent)) { _ in
                     None()
                 }
             }

@@ -1,4 +1,5 @@
 import ApproovBase
+import ApproovTesting
 import Attestation
 import Crypto
 import Foundation
@@ -6,7 +7,9 @@ import Testing
 
 /// What a restart makes of the stored bytes.
 @Suite struct ConfigurationStateRestoringTests {
-    private let account = Account()
+    private let account: TestAccount
+
+    init() throws { account = try TestAccount() }
     private let later = P256.Signing.PrivateKey()
     private let last = P256.Signing.PrivateKey()
 
@@ -24,9 +27,9 @@ import Testing
     @Test("one version is stored as one JWS, key changes in between as an array")
     func serialized() throws {
         let two = try account.signed(version: 2)
-        #expect(try account.state().accepting([two], now: Account.now).serializedChain == two.serialized)
+        #expect(try account.state().accepting([two], now: TestAccount.now).serializedChain == two.serialized)
         let all = try history()
-        let state = try account.state().accepting(all, now: Account.now)
+        let state = try account.state().accepting(all, now: TestAccount.now)
         #expect(state.chain == [all[0], all[2], all[4]])
         #expect(state.serializedChain?.first == UInt8(ascii: "["))
     }
@@ -36,7 +39,7 @@ import Testing
         let initial = try account.initial()
         var state = try ConfigurationState(initial: initial)
         for version in try history() {
-            state = try state.accepting([version], now: Account.now)
+            state = try state.accepting([version], now: TestAccount.now)
             let restored = try ConfigurationState(initial: initial, restoring: try #require(state.serializedChain))
             #expect(restored.accepted == state.accepted)
             #expect(restored.chain == state.chain)
@@ -53,23 +56,23 @@ import Testing
         }
         let restored = try ConfigurationState(initial: initial, restoring: old.serialized)
         #expect(restored.accepted.version == 2)
-        #expect(restored.accepted.hosts["api.example.com"]?.pins.count == 2)
+        #expect(restored.accepted.hosts["api.test"]?.pins.count == 2)
     }
 
     @Test("a stored version older than the initial configuration is refused")
     func olderThanInitial() throws {
         let stored = try account.signed(version: 2).serialized
-        let initial = try account.initial(version: 3)
+        let initial = try account.initial(account.configuration(version: 3))
         #expect(code { try ConfigurationState(initial: initial, restoring: stored) } == .rolledBack)
     }
 
     @Test("a newer initial configuration with the new keys still takes the stored newest version up")
     func overtakenKeyChange() throws {
-        let state = try account.state().accepting(try Array(history().prefix(2)), now: Account.now)
+        let state = try account.state().accepting(try Array(history().prefix(2)), now: TestAccount.now)
         let bytes = try #require(state.serializedChain)
         let newer = try InitialConfiguration(
             account: account.name, epoch: 1, authority: try #require(URL(string: "https://authority.example.com")),
-            authorityPins: [Account.pinA, Account.pinB], configKeys: [PublicJWK(later.publicKey)],
+            authorityPins: [TestAccount.pinA, TestAccount.pinB], configKeys: [PublicJWK(later.publicKey)],
             configuration: try account.signed(version: 2, by: [later]) { $0.configKeys = [PublicJWK(later.publicKey)] })
         let restored = try ConfigurationState(initial: newer, restoring: bytes)
         #expect(restored.accepted.version == 3)
@@ -81,9 +84,9 @@ import Testing
         let all = try history()
         let newer = try InitialConfiguration(
             account: account.name, epoch: 1, authority: try #require(URL(string: "https://authority.example.com")),
-            authorityPins: [Account.pinA, Account.pinB], configKeys: [PublicJWK(last.publicKey)],
+            authorityPins: [TestAccount.pinA, TestAccount.pinB], configKeys: [PublicJWK(last.publicKey)],
             configuration: try account.signed(version: 5, by: [last]))
-        let bytes = try #require(try account.state().accepting(all, now: Account.now).serializedChain)
+        let bytes = try #require(try account.state().accepting(all, now: TestAccount.now).serializedChain)
         let restored = try ConfigurationState(initial: newer, restoring: bytes)
         #expect(restored.accepted.version == 6)
         #expect(restored.chain == [all[4]])
@@ -100,30 +103,30 @@ import Testing
         let higher = try account.signed(version: 2) { $0.epoch = 2 }.serialized
         #expect(ConfigurationState.origin(ofStored: higher, initial: initial) == .anotherApp)
         let lower = try account.signed(version: 2).serialized
-        #expect(ConfigurationState.origin(ofStored: lower, initial: try account.initial(epoch: 2)) == .unknown)
+        #expect(ConfigurationState.origin(ofStored: lower, initial: try account.initial(account.configuration(epoch: 2))) == .unknown)
         #expect(ConfigurationState.origin(ofStored: lower, initial: initial) == .unknown)
         #expect(ConfigurationState.origin(ofStored: Array("damaged".utf8), initial: initial) == .unknown)
-        let state = try account.state().accepting(Array(all.prefix(4)), now: Account.now)
+        let state = try account.state().accepting(Array(all.prefix(4)), now: TestAccount.now)
         #expect(!state.hasOvertaken(stored: all[4].serialized))
         #expect(try !account.state().hasOvertaken(stored: all[3].serialized))
-        #expect(try state.accepting([all[4]], now: Account.now).hasOvertaken(stored: all[3].serialized))
+        #expect(try state.accepting([all[4]], now: TestAccount.now).hasOvertaken(stored: all[3].serialized))
     }
 
     @Test("a higher epoch sets the stored one aside, and restarts the version")
     func higherEpoch() throws {
-        let stored = try account.state().accepting([try account.signed(version: (1 << 53) - 1)], now: Account.now)
-        #expect(code { try stored.accepting([try account.signed(version: 2)], now: Account.now) } == .rolledBack)
-        let initial = try account.initial(epoch: 2)
+        let stored = try account.state().accepting([try account.signed(version: (1 << 53) - 1)], now: TestAccount.now)
+        #expect(code { try stored.accepting([try account.signed(version: 2)], now: TestAccount.now) } == .rolledBack)
+        let initial = try account.initial(account.configuration(epoch: 2))
         #expect(code { try ConfigurationState(initial: initial, restoring: try #require(stored.serializedChain)) } == .wrongEpoch)
         let restarted = try ConfigurationState(initial: initial)
-        #expect(try restarted.accepting([try account.signed(version: 2) { $0.epoch = 2 }], now: Account.now).accepted.version == 2)
+        #expect(try restarted.accepting([try account.signed(version: 2) { $0.epoch = 2 }], now: TestAccount.now).accepted.version == 2)
     }
 
     @Test("stored bytes with any byte flipped are refused", arguments: [false, true])
     func flipped(chain: Bool) throws {
         let initial = try account.initial()
         let candidates = chain ? try history() : [try account.signed(version: 2)]
-        let bytes = try #require(try ConfigurationState(initial: initial).accepting(candidates, now: Account.now).serializedChain)
+        let bytes = try #require(try ConfigurationState(initial: initial).accepting(candidates, now: TestAccount.now).serializedChain)
         _ = try ConfigurationState(initial: initial, restoring: bytes)
         for offset in bytes.indices {
             let bits = [0, 1, 5, 7]
@@ -141,7 +144,7 @@ import Testing
     func truncated(chain: Bool) throws {
         let initial = try account.initial()
         let candidates = chain ? try history() : [try account.signed(version: 2)]
-        let bytes = try #require(try ConfigurationState(initial: initial).accepting(candidates, now: Account.now).serializedChain)
+        let bytes = try #require(try ConfigurationState(initial: initial).accepting(candidates, now: TestAccount.now).serializedChain)
         for length in 0..<bytes.count {
             #expect(throws: AttestationError.self, "length \(length)") {
                 try ConfigurationState(initial: initial, restoring: Array(bytes[..<length]))
@@ -153,7 +156,7 @@ import Testing
     func rearranged() throws {
         let initial = try account.initial()
         let all = try history()
-        let bytes = try #require(try ConfigurationState(initial: initial).accepting(all, now: Account.now).serializedChain)
+        let bytes = try #require(try ConfigurationState(initial: initial).accepting(all, now: TestAccount.now).serializedChain)
         func array(_ parts: [SignedConfiguration]) -> [UInt8] { JSONValue.array(parts.map(\.json)).serialized() }
         let one = try account.signed(version: 2)
         for changed in [
@@ -182,12 +185,12 @@ import Testing
         for version in 2...Int64(ConfigurationState.maximumChainLength + 1) {
             let next = P256.Signing.PrivateKey()
             let change = try account.signed(version: version, by: [current, next]) { $0.configKeys = [PublicJWK(next.publicKey)] }
-            state = try state.accepting([change], now: Account.now)
+            state = try state.accepting([change], now: TestAccount.now)
             current = next
         }
         #expect(state.chain.count == ConfigurationState.maximumChainLength)
         let next = try account.signed(version: 1_000, by: [current])
-        #expect(code { try state.accepting([next], now: Account.now) } == .tooLarge)
+        #expect(code { try state.accepting([next], now: TestAccount.now) } == .tooLarge)
         #expect(
             try ConfigurationState(initial: account.initial(), restoring: try #require(state.serializedChain)).accepted == state.accepted)
     }

@@ -1,3 +1,4 @@
+import ApproovTesting
 import Attestation
 import Crypto
 import Foundation
@@ -5,7 +6,9 @@ import Testing
 
 /// The rules by which one version follows another.
 @Suite struct ConfigurationStateTests {
-    private let account = Account()
+    private let account: TestAccount
+
+    init() throws { account = try TestAccount() }
     private let later = P256.Signing.PrivateKey()
 
     private func keys(_ keys: P256.Signing.PrivateKey...) -> [PublicJWK] {
@@ -15,7 +18,7 @@ import Testing
     @Test("a newer version is accepted, and the old state stays as it was")
     func newer() throws {
         let state = try account.state()
-        let next = try state.accepting([try account.signed(version: 5)], now: Account.now)
+        let next = try state.accepting([try account.signed(version: 5)], now: TestAccount.now)
         #expect(next.accepted.version == 5)
         #expect(next.chain.count == 1)
         #expect(state.accepted.version == 1)
@@ -24,8 +27,8 @@ import Testing
 
     @Test("an older version is refused, also when it is validly signed")
     func rollback() throws {
-        let state = try account.state().accepting([try account.signed(version: 7)], now: Account.now)
-        let error = try #require(throws: AttestationError.self) { try state.accepting([try account.signed(version: 6)], now: Account.now) }
+        let state = try account.state().accepting([try account.signed(version: 7)], now: TestAccount.now)
+        let error = try #require(throws: AttestationError.self) { try state.accepting([try account.signed(version: 6)], now: TestAccount.now) }
         #expect(error.code == .rolledBack)
         #expect(error.message.contains("6"))
         #expect(state.accepted.version == 7)
@@ -34,30 +37,30 @@ import Testing
     @Test("the version in force with the same bytes changes nothing; with other bytes it is refused")
     func equalVersion() throws {
         let seven = try account.signed(version: 7)
-        let state = try account.state().accepting([seven], now: Account.now)
-        #expect(try state.accepting([seven], now: Account.now).acceptedSigned == seven)
+        let state = try account.state().accepting([seven], now: TestAccount.now)
+        #expect(try state.accepting([seven], now: TestAccount.now).acceptedSigned == seven)
         // Signed again: other signature, same payload.
-        #expect(try state.accepting([try account.signed(version: 7)], now: Account.now).acceptedSigned == seven)
+        #expect(try state.accepting([try account.signed(version: 7)], now: TestAccount.now).acceptedSigned == seven)
         let other = try account.signed(version: 7) { $0.expiresAt += 1 }
-        #expect(code { try state.accepting([other], now: Account.now) } == .conflictingVersion)
+        #expect(code { try state.accepting([other], now: TestAccount.now) } == .conflictingVersion)
     }
 
     @Test("the same bytes with a bad signature are refused")
     func equalVersionBadSignature() throws {
         let seven = try account.signed(version: 7)
-        let state = try account.state().accepting([seven], now: Account.now)
+        let state = try account.state().accepting([seven], now: TestAccount.now)
         let forged = try SignedConfiguration(json: try account.signedAnyway(seven.payloadBytes, by: later))
-        #expect(code { try state.accepting([forged], now: Account.now) } == .unknownSigner)
+        #expect(code { try state.accepting([forged], now: TestAccount.now) } == .unknownSigner)
     }
 
     @Test("an unknown key, an altered payload and an altered signature are refused")
     func signatures() throws {
         let state = try account.state()
-        #expect(code { try state.accepting([try account.signed(version: 2, by: [later])], now: Account.now) } == .unknownSigner)
+        #expect(code { try state.accepting([try account.signed(version: 2, by: [later])], now: TestAccount.now) } == .unknownSigner)
         let good = try account.signed(version: 2).json
         let other = try account.signed(version: 3).json
         let spliced = try SignedConfiguration(json: try good.setting("payload", to: try other.member("payload")))
-        #expect(code { try state.accepting([spliced], now: Account.now) } == .unknownSigner)
+        #expect(code { try state.accepting([spliced], now: TestAccount.now) } == .unknownSigner)
     }
 
     @Test("a payload is parsed only when its signature holds")
@@ -65,9 +68,9 @@ import Testing
         let state = try account.state()
         let garbage = Array("not JSON".utf8)
         let strange = try SignedConfiguration(json: try account.signedAnyway(garbage, by: later))
-        #expect(code { try state.accepting([strange], now: Account.now) } == .unknownSigner)
+        #expect(code { try state.accepting([strange], now: TestAccount.now) } == .unknownSigner)
         let signed = try SignedConfiguration(json: try account.signedAnyway(garbage))
-        #expect(code { try state.accepting([signed], now: Account.now) } == .malformedJSON)
+        #expect(code { try state.accepting([signed], now: TestAccount.now) } == .malformedJSON)
     }
 
     @Test("a payload with repeated members, trailing data or a broken rule is refused although it is signed")
@@ -76,12 +79,12 @@ import Testing
         let good = String(decoding: account.configuration(version: 2).json.serialized(), as: UTF8.self)
         for text in [good + " x", good + good, good.replacing(#""version":2"#, with: #""version":2,"version":3"#), "[]", good + "\u{0}"] {
             let signed = try SignedConfiguration(json: try account.signedAnyway(Array(text.utf8)))
-            let error = try #require(throws: AttestationError.self) { try state.accepting([signed], now: Account.now) }
+            let error = try #require(throws: AttestationError.self) { try state.accepting([signed], now: TestAccount.now) }
             #expect([.malformedJSON, .malformedMember].contains(error.code), "\(error)")
         }
         // Spaces are the signer's business: the signature is over these bytes.
         _ = try state.accepting(
-            [try SignedConfiguration(json: try account.signedAnyway(Array((" " + good + "\n").utf8)))], now: Account.now)
+            [try SignedConfiguration(json: try account.signedAnyway(Array((" " + good + "\n").utf8)))], now: TestAccount.now)
     }
 
     @Test("a payload signed as something else is refused")
@@ -94,16 +97,16 @@ import Testing
     func foreign() throws {
         let state = try account.state()
         let foreign = try account.signed(version: 2) { $0.account = "other" }
-        #expect(code { try state.accepting([foreign], now: Account.now) } == .wrongAccount)
+        #expect(code { try state.accepting([foreign], now: TestAccount.now) } == .wrongAccount)
         let epoch = try account.signed(version: 2) { $0.epoch = 2 }
-        #expect(code { try state.accepting([epoch], now: Account.now) } == .wrongEpoch)
+        #expect(code { try state.accepting([epoch], now: TestAccount.now) } == .wrongEpoch)
     }
 
     @Test("an expired version is refused from its very second on")
     func expired() throws {
         let state = try account.state()
         let signed = try account.signed(version: 2)
-        let end = TimeInterval(Account.issuedAt + Account.lifetime)
+        let end = TimeInterval(TestAccount.issuedAt + TestAccount.lifetime)
         _ = try state.accepting([signed], now: Date(timeIntervalSince1970: end - 1))
         for now in [end, end + 1, end * 2] {
             #expect(code { try state.accepting([signed], now: Date(timeIntervalSince1970: now)) } == .expired)
@@ -113,25 +116,25 @@ import Testing
 
     @Test("a clock that was put back does not revive what has expired")
     func clockBack() throws {
-        let far = Account.issuedAt + 10 * Account.lifetime
+        let far = TestAccount.issuedAt + 10 * TestAccount.lifetime
         let state = try account.state().accepting(
             [
                 try account.signed(version: 2) {
                     $0.issuedAt = far; $0.expiresAt = far + 10
                 }
-            ], now: Account.now)
+            ], now: TestAccount.now)
         #expect(state.highestIssuedAt == far)
-        #expect(code { try state.accepting([try account.signed(version: 3)], now: Account.now) } == .expired)
+        #expect(code { try state.accepting([try account.signed(version: 3)], now: TestAccount.now) } == .expired)
         #expect(code { try state.accepting([try account.signed(version: 3)], now: .distantPast) } == .expired)
     }
 
     @Test("the time is fixed before the list: a later candidate's issuedAt does not expire it")
     func fixedTime() throws {
         let first = try account.signed(version: 2) {
-            $0.issuedAt += Account.lifetime; $0.expiresAt += 2 * Account.lifetime
+            $0.issuedAt += TestAccount.lifetime; $0.expiresAt += 2 * TestAccount.lifetime
         }
         let second = try account.signed(version: 3)
-        #expect(try account.state().accepting([first, second], now: Account.now).accepted.version == 3)
+        #expect(try account.state().accepting([first, second], now: TestAccount.now).accepted.version == 3)
     }
 
     @Test("a list is taken whole or not at all")
@@ -139,12 +142,12 @@ import Testing
         let state = try account.state()
         let two = try account.signed(version: 2)
         let three = try account.signed(version: 3)
-        #expect(try state.accepting([two, three], now: Account.now).accepted.version == 3)
-        let error = try #require(throws: AttestationError.self) { try state.accepting([three, two], now: Account.now) }
+        #expect(try state.accepting([two, three], now: TestAccount.now).accepted.version == 3)
+        let error = try #require(throws: AttestationError.self) { try state.accepting([three, two], now: TestAccount.now) }
         #expect(error.code == .rolledBack)
         #expect(error.member == "configurations[1]")
         #expect(state.accepted.version == 1)
-        #expect(try state.accepting([], now: Account.now).accepted.version == 1)
+        #expect(try state.accepting([], now: TestAccount.now).accepted.version == 1)
     }
 
     @Test("what the caller requires refuses the whole, and its error is the cause")
@@ -152,7 +155,7 @@ import Testing
         struct NotCompiled: Error {}
         let state = try account.state()
         let error = try #require(throws: AttestationError.self) {
-            try state.accepting([try account.signed(version: 2)], now: Account.now) { configuration in
+            try state.accepting([try account.signed(version: 2)], now: TestAccount.now) { configuration in
                 #expect(configuration.version == 2)
                 throw NotCompiled()
             }
@@ -168,17 +171,17 @@ import Testing
         func change(_ to: [P256.Signing.PrivateKey], by signers: [P256.Signing.PrivateKey]) throws -> SignedConfiguration {
             try account.signed(version: 2, by: signers) { $0.configKeys = to.map { PublicJWK($0.publicKey) } }
         }
-        #expect(try state.accepting([try change([later], by: [account.key, later])], now: Account.now).configKeys == keys(later))
-        #expect(try state.accepting([try change([later], by: [later, account.key])], now: Account.now).configKeys == keys(later))
-        let both = try state.accepting([try change([account.key, later], by: [account.key, later])], now: Account.now)
+        #expect(try state.accepting([try change([later], by: [account.key, later])], now: TestAccount.now).configKeys == keys(later))
+        #expect(try state.accepting([try change([later], by: [later, account.key])], now: TestAccount.now).configKeys == keys(later))
+        let both = try state.accepting([try change([account.key, later], by: [account.key, later])], now: TestAccount.now)
         #expect(both.configKeys.count == 2)
-        #expect(code { try state.accepting([try change([later], by: [account.key])], now: Account.now) } == .missingKeyChangeSignature)
+        #expect(code { try state.accepting([try change([later], by: [account.key])], now: TestAccount.now) } == .missingKeyChangeSignature)
         #expect(
-            code { try state.accepting([try change([account.key, later], by: [account.key])], now: Account.now) }
+            code { try state.accepting([try change([account.key, later], by: [account.key])], now: TestAccount.now) }
                 == .missingKeyChangeSignature)
-        #expect(code { try state.accepting([try change([later], by: [later])], now: Account.now) } == .unknownSigner)
-        #expect(code { try state.accepting([try change([later], by: [later, third])], now: Account.now) } == .unknownSigner)
-        #expect(code { try state.accepting([try change([later], by: [account.key, third])], now: Account.now) } == .unknownSigner)
+        #expect(code { try state.accepting([try change([later], by: [later])], now: TestAccount.now) } == .unknownSigner)
+        #expect(code { try state.accepting([try change([later], by: [later, third])], now: TestAccount.now) } == .unknownSigner)
+        #expect(code { try state.accepting([try change([later], by: [account.key, third])], now: TestAccount.now) } == .unknownSigner)
     }
 
     @Test("a key that signs twice counts once")
@@ -186,31 +189,31 @@ import Testing
         let signed = try account.signed(version: 2) { $0.configKeys = keys(account.key, later) }
         let once = try signed.json.member("signatures").array()[0]
         let twice = try SignedConfiguration(json: try signed.json.setting("signatures", to: .array([once, once])))
-        #expect(code { try account.state().accepting([twice], now: Account.now) } == .malformedSignature)
+        #expect(code { try account.state().accepting([twice], now: TestAccount.now) } == .malformedSignature)
     }
 
     @Test("a second signature of a stranger is refused also where one is enough")
     func strangerBeside() throws {
         let signed = try account.signed(version: 2, by: [account.key, later])
-        #expect(code { try account.state().accepting([signed], now: Account.now) } == .unknownSigner)
+        #expect(code { try account.state().accepting([signed], now: TestAccount.now) } == .unknownSigner)
     }
 
     @Test("after a change of keys the old key signs nothing any more")
     func oldKey() throws {
         let change = try account.signed(version: 2, by: [account.key, later]) { $0.configKeys = keys(later) }
-        let state = try account.state().accepting([change], now: Account.now)
-        #expect(code { try state.accepting([try account.signed(version: 3)], now: Account.now) } == .unknownSigner)
-        #expect(try state.accepting([try account.signed(version: 3, by: [later])], now: Account.now).accepted.version == 3)
+        let state = try account.state().accepting([change], now: TestAccount.now)
+        #expect(code { try state.accepting([try account.signed(version: 3)], now: TestAccount.now) } == .unknownSigner)
+        #expect(try state.accepting([try account.signed(version: 3, by: [later])], now: TestAccount.now).accepted.version == 3)
         // The change itself comes again, with the old key's signature.
-        #expect(try state.accepting([change], now: Account.now).accepted.version == 2)
+        #expect(try state.accepting([change], now: TestAccount.now).accepted.version == 2)
     }
 
     @Test("an expired change of keys does not keep the newest version out")
     func expiredChange() throws {
         let change = try account.signed(version: 2, by: [account.key, later]) { $0.configKeys = keys(later) }
-        let far = Account.issuedAt + 5 * Account.lifetime
+        let far = TestAccount.issuedAt + 5 * TestAccount.lifetime
         let newest = try account.signed(version: 3, by: [later]) {
-            $0.issuedAt = far; $0.expiresAt = far + Account.lifetime
+            $0.issuedAt = far; $0.expiresAt = far + TestAccount.lifetime
         }
         let now = Date(timeIntervalSince1970: TimeInterval(far + 1))
         #expect(try account.state().accepting([change, newest], now: now).accepted.version == 3)

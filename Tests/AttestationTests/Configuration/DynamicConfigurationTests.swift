@@ -1,11 +1,14 @@
 import ApproovBase
+import ApproovTesting
 import Attestation
 import Crypto
 import Testing
 
 /// Covers A15 of the list of traps.
 @Suite struct DynamicConfigurationTests {
-    private let account = Account()
+    private let account: TestAccount
+
+    init() throws { account = try TestAccount() }
 
     @Test("every member survives writing and reading")
     func roundTrip() throws {
@@ -13,9 +16,9 @@ import Testing
             $0.hosts["x.example.com"] = HostSettings(
                 pins: [], enforce: false, attested: false, oblivious: true, includeSubdomains: true, pinsExpireAt: 5,
                 trustRoots: "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n", kid: "keys-1")
-            $0.managedTrustRoots = [Account.pinA]
+            $0.managedTrustRoots = [TestAccount.pinA]
             $0.oblivious = ObliviousSettings(relay: "https://relay.example.com/", keyConfig: "AAAA")
-            $0.authorityPins = [Account.pinA, Account.pinB]
+            $0.authorityPins = [TestAccount.pinA, TestAccount.pinB]
             $0.configKeys = [account.jwk]
             $0.critical = ["hosts", "configKeys"]
         }
@@ -58,10 +61,10 @@ import Testing
     func hashOfNothing() {
         let nothing = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
         for (member, change) in [
-            ("hosts.x.example.com.pins", { $0.hosts["x.example.com"] = HostSettings(pins: [Account.pinA, Account.pinB, nothing]) }),
+            ("hosts.x.example.com.pins", { $0.hosts["x.example.com"] = HostSettings(pins: [TestAccount.pinA, TestAccount.pinB, nothing]) }),
             ("hosts.x.example.com.pins", { $0.hosts["x.example.com"] = HostSettings(pins: [nothing], enforce: false) }),
-            ("managedTrustRoots", { $0.managedTrustRoots = [Account.pinA, nothing] }),
-            ("authorityPins", { $0.authorityPins = [Account.pinA, Account.pinB, String(nothing.dropFirst(7))] }),
+            ("managedTrustRoots", { $0.managedTrustRoots = [TestAccount.pinA, nothing] }),
+            ("authorityPins", { $0.authorityPins = [TestAccount.pinA, TestAccount.pinB, String(nothing.dropFirst(7))] }),
         ] as [(String, (inout DynamicConfiguration) -> Void)] {
             let json = account.configuration(version: 2, change: change).json
             #expect {
@@ -77,21 +80,21 @@ import Testing
         arguments: [
             "", "sha256/", "sha256/AAAA", "sha1/" + Base64.encode([UInt8](repeating: 1, count: 20)),
             "sha256/" + Base64.encode([UInt8](repeating: 1, count: 31)), "sha256/" + Base64.encode([UInt8](repeating: 1, count: 33)),
-            " " + Account.pinA, Account.pinA + " ", Account.pinA + "\n", "SHA256/" + Account.pinA.dropFirst(7),
+            " " + TestAccount.pinA, TestAccount.pinA + " ", TestAccount.pinA + "\n", "SHA256/" + TestAccount.pinA.dropFirst(7),
             "sha256/" + Base64URL.encode([UInt8](repeating: 0xff, count: 32)),
         ])
     func malformedPins(pin: String) throws {
-        let configuration = account.configuration(version: 2) { $0.hosts["api.example.com"]?.pins = [Account.pinA, pin] }
+        let configuration = account.configuration(version: 2) { $0.hosts["api.test"]?.pins = [TestAccount.pinA, pin] }
         let error = try #require(throws: AttestationError.self) { try DynamicConfiguration(json: configuration.json) }
         #expect(error.code == .malformedMember)
-        #expect(error.member == "hosts.api.example.com.pins[1]")
+        #expect(error.member == "hosts.api.test.pins[1]")
     }
 
     @Test("an enforced host names two different pins or none, and none only with managed roots")
     func numberOfPins() throws {
         func check(_ pins: [String], enforce: Bool = true, managed: [String] = []) -> AttestationError.Code? {
             let configuration = account.configuration(version: 2) {
-                $0.hosts["api.example.com"] = HostSettings(pins: pins, enforce: enforce)
+                $0.hosts["api.test"] = HostSettings(pins: pins, enforce: enforce)
                 $0.managedTrustRoots = managed
             }
             do {
@@ -101,22 +104,22 @@ import Testing
                 return error.code
             }
         }
-        #expect(check([Account.pinA, Account.pinB]) == nil)
-        #expect(check([Account.pinA]) == .malformedConfiguration)
-        #expect(check([Account.pinA, Account.pinA]) == .malformedConfiguration)
+        #expect(check([TestAccount.pinA, TestAccount.pinB]) == nil)
+        #expect(check([TestAccount.pinA]) == .malformedConfiguration)
+        #expect(check([TestAccount.pinA, TestAccount.pinA]) == .malformedConfiguration)
         // The same key in its two spellings is one key.
-        #expect(check([Account.pinA, String(Account.pinA.dropFirst(7))]) == .malformedConfiguration)
+        #expect(check([TestAccount.pinA, String(TestAccount.pinA.dropFirst(7))]) == .malformedConfiguration)
         #expect(check([]) == .malformedConfiguration)
-        #expect(check([], managed: [Account.pinA]) == nil)
+        #expect(check([], managed: [TestAccount.pinA]) == nil)
         #expect(check([], enforce: false) == nil)
-        #expect(check([Account.pinA], enforce: false) == nil)
+        #expect(check([TestAccount.pinA], enforce: false) == nil)
     }
 
     @Test("a list that names a key twice is refused wherever it stands, also beside enough others and in its two spellings")
     func repeatedPins() throws {
         let lists = [
-            [Account.pinA, Account.pinA, Account.pinB], [Account.pinA, Account.pinB, String(Account.pinA.dropFirst(7))],
-            [Account.pinA, Account.pinB, Account.pinB],
+            [TestAccount.pinA, TestAccount.pinA, TestAccount.pinB], [TestAccount.pinA, TestAccount.pinB, String(TestAccount.pinA.dropFirst(7))],
+            [TestAccount.pinA, TestAccount.pinB, TestAccount.pinB],
         ]
         for list in lists {
             for (member, change) in [
@@ -135,7 +138,7 @@ import Testing
 
     @Test("a host's member of another type is refused and named")
     func hostMembers() throws {
-        let settings = HostSettings(pins: [Account.pinA, Account.pinB]).json
+        let settings = HostSettings(pins: [TestAccount.pinA, TestAccount.pinB]).json
         let changes: [(String, JSONValue?)] = [
             ("pins", nil), ("pins", "x"), ("pins", .array([.integer(1)])), ("enforce", .integer(0)), ("enforce", "false"),
             ("attested", "no"),
@@ -155,10 +158,10 @@ import Testing
     func rules() {
         let changes: [(inout DynamicConfiguration) -> Void] = [
             { $0.expiresAt = $0.issuedAt },
-            { $0.hosts[""] = HostSettings(pins: [Account.pinA, Account.pinB]) },
-            { $0.hosts["a b"] = HostSettings(pins: [Account.pinA, Account.pinB]) },
-            { $0.hosts["api.example.com"]?.oblivious = true },
-            { $0.authorityPins = [Account.pinA] },
+            { $0.hosts[""] = HostSettings(pins: [TestAccount.pinA, TestAccount.pinB]) },
+            { $0.hosts["a b"] = HostSettings(pins: [TestAccount.pinA, TestAccount.pinB]) },
+            { $0.hosts["api.test"]?.oblivious = true },
+            { $0.authorityPins = [TestAccount.pinA] },
             { $0.authorityPins = [] },
             { $0.configKeys = [] },
             { $0.configKeys = [account.jwk, account.jwk] },

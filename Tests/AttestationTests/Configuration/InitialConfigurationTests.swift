@@ -1,4 +1,5 @@
 import ApproovBase
+import ApproovTesting
 import Attestation
 import Crypto
 import Foundation
@@ -6,7 +7,9 @@ import Testing
 
 /// Covers A15 of the list of traps.
 @Suite struct InitialConfigurationTests {
-    private let account = Account()
+    private let account: TestAccount
+
+    init() throws { account = try TestAccount() }
 
     private func refusal(of text: String) -> AttestationError? {
         #expect(throws: AttestationError.self) { try InitialConfiguration(text) }
@@ -19,12 +22,12 @@ import Testing
 
     @Test("what is written is read back")
     func roundTrip() throws {
-        let initial = try account.initial(version: 3, epoch: 2)
+        let initial = try account.initial(account.configuration(version: 3, epoch: 2))
         let read = try InitialConfiguration(String(decoding: initial.serialized, as: UTF8.self))
         #expect(read.account == account.name)
         #expect(read.epoch == 2)
-        #expect(read.authority.absoluteString == "https://authority.example.com")
-        #expect(read.authorityPins == [Account.pinA, Account.pinB])
+        #expect(read.authority.absoluteString == TestAccount.authority)
+        #expect(read.authorityPins == [TestAccount.pinA, TestAccount.pinB])
         #expect(read.configKeys == [account.jwk])
         #expect(read.configuration == initial.configuration)
         #expect(!read.usesDemoKeys)
@@ -82,8 +85,8 @@ import Testing
 
     @Test("a malformed or a single pin of the authority is refused")
     func pins() throws {
-        #expect(try refusal(setting: "authorityPins", to: .array([.string(Account.pinA), "sha256/AAAA"]))?.member == "authorityPins[1]")
-        for pins in [[], [Account.pinA], [Account.pinA, Account.pinA]] as [[String]] {
+        #expect(try refusal(setting: "authorityPins", to: .array([.string(TestAccount.pinA), "sha256/AAAA"]))?.member == "authorityPins[1]")
+        for pins in [[], [TestAccount.pinA], [TestAccount.pinA, TestAccount.pinA]] as [[String]] {
             let error = try refusal(setting: "authorityPins", to: .array(pins.map { .string($0) }))
             #expect(error?.code == .malformedInitialConfiguration)
             #expect(error?.member == "authorityPins")
@@ -92,8 +95,8 @@ import Testing
 
     @Test("a key of the authority that is pinned twice is refused, also beside another one and in its two spellings")
     func repeatedPins() throws {
-        for repeated in [Account.pinA, String(Account.pinA.dropFirst(7))] {
-            for pins in [[Account.pinA, repeated, Account.pinB], [Account.pinB, Account.pinA, repeated]] {
+        for repeated in [TestAccount.pinA, String(TestAccount.pinA.dropFirst(7))] {
+            for pins in [[TestAccount.pinA, repeated, TestAccount.pinB], [TestAccount.pinB, TestAccount.pinA, repeated]] {
                 let error = try refusal(setting: "authorityPins", to: .array(pins.map { .string($0) }))
                 #expect(error?.code == .malformedConfiguration)
                 #expect(error?.member == "authorityPins")
@@ -103,9 +106,9 @@ import Testing
 
     @Test("a malformed pin in the inner configuration is refused")
     func innerPins() throws {
-        let bad = account.configuration(version: 1) { $0.hosts["api.example.com"]?.pins = [Account.pinA, "sha256/x"] }
+        let bad = account.configuration(version: 1) { $0.hosts["api.test"]?.pins = [TestAccount.pinA, "sha256/x"] }
         let error = try refusal(setting: "configuration", to: try account.signedAnyway(bad.json.serialized()))
-        #expect(error?.member == "configuration.hosts.api.example.com.pins[1]")
+        #expect(error?.member == "configuration.hosts.api.test.pins[1]")
     }
 
     @Test(

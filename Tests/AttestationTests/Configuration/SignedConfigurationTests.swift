@@ -1,11 +1,14 @@
 import ApproovBase
+import ApproovTesting
 import Attestation
 import Crypto
 import Foundation
 import Testing
 
 @Suite struct SignedConfigurationTests {
-    private let account = Account()
+    private let account: TestAccount
+
+    init() throws { account = try TestAccount() }
 
     @Test("what is signed is read back from its bytes")
     func roundTrip() throws {

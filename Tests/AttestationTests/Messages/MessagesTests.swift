@@ -1,4 +1,5 @@
 import ApproovBase
+import ApproovTesting
 import Attestation
 import Crypto
 import Foundation
@@ -28,7 +29,9 @@ import Testing
 }
 
 @Suite struct AttestationResultTests {
-    private let account = Account()
+    private let account: TestAccount
+
+    init() throws { account = try TestAccount() }
 
     @Test("a result is read back with all its members, and with the fewest")
     func roundTrip() throws {

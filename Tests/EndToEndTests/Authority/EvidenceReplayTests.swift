@@ -11,16 +11,16 @@ import Testing
 @Suite("Evidence", .timeLimit(.minutes(4)))
 struct EvidenceReplayTests {
     private func with(
-        time: any TimeSource = SystemTimeSource(), _ body: (World, AuthorityCaller, _ measurement: String) async throws -> Void
+        time: any TimeSource = SystemTimeSource(), _ body: (LoopbackWorld, AuthorityCaller, _ measurement: String) async throws -> Void
     ) async throws {
-        try await World.with(time: time) { world in
+        try await LoopbackWorld.with(time: time) { world in
             let caller = try await AuthorityCaller(world)
             defer { caller.end() }
             try await body(world, caller, try ExecutableMeasurement.sha256(ofFileAt: world.executable))
         }
     }
 
-    private func isGenuine(_ token: String?, _ world: World) throws -> Bool {
+    private func isGenuine(_ token: String?, _ world: LoopbackWorld) throws -> Bool {
         try Token(try #require(token)).isSigned(with: world.authority.store.accountSecret.bytes)
     }
 

@@ -59,7 +59,7 @@ struct BundledConfigurationTests {
 
     @Test("a session of one word is attested and pinned, and keeps its state below $XDG_STATE_HOME or ~/.local/state by the program's name")
     func session() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let token = try #require(HTTPField.Name("Approov-Token"))
             let api = try await world.server(key: world.keys[0]) { TestResponse(text: $0.headerFields[token] ?? "none") }
             let impostor = try await world.impostor()
@@ -69,7 +69,7 @@ struct BundledConfigurationTests {
             let state = ["XDG_STATE_HOME": folder.path("xdg")]
             let called = try await run(world.url("/", port: api.port).absoluteString, environment: state)
             #expect(called.exitCode == 0, "\(called.errors)")
-            let verifier = try world.authority.store.tokenVerifier(audience: World.apiHost)
+            let verifier = try world.authority.store.tokenVerifier(audience: LoopbackWorld.apiHost)
             _ = try verifier.verify(called.output.trimmingCharacters(in: .newlines))
             #expect(try kept(in: "xdg/approov/shapes-app").isSuperset(of: ["installation-key", "device-id"]))
 

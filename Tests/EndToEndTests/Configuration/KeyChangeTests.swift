@@ -10,12 +10,12 @@ import Testing
 struct KeyChangeTests {
     private let host = "late.test.localhost"
 
-    private func addHost(_ world: World) async throws {
+    private func addHost(_ world: LoopbackWorld) async throws {
         try await world.authority.store.addHost(
             host, settings: HostSettings(pins: world.keys.prefix(2).map(\.pin.description), trustRoots: world.root.pem))
     }
 
-    private func service(_ world: World, _ initial: InitialConfiguration) throws -> ApproovService {
+    private func service(_ world: LoopbackWorld, _ initial: InitialConfiguration) throws -> ApproovService {
         let state = world.folder.file("key-change")
         return try ApproovService(
             configuration: ApproovConfiguration(initial), stateDirectory: state,
@@ -24,7 +24,7 @@ struct KeyChangeTests {
 
     @Test("changed twice while the app was away, it is followed over both changes, and by the next start without the authority")
     func rotation() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let initial = try await world.authority.initialConfiguration()
             let service = try service(world, initial)
             try await world.authority.store.rotateConfigurationKey()
@@ -72,7 +72,7 @@ struct KeyChangeTests {
 
     @Test("lost, a new epoch takes over: apps of the old one keep their pins and call on, and follow with a new initial configuration")
     func newEpoch() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let initial = try await world.authority.initialConfiguration()
             let old = try service(world, initial)
             try await addHost(world)
@@ -81,7 +81,7 @@ struct KeyChangeTests {
             try await world.authority.store.startEpoch()
             // The new epoch has overtaken the old version's number, so that it is offered, and refused.
             while world.authority.store.configurationVersion <= version {
-                try await world.authority.store.updateHost(World.otherHost) { $0.attested.toggle() }
+                try await world.authority.store.updateHost(LoopbackWorld.otherHost) { $0.attested.toggle() }
             }
             var events = old.configurationEvents().makeAsyncIterator()
             _ = await events.next()

@@ -11,13 +11,13 @@ import Testing
 @Suite("A revoked pin and a store that does not work", .timeLimit(.minutes(4)))
 struct UnstoredConfigurationTests {
     /// Pins two keys that the API does not have.
-    private func revoke(_ world: World) async throws {
-        try await world.authority.store.setPins(world.keys[1...2].map(\.pin.description), forHost: World.apiHost)
+    private func revoke(_ world: LoopbackWorld) async throws {
+        try await world.authority.store.setPins(world.keys[1...2].map(\.pin.description), forHost: LoopbackWorld.apiHost)
     }
 
     @Test("while another process holds the lock, the pin is refused at once, and the configuration is stored when the lock is free")
     func locked() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let app = try await world.app { $0.state = "locked" }
             let state = world.folder.file("locked")
             #expect(try await app.get(world.url("/shapes")).status == 200)
@@ -49,7 +49,7 @@ struct UnstoredConfigurationTests {
         .enabled("only root may mount a small disk: no disk was filled", mayMount),
         arguments: ["dd if=/dev/zero of=\"$D/filler\" bs=4k 2>/dev/null", "mount -o remount,ro \"$D\""])
     func disk(_ spoil: String) async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             try await world.authority.store.addRegistration(ExecutableMeasurement.sha256(ofFileAt: ChildProcess.approov), label: "approov")
             let disk = world.folder.file("disk")
             try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

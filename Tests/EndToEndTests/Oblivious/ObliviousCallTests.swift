@@ -15,8 +15,8 @@ import Testing
 @Suite("An attested call over Oblivious HTTP", .timeLimit(.minutes(4)))
 struct ObliviousCallTests {
     /// Runs a test with a relay and a gateway in front of the world's API.
-    private func withPath(chunked: Bool? = nil, _ body: (World, ObliviousPath) async throws -> Void) async throws {
-        try await World.with { world in
+    private func withPath(chunked: Bool? = nil, _ body: (LoopbackWorld, ObliviousPath) async throws -> Void) async throws {
+        try await LoopbackWorld.with { world in
             let path = try await ObliviousPath.start(world, chunked: chunked)
             do {
                 try await body(world, path)
@@ -68,8 +68,7 @@ struct ObliviousCallTests {
             // No overlap: the old key is gone at once, and a call that was sealed to it is not understood.
             _ = try path.keyFile.rotate(overlap: .zero)
             try await path.publish(to: world)
-            // A running gateway takes the file up within a second.
-            try await Task.sleep(for: .milliseconds(1_500))
+            try await path.waitForKeys()
             let before = app.service.configuration.version
             #expect(try await app.get(world.url("/shapes")).status == 200)
             #expect(app.service.configuration.version > before)
@@ -82,7 +81,7 @@ struct ObliviousCallTests {
             let app = try await world.app()
             #expect(try await app.get(world.url("/shapes")).status == 200)
             _ = try path.keyFile.rotate(overlap: .seconds(600))
-            try await Task.sleep(for: .milliseconds(1_500))
+            try await path.waitForKeys()
             let before = app.service.configuration.version
             #expect(try await app.get(world.url("/shapes")).status == 200)
             #expect(app.service.configuration.version == before)
@@ -148,9 +147,9 @@ struct ObliviousCallTests {
         }
     }
 
-    private static func request(_ world: World) throws -> URLRequest {
+    private static func request(_ world: LoopbackWorld) throws -> URLRequest {
         var request = URLRequest(url: try world.url("/shapes"))
-        request.setValue("Bearer alice", forHTTPHeaderField: World.bindingHeader)
+        request.setValue("Bearer alice", forHTTPHeaderField: LoopbackWorld.bindingHeader)
         return request
     }
 }

@@ -20,7 +20,7 @@ struct ProgressTests {
 
     @Test("an upload from memory, one from a file and a download tell how far they are")
     func session() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let server = try await world.server(key: world.keys[0]) { request in
                 var count = 0
                 for try await piece in request.body { count += piece.count }
@@ -31,7 +31,7 @@ struct ProgressTests {
             }
             let session = try await world.app().session
             var request = URLRequest(url: try world.url("/", port: server.port))
-            request.setValue("Bearer alice", forHTTPHeaderField: World.bindingHeader)
+            request.setValue("Bearer alice", forHTTPHeaderField: LoopbackWorld.bindingHeader)
 
             let down = Shared<[TransferProgress]>([])
             let (downloaded, _) = try await session.download(for: request) { progress in down.change { $0.append(progress) } }

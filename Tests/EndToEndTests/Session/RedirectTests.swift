@@ -12,21 +12,21 @@ import Testing
 @Suite("Redirects and spellings", .timeLimit(.minutes(4)))
 struct RedirectTests {
     /// Sends the app from the protected API to a URL.
-    private func redirect(_ world: World, to target: String) throws -> URL {
+    private func redirect(_ world: LoopbackWorld, to target: String) throws -> URL {
         let allowed = CharacterSet.alphanumerics
         return try world.url("/redirect?to=\(target.addingPercentEncoding(withAllowedCharacters: allowed) ?? "")")
     }
 
     @Test("to a host that is not protected carries neither token nor Authorization")
     func toOpenHost() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let seen = Shared<[HTTPFields]>([])
             let open = try await world.server { request in
                 seen.change { $0.append(request.headerFields) }
                 return TestResponse(text: "open")
             }
             let app = try await world.app()
-            let answer = try await app.get(redirect(world, to: "https://\(World.openHost):\(open.port)/"))
+            let answer = try await app.get(redirect(world, to: "https://\(LoopbackWorld.openHost):\(open.port)/"))
             #expect(answer.text == "open")
             let fields = try #require(seen.value.first)
             #expect(!fields.contains(.approovToken))
@@ -38,40 +38,40 @@ struct RedirectTests {
 
     @Test("to another protected host carries a token for that host, bound to what an interceptor sets there")
     func toProtectedHost() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let seen = Shared<[HTTPFields]>([])
             let other = try await world.server(key: world.keys[0]) { request in
                 seen.change { $0.append(request.headerFields) }
                 return TestResponse(text: "other")
             }
             let app = try await world.app { $0.interceptors = [SignIn()] }
-            let target = "https://\(World.otherHost):\(other.port)/"
+            let target = "https://\(LoopbackWorld.otherHost):\(other.port)/"
             #expect(try await app.get(redirect(world, to: target), authorization: nil).text == "other")
             let fields = try #require(seen.value.first)
-            #expect(fields[.authorization] == "Bearer for \(World.otherHost)")
+            #expect(fields[.authorization] == "Bearer for \(LoopbackWorld.otherHost)")
             let token = try Token(try #require(fields[.approovToken]))
-            #expect(token.claims["aud"] as? String == World.otherHost)
-            #expect(token.claims["pay"] as? String == Token.pay("Bearer for \(World.otherHost)"))
+            #expect(token.claims["aud"] as? String == LoopbackWorld.otherHost)
+            #expect(token.claims["pay"] as? String == Token.pay("Bearer for \(LoopbackWorld.otherHost)"))
             await other.stop()
         }
     }
 
     @Test("to an impostor of another protected host is refused before a byte is sent there")
     func toImpostor() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let impostor = try await world.impostor()
             let app = try await world.app { $0.interceptors = [SignIn()] }
             let error = try await app.failure(
-                of: redirect(world, to: "https://\(World.otherHost):\(impostor.port)/"), authorization: nil)
+                of: redirect(world, to: "https://\(LoopbackWorld.otherHost):\(impostor.port)/"), authorization: nil)
             #expect(error.refusal?.reason == .pinMismatch)
             #expect(impostor.receivedCount == 0)
             await impostor.stop()
         }
     }
 
-    @Test("to plain http is refused, and no server is connected to", arguments: [World.apiHost, World.openHost])
+    @Test("to plain http is refused, and no server is connected to", arguments: [LoopbackWorld.apiHost, LoopbackWorld.openHost])
     func toPlainHTTP(_ host: String) async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let plain = try await RawServer.start { _ in }
             let app = try await world.app()
             let error = try await app.failure(of: redirect(world, to: "http://\(host):\(plain.port)/"))
@@ -84,12 +84,12 @@ struct RedirectTests {
     @Test(
         "to a URL that could be read in two ways is refused, and no server is connected to",
         arguments: [
-            "https://\(World.apiHost)@\(World.openHost):PORT/", "https://user:secret@\(World.openHost):PORT/",
+            "https://\(LoopbackWorld.apiHost)@\(LoopbackWorld.openHost):PORT/", "https://user:secret@\(LoopbackWorld.openHost):PORT/",
             "https://open%2Elocalhost:PORT/", "https://2130706433:PORT/", "https://0x7f000001:PORT/", "https://127.1:PORT/",
-            "https://open.localhost\\@evil.test:PORT/", "ftp://\(World.openHost):PORT/", "https://open..localhost:PORT/",
+            "https://open.localhost\\@evil.test:PORT/", "ftp://\(LoopbackWorld.openHost):PORT/", "https://open..localhost:PORT/",
         ])
     func toOddURL(_ target: String) async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let open = try await world.server { _ in TestResponse(text: "reached") }
             let app = try await world.app()
             let error = try await app.failure(of: redirect(world, to: target.replacingOccurrences(of: "PORT", with: "\(open.port)")))
@@ -104,7 +104,7 @@ struct RedirectTests {
         "a protected host in another spelling is the same host: pinned, and called with its token",
         arguments: ["API.Test.LocalHost", "api.test.localhost."])
     func spelledOtherwise(_ host: String) async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let impostor = try await world.impostor()
             let app = try await world.app()
             #expect(try await app.get(world.url("/shapes", host: host)).status == 200)
@@ -118,7 +118,7 @@ struct RedirectTests {
         "a call to a URL with user info, percent signs or a number for a host is refused, and no server is connected to",
         arguments: ["https://user:secret@api.test.localhost:PORT/", "https://api%2Etest.localhost:PORT/", "https://2130706433:PORT/"])
     func oddURL(_ text: String) async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let url = try #require(URL(string: text.replacingOccurrences(of: "PORT", with: "\(world.api.port)")))
             let error = try await world.app().failure(of: url)
             #expect(error.code == .badRequest)
@@ -129,9 +129,9 @@ struct RedirectTests {
 
     @Test("a protected host is not called over plain http at all")
     func plainHTTP() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let plain = try await RawServer.start { _ in }
-            let url = try #require(URL(string: "http://\(World.apiHost):\(plain.port)/"))
+            let url = try #require(URL(string: "http://\(LoopbackWorld.apiHost):\(plain.port)/"))
             #expect(try await world.app().failure(of: url).code == .pinningError)
             #expect(plain.counters.connections == 0)
             await plain.stop()

@@ -26,7 +26,7 @@ struct StreamingTests {
     }
 
     /// Makes an attested call in a process of its own, and looks at its memory while bytes move.
-    private func checkMemory(_ world: World, _ server: TestHTTPServer, moved: Shared<Int>, _ arguments: [String]) async throws {
+    private func checkMemory(_ world: LoopbackWorld, _ server: TestHTTPServer, moved: Shared<Int>, _ arguments: [String]) async throws {
         try await world.authority.store.addRegistration(
             ExecutableMeasurement.sha256(ofFileAt: ChildProcess.approov), label: "approov")
         let configuration = try await String(decoding: world.authority.initialConfiguration().serialized, as: UTF8.self)
@@ -52,7 +52,7 @@ struct StreamingTests {
 
     @Test("256 MiB come down in less than 64 MiB of memory, of which none is added after the first 64 MiB")
     func down() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let sent = Shared(0)
             let server = try await world.server(key: world.keys[0], versions: .http1) { _ in
                 TestResponse(length: Self.size) { number in
@@ -68,7 +68,7 @@ struct StreamingTests {
 
     @Test("256 MiB go up in less than 64 MiB of memory, of which none is added after the first 64 MiB")
     func up() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let received = Shared(0)
             let server = try await world.server(key: world.keys[0], versions: .http1) { request in
                 for try await piece in request.body { received.change { $0 += piece.count } }

@@ -1,3 +1,4 @@
+import ApproovBase
 import Approov
 import ApproovAuthority
 import ApproovTesting
@@ -19,7 +20,7 @@ struct App: Sendable {
 
     func get(_ url: URL, authorization: String? = "Bearer alice") async throws -> Answer {
         var request = URLRequest(url: url)
-        if let authorization { request.setValue(authorization, forHTTPHeaderField: World.bindingHeader) }
+        if let authorization { request.setValue(authorization, forHTTPHeaderField: LoopbackWorld.bindingHeader) }
         let (data, response) = try await session.data(for: request)
         return Answer(status: response.statusCode, text: String(decoding: data, as: UTF8.self))
     }
@@ -36,15 +37,16 @@ struct App: Sendable {
     }
 }
 
-extension World {
+extension LoopbackWorld {
     /// What an app is made of, when it is not the usual.
     struct AppOptions {
         /// The name of its state directory; two apps with the same name are one app, restarted.
         var state = "app-state"
         var wrapping = URLSessionConfiguration.ephemeral
         var interceptors: [any RequestInterceptor] = []
-        var bindHeader: String? = World.bindingHeader
+        var bindHeader: String? = LoopbackWorld.bindingHeader
         var limits = ApproovServiceLimits()
+        var clock: any TimeSource = SystemTimeSource()
         /// Where it finds the authority, when not at its own address.
         var front: AuthorityFront?
         /// What it reaches the authority through.
@@ -57,7 +59,7 @@ extension World {
         var options = AppOptions()
         try change(&options)
         let state = folder.file(options.state)
-        let installation = try InstallationAttester(stateDirectory: state, executable: options.executable ?? executable)
+        let installation = try InstallationAttester(stateDirectory: state, executable: options.executable ?? executable, time: options.clock)
         let attester: any Attester
         let initial: InitialConfiguration
         if let front = options.front {
@@ -69,7 +71,7 @@ extension World {
             initial = try await authority.initialConfiguration()
         }
         let service = try ApproovService(
-            configuration: ApproovConfiguration(initial), stateDirectory: state, attester: attester, limits: options.limits,
+            configuration: ApproovConfiguration(initial), stateDirectory: state, attester: attester, clock: options.clock, limits: options.limits,
             proxy: options.authorityProxy)
         let session = try ApproovSession(
             wrapping: URLSession(configuration: options.wrapping), service: service,

@@ -12,7 +12,7 @@ struct AuthorityCaller: Sendable {
     private let account: String
     private let key = P256.Signing.PrivateKey()
 
-    init(_ world: World) async throws {
+    init(_ world: LoopbackWorld) async throws {
         url = world.authority.url.absoluteString
         account = world.authority.store.account
         connection = try await AuthorityConnection(url, store: world.authority.store)
@@ -45,7 +45,7 @@ struct AuthorityCaller: Sendable {
         _ change: (inout Evidence) -> Void = { _ in }
     ) throws -> String {
         let request = EvidenceRequest(
-            challenge: challenge, audience: url, account: account, host: World.apiHost, sdkVersion: "1", configVersion: 1)
+            challenge: challenge, audience: url, account: account, host: LoopbackWorld.apiHost, sdkVersion: "1", configVersion: 1)
         var evidence = Evidence(
             answering: request, iat: Int64(Date().timeIntervalSince1970), deviceID: DeviceID(installationKey: key.publicKey), appID: "test",
             appVersion: "1", measurements: [Evidence.executableMeasurement: measurement], environment: [])

@@ -35,7 +35,7 @@ final class AuthorityFront: Sendable {
     }
 
     /// Starts a front, hands it over, and ends it.
-    static func with(_ world: World, _ body: (AuthorityFront) async throws -> Void) async throws {
+    static func with(_ world: LoopbackWorld, _ body: (AuthorityFront) async throws -> Void) async throws {
         let identity = try await world.authority.store.serverIdentity(hosts: [])
         let certificate = try TestPKI.leaf(hosts: ["localhost"], issuer: world.root, key: TestKey(pem: identity.keyPEM))
         let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: identity.rootPEM))

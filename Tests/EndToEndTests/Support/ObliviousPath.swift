@@ -5,7 +5,9 @@ import ApproovTesting
 import Attestation
 import CertificatePinning
 import Foundation
+import HTTPClient
 import OHTTP
+import Testing
 
 /// A relay and a gateway in front of the world's API, on sockets of their own with TLS.
 struct ObliviousPath {
@@ -15,9 +17,10 @@ struct ObliviousPath {
     let relay: RunningService
     let gateway: RunningService
     let keyFile: GatewayKeyFile
+    let root: TestCertificate
 
     /// Starts both and has the account call its API over them.
-    static func start(_ world: World, chunked: Bool? = nil) async throws -> ObliviousPath {
+    static func start(_ world: LoopbackWorld, chunked: Bool? = nil) async throws -> ObliviousPath {
         let keyFile = GatewayKeyFile(world.folder.file("gateway.keys"))
         let pins = world.keys.prefix(2).map(\.pin.description)
         let gatewayLeaf = try TestPKI.leaf(hosts: [gatewayHost], issuer: world.root)
@@ -25,7 +28,7 @@ struct ObliviousPath {
             try Gateway(
                 keys: keyFile,
                 configuration: GatewayConfiguration(
-                    port: 0, allowedOrigins: ["https://\(World.apiHost):\(world.api.port)"], pins: [World.apiHost: pins],
+                    port: 0, allowedOrigins: ["https://\(LoopbackWorld.apiHost):\(world.api.port)"], pins: [LoopbackWorld.apiHost: pins],
                     trustRootsPEM: world.root.pem,
                     tls: .certificate(certificatePEM: gatewayLeaf.chainPEM, keyPEM: gatewayLeaf.key.privateKeyPEM)),
                 onReady: onReady)
@@ -40,21 +43,32 @@ struct ObliviousPath {
                     tls: .certificate(certificatePEM: relayLeaf.chainPEM, keyPEM: relayLeaf.key.privateKeyPEM)),
                 onReady: onReady)
         }
-        let path = ObliviousPath(relay: relay, gateway: gateway, keyFile: keyFile)
+        let path = ObliviousPath(relay: relay, gateway: gateway, keyFile: keyFile, root: world.root)
         try await path.publish(to: world, chunked: chunked)
         let store = world.authority.store
-        try await store.addHost(World.apiHost, settings: HostSettings(pins: pins, oblivious: true, trustRoots: world.root.pem))
+        try await store.addHost(LoopbackWorld.apiHost, settings: HostSettings(pins: pins, oblivious: true, trustRoots: world.root.pem))
         try await store.addHost(
             relayHost, settings: HostSettings(pins: relayKeys.map(\.pin.description), attested: false, trustRoots: world.root.pem))
         return path
     }
 
     /// Puts the gateway's keys, as they are now, into the account's configuration.
-    func publish(to world: World, chunked: Bool? = nil) async throws {
+    func publish(to world: LoopbackWorld, chunked: Bool? = nil) async throws {
         try await world.authority.store.setOblivious(
             ObliviousSettings(
                 relay: "https://\(Self.relayHost):\(relay.port)/", keyConfig: Base64.encode(keyFile.load().published.encoded()),
                 chunked: chunked))
+    }
+
+    /// Waits until the gateway serves the keys that are in its file now.
+    func waitForKeys() async throws {
+        let keys = try keyFile.load().published.encoded()
+        let transport = try CurlTransport()
+        defer { transport.shutdown() }
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: root.pem))
+        let request = TransportRequest(url: try TransportURL("https://\(Self.gatewayHost):\(gateway.port)/ohttp-keys"), policy: policy)
+        let isServed = try await eventually { try await transport.send(request).body.collect(upTo: 1 << 16) == Array(keys) }
+        try #require(isServed)
     }
 
     func stop() async throws {

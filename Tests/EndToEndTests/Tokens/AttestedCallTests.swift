@@ -12,14 +12,14 @@ import Testing
 struct AttestedCallTests {
     @Test("it is answered, with a token that the account's secret signed and that is bound to Authorization")
     func answered() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let app = try await world.app()
             let answer = try await app.get(world.url("/shapes"), authorization: "Bearer alice")
             #expect(answer.status == 200)
             let token = try Token(answer.text)
             #expect(token.isSigned(with: world.authority.store.accountSecret.bytes))
             #expect(token.claims["pay"] as? String == Token.pay("Bearer alice"))
-            #expect(token.claims["aud"] as? String == World.apiHost)
+            #expect(token.claims["aud"] as? String == LoopbackWorld.apiHost)
             #expect(token.claims["did"] as? String == app.service.deviceID.base64)
             #expect(world.api.counters.requests == 1)
         }
@@ -27,7 +27,7 @@ struct AttestedCallTests {
 
     @Test("its token is refused with another Authorization, with none, and by another API")
     func replayed() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let app = try await world.app()
             let url = try world.url("/shapes")
             let token = try await app.get(url, authorization: "Bearer alice").text
@@ -35,7 +35,7 @@ struct AttestedCallTests {
             #expect(try await world.plainStatus(url, token: token, authorization: "Bearer mallory") == 401)
             #expect(try await world.plainStatus(url, token: token, authorization: nil) == 401)
             #expect(try await world.plainStatus(url, token: nil, authorization: "Bearer alice") == 401)
-            let other = await app.service.fetchToken(for: try world.url("/shapes", host: World.otherHost), binding: "Bearer alice")
+            let other = await app.service.fetchToken(for: try world.url("/shapes", host: LoopbackWorld.otherHost), binding: "Bearer alice")
             #expect(other.status == .success)
             #expect(try await world.plainStatus(url, token: other.token, authorization: "Bearer alice") == 401)
         }
@@ -43,7 +43,7 @@ struct AttestedCallTests {
 
     @Test("calls at once with different Authorization values each carry a token of their own")
     func ownTokens() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let app = try await world.app()
             let url = try world.url("/shapes")
             let users = (0..<20).map { "Bearer user \($0)" }
@@ -64,7 +64,7 @@ struct AttestedCallTests {
 
     @Test("without the header that tokens are bound to it is refused before anything is sent")
     func unbound() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let app = try await world.app()
             let error = try await app.failure(of: world.url("/shapes"), authorization: nil)
             #expect(error.code == .bindingMissing)
@@ -75,7 +75,7 @@ struct AttestedCallTests {
 
     @Test("of an executable that is not registered it is refused by the API, and its token does not verify")
     func unregistered() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let stranger = world.folder.file("stranger")
             try Data("another app".utf8).write(to: stranger)
             let app = try await world.app { $0.executable = stranger }

@@ -6,7 +6,7 @@ import Testing
 struct FirstRequestsTests {
     @Test("a thousand at once ask the authority for one token and are all answered")
     func oneAttestation() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             try await AuthorityFront.with(world) { front in
                 let app = try await world.app { $0.front = front }
                 let url = try world.url("/shapes")

@@ -13,7 +13,7 @@ struct ManyHostsTests {
         "gives each of them a token of its own, which its backend takes and its sibling's refuses",
         arguments: [("*.shop.localhost", false), ("**.shop.localhost", false), ("shop.localhost", true)])
     func ownTokens(_ entry: String, _ includeSubdomains: Bool) async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             try await world.authority.store.addHost(
                 entry,
                 settings: HostSettings(

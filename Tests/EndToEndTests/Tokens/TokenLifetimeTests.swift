@@ -5,49 +5,66 @@ import Testing
 /// Tokens that end while an app goes on calling.
 @Suite("Token lifetimes", .timeLimit(.minutes(4)))
 struct TokenLifetimeTests {
+    /// The app's clock and the authority's, which go together.
+    private struct Clocks {
+        let app = ManualClock(date: Date())
+        let authority = ManualClock(date: Date())
+
+        func advance(by duration: Duration) {
+            authority.advance(by: duration)
+            app.advance(by: duration)
+        }
+    }
+
     @Test("over three lifetimes under steady load no request waits for a slow authority, and every one is answered")
     func steadyLoad() async throws {
-        try await World.with(tokenLifetime: 6, share: 4) { world in
+        let clocks = Clocks()
+        try await LoopbackWorld.with(tokenLifetime: 300, time: clocks.authority) { world in
             try await AuthorityFront.with(world) { front in
-                let app = try await world.app { $0.front = front }
+                let app = try await world.app {
+                    $0.front = front
+                    $0.clock = clocks.app
+                }
                 let url = try world.url("/shapes")
                 let first = try await app.get(url)
                 #expect(first.status == 200)
-                let seen = Shared((answers: 1, tokens: Set([first.text]), stuck: 0, holds: 0))
+                let seen = Shared((answers: 1, tokens: Set([first.text]), holds: 0, stuck: 0))
                 // From here on the authority answers only when more requests have been answered meanwhile: were one of them to
-                // wait for the authority, both would wait, until the hold gives up and says so.
+                // wait for the authority, both would wait.
                 front.behavior = .hold { _ in
                     let enough = seen.change { state in
                         state.holds += 1
                         return state.answers + 5
                     }
-                    let giveUp = ContinuousClock.now + .milliseconds(2_400)
-                    while seen.value.answers < enough {
-                        guard ContinuousClock.now < giveUp else {
-                            seen.change { $0.stuck += 1 }
-                            return
-                        }
-                        try? await Task.sleep(for: .milliseconds(5))
-                    }
+                    if await !eventually(within: .seconds(30), { seen.value.answers >= enough }) { seen.change { $0.stuck += 1 } }
                 }
-                let end = ContinuousClock.now + .milliseconds(20_000)
                 try await withThrowingTaskGroup { group in
                     for _ in 0..<2 {
                         group.addTask {
-                            while ContinuousClock.now < end {
+                            while !Task.isCancelled {
                                 let answer = try await app.get(url)
                                 #expect(answer.status == 200)
                                 seen.change { state in
                                     state.answers += 1
                                     state.tokens.insert(answer.text)
                                 }
-                                try await Task.sleep(for: .milliseconds(10))
                             }
                         }
                     }
-                    try await group.waitForAll()
+                    var elapsed = Duration.zero
+                    while elapsed < .seconds(3 * 300) {
+                        // The app sleeps until its token is to be replaced.
+                        await clocks.app.sleepers(atLeast: 1)
+                        let tokens = seen.value.tokens.count
+                        let next = try #require(clocks.app.nextWakeUp)
+                        clocks.advance(by: next)
+                        elapsed += next
+                        try #require(await eventually { seen.value.tokens.count > tokens })
+                    }
+                    group.cancelAll()
+                    do { try await group.waitForAll() } catch is CancellationError {}
                 }
-                #expect(seen.value.holds >= 4)
+                #expect(seen.value.holds >= 3)
                 #expect(seen.value.stuck == 0)
                 #expect(seen.value.tokens.count >= 4)
             }

@@ -12,7 +12,7 @@ import Testing
 struct EnvironmentTests {
     /// Makes an attested call of the built `approov` with variables in its environment.
     private func call(
-        _ world: World, port: Int? = nil, environment: [String: String]
+        _ world: LoopbackWorld, port: Int? = nil, environment: [String: String]
     ) async throws -> ChildProcess.Run {
         try await world.authority.store.addRegistration(
             ExecutableMeasurement.sha256(ofFileAt: ChildProcess.approov), label: "approov")
@@ -27,7 +27,7 @@ struct EnvironmentTests {
 
     @Test("its proxies see no connection")
     func proxies() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let proxy = try await RawServer.start { await $0.waitForClose() }
             let url = "http://127.0.0.1:\(proxy.port)"
             let names = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy"]
@@ -40,7 +40,7 @@ struct EnvironmentTests {
 
     @Test("SSLKEYLOGFILE gets no key")
     func keyLog() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let run = try await call(world, environment: ["SSLKEYLOGFILE": world.folder.path("keys.log")])
             #expect(run.exitCode == 0, "\(run.errors)")
             #expect(!FileManager.default.fileExists(atPath: world.folder.path("keys.log")), "it is not even opened")
@@ -49,7 +49,7 @@ struct EnvironmentTests {
 
     @Test("SSLKEYLOGFILE that names a FIFO keeps no call waiting for a reader")
     func keyLogFIFO() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let path = world.folder.path("keys.fifo")
             try #require(mkfifo(path, 0o600) == 0)
             let run = try await call(world, environment: ["SSLKEYLOGFILE": path])
@@ -148,7 +148,7 @@ struct EnvironmentTests {
 
     @Test("OPENSSL_CONF is not even read: one that would stop OpenSSL stops nothing")
     func brokenOpenSSL() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let configuration = """
                 config_diagnostics = 1
                 openssl_conf = init
@@ -167,7 +167,7 @@ struct EnvironmentTests {
 
     @Test("all of them together do not open the way to an impostor")
     func together() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let impostor = try await world.impostor()
             let root = try world.folder.write(world.root.pem, to: "root.pem")
             let run = try await call(

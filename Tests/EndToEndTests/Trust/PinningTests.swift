@@ -11,7 +11,7 @@ import Testing
 struct PinningTests {
     @Test("an impostor with another key below the same root sees no byte of HTTP")
     func impostor() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let impostor = try await world.impostor()
             let app = try await world.app()
             let url = try world.url("/shapes", port: impostor.port)
@@ -29,7 +29,7 @@ struct PinningTests {
 
     @Test("pins that change at the authority reach the running app: the new key is called, the old one no more")
     func rotation() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let app = try await world.app()
             #expect(try await app.get(world.url("/shapes")).status == 200)
             let renewed = try await world.server(key: world.keys[2]) { _ in TestResponse(text: "renewed") }
@@ -38,7 +38,7 @@ struct PinningTests {
             #expect(renewed.counters.requests == 0)
 
             let version = app.service.configuration.version
-            try await world.authority.store.setPins(world.keys.suffix(2).map(\.pin.description), forHost: World.apiHost)
+            try await world.authority.store.setPins(world.keys.suffix(2).map(\.pin.description), forHost: LoopbackWorld.apiHost)
             // Another user's first call: the authority's answer brings the pins along with the token.
             #expect(try await app.get(url, authorization: "Bearer bob").text == "renewed")
             #expect(app.service.configuration.version > version)
@@ -51,7 +51,7 @@ struct PinningTests {
 
     @Test("an app restarted while the authority is down is still pinned, by what it stored")
     func restartOffline() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             // Known to the authority only after the app shipped.
             let late = "late.test.localhost"
             let server = try await TestHTTPServer.start(
@@ -83,22 +83,22 @@ struct PinningTests {
     }
 
     /// The app as it starts with the configuration it shipped with.
-    private func restarted(_ world: World, _ shipped: InitialConfiguration) throws -> App {
+    private func restarted(_ world: LoopbackWorld, _ shipped: InitialConfiguration) throws -> App {
         let state = world.folder.file("shipped")
         let service = try ApproovService(
             configuration: ApproovConfiguration(shipped), stateDirectory: state,
             attester: InstallationAttester(stateDirectory: state, executable: world.executable))
         let session = try ApproovSession(
             service: service, trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: world.root.pem)),
-            bindHeader: World.bindingHeader)
+            bindHeader: LoopbackWorld.bindingHeader)
         return App(service: service, session: session)
     }
 
     @Test("the error says in one line who answered with which keys, which were expected, why it is refused and what to do, and no secret")
     func errorContainsTheFix() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let intermediate = try TestPKI.intermediate(issuer: world.root)
-            let leaf = try TestPKI.leaf(hosts: World.names, issuer: intermediate)
+            let leaf = try TestPKI.leaf(hosts: LoopbackWorld.names, issuer: intermediate)
             let impostor = try await RawServer.start(certificate: leaf) { await $0.waitForClose() }
             let app = try await world.app()
             let url = try world.url("/shapes?secret=query", port: impostor.port)
@@ -107,9 +107,9 @@ struct PinningTests {
             let text = error.description
             #expect(!text.contains("\n") && text.hasPrefix("pinningError: "))
             for part in [
-                "\(World.apiHost) is refused", "pinMismatch", "no key of the validated path is pinned",
+                "\(LoopbackWorld.apiHost) is refused", "pinMismatch", "no key of the validated path is pinned",
                 "add the first of the presented pins",
-                "\(leaf.pin) (CN=\(World.apiHost))", "\(intermediate.pin) (", "\(world.root.pin) (",
+                "\(leaf.pin) (CN=\(LoopbackWorld.apiHost))", "\(intermediate.pin) (", "\(world.root.pin) (",
                 "expected one of: ", "\(world.keys[0].pin)", "\(world.keys[1].pin)",
             ] { #expect(text.contains(part), "\(part) is not in: \(text)") }
             // In the order of the path.
@@ -126,23 +126,23 @@ struct PinningTests {
 
     @Test("pins that change under two hundred requests in flight let these end and no other one begin")
     func changeInFlight() async throws {
-        try await World.with { world in
-            let gate = Shared((arrived: 0, isOpen: false))
+        try await LoopbackWorld.with { world in
+            let (arrived, gate) = (Shared(0), Gate())
             let server = try await world.server(key: world.keys[0]) { _ in
-                gate.change { $0.arrived += 1 }
-                while !gate.value.isOpen { try await Task.sleep(for: .milliseconds(5)) }
+                arrived.change { $0 += 1 }
+                try await gate.wait()
                 return TestResponse(text: "old")
             }
             let app = try await world.app()
             let url = try world.url("/", port: server.port)
             try await withThrowingTaskGroup { group in
                 for _ in 0..<200 { group.addTask { try await app.get(url) } }
-                while gate.value.arrived < 200 { try await Task.sleep(for: .milliseconds(5)) }
-                try await world.authority.store.setPins(world.keys.suffix(2).map(\.pin.description), forHost: World.apiHost)
+                try #require(await eventually { arrived.value == 200 })
+                try await world.authority.store.setPins(world.keys.suffix(2).map(\.pin.description), forHost: LoopbackWorld.apiHost)
                 #expect(try await app.service.refreshConfiguration())
                 // The connections of the old policy are open and idle streams could be had on them: nothing new may use them.
                 #expect(try await app.failure(of: url).refusal?.reason == .pinMismatch)
-                gate.change { $0.isOpen = true }
+                gate.open()
                 for try await answer in group { #expect(answer.text == "old") }
             }
             #expect(try await app.failure(of: url).refusal?.reason == .pinMismatch)
@@ -153,7 +153,7 @@ struct PinningTests {
 
     @Test("while pins change, every request is wholly under the old ones or wholly under the new ones")
     func changeUnderLoad() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let server = try await world.server(key: world.keys[0]) { _ in TestResponse(text: "old") }
             let app = try await world.app()
             let url = try world.url("/", port: server.port)
@@ -175,8 +175,8 @@ struct PinningTests {
                         return answered
                     }
                 }
-                while begun.value < 10 { try await Task.sleep(for: .milliseconds(2)) }
-                try await world.authority.store.setPins(world.keys.suffix(2).map(\.pin.description), forHost: World.apiHost)
+                try #require(await eventually { begun.value == 10 })
+                try await world.authority.store.setPins(world.keys.suffix(2).map(\.pin.description), forHost: LoopbackWorld.apiHost)
                 _ = try await app.service.refreshConfiguration()
                 return try await group.reduce(into: []) { $0.append($1) }
             }

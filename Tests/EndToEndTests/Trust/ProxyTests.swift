@@ -19,7 +19,7 @@ struct ProxyTests {
 
     @Test("it is used, and what it sees of a call is the host")
     func tunnel() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let heads = Shared<[String]>([])
             let proxy = try await ConnectProxy.start(to: world.api.port, heads: heads)
             let app = try await world.app { $0.wrapping = wrapping(proxy: proxy.port) }
@@ -27,7 +27,7 @@ struct ProxyTests {
             #expect(answer.status == 200)
             #expect(heads.value.count == 1, "the authority is asked past the session's proxy")
             let head = try #require(heads.value.first)
-            #expect(head.hasPrefix("CONNECT \(World.apiHost):\(world.api.port) HTTP/1.1\r\n"))
+            #expect(head.hasPrefix("CONNECT \(LoopbackWorld.apiHost):\(world.api.port) HTTP/1.1\r\n"))
             #expect(!head.lowercased().contains("approov"))
             #expect(!head.lowercased().contains("authorization"))
             #expect(!head.contains("alice"))
@@ -42,7 +42,7 @@ struct ProxyTests {
 
     @Test("one that ends tunnels at a server of its own, with a certificate below the trusted root, is refused by the pins")
     func interception() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let heads = Shared<[String]>([])
             let impostor = try await world.impostor()
             let proxy = try await ConnectProxy.start(to: impostor.port, heads: heads)
@@ -59,7 +59,7 @@ struct ProxyTests {
 
     @Test("a SOCKS proxy is used, and asked for the host by its name")
     func socks() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let targets = Shared<[String]>([])
             let proxy = try await SOCKSProxy.start(to: world.api.port, targets: targets)
             let app = try await world.app {
@@ -67,7 +67,7 @@ struct ProxyTests {
             }
             let answer = try await app.get(world.url("/shapes"))
             #expect(answer.status == 200)
-            #expect(targets.value == ["\(World.apiHost):\(world.api.port)"])
+            #expect(targets.value == ["\(LoopbackWorld.apiHost):\(world.api.port)"])
             let seen = proxy.received
             for secret in [answer.text, "Bearer alice", "/shapes"] {
                 #expect(seen.firstRange(of: Array(secret.utf8)) == nil)
@@ -81,7 +81,7 @@ struct ProxyTests {
 
     @Test("one that the service names is for the authority alone, over HTTP or SOCKS, and is never gone past", arguments: [true, false])
     func authority(isSOCKS: Bool) async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let seen = Shared<[String]>([])
             let port = try #require(world.authority.url.port)
             let proxy =
@@ -104,7 +104,7 @@ struct ProxyTests {
 
     @Test("one of the service's that ends tunnels at a server of its own is refused by the authority's pins")
     func interceptedAuthority() async throws {
-        try await World.with { world in
+        try await LoopbackWorld.with { world in
             let impostor = try await RawServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: world.root)) {
                 await $0.waitForClose()
             }

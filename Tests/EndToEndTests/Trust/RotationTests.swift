@@ -39,7 +39,7 @@ struct RotationTests {
 
     @Test("no good request fails, and none reaches a server whose pins no longer match", .timeLimit(.minutes(5)))
     func tenThousandRequests() async throws {
-        try await World.with(share: 6) { world in
+        try await LoopbackWorld.with(share: 6) { world in
             let ledger = Ledger()
             let keys = try (0...Self.keyChanges + 1).map { _ in try TestKey() }
             var servers: [TestHTTPServer] = []
@@ -49,7 +49,7 @@ struct RotationTests {
             let ports = servers.map(\.port)
             func publish(_ pinned: some Sequence<TestKey>) async throws {
                 let pins = pinned.map(\.pin.description)
-                try await world.authority.store.setPins(pins, forHost: World.apiHost)
+                try await world.authority.store.setPins(pins, forHost: LoopbackWorld.apiHost)
             }
             try await publish(keys[0...1])
             let app = try await world.app()
@@ -57,10 +57,10 @@ struct RotationTests {
                 for _ in 0..<Self.workers { group.addTask { try await Self.work(world, app, ports, ledger) } }
                 for change in 1...Self.keyChanges {
                     let due = Self.requests / (Self.keyChanges + 1) * change
-                    while ledger.read(\.finished) < due { try await Task.sleep(for: .milliseconds(2)) }
+                    try #require(await eventually { ledger.read(\.finished) >= due })
                     // The next key has been pinned beside the old one since the last change: change the server's key.
                     ledger.change { $0.current = change }
-                    while ledger.read({ $0.underWay[change - 1] }) > 0 { try await Task.sleep(for: .milliseconds(2)) }
+                    try #require(await eventually { ledger.read { $0.underWay[change - 1] } == 0 })
                     try await publish(keys[change...change + 1])
                     // No client takes the old server for a good one any more; a client that begins under the new version must be refused there.
                     _ = try await app.service.refreshConfiguration()
@@ -80,7 +80,7 @@ struct RotationTests {
         }
     }
 
-    private static func work(_ world: World, _ app: App, _ ports: [Int], _ ledger: Ledger) async throws {
+    private static func work(_ world: LoopbackWorld, _ app: App, _ ports: [Int], _ ledger: Ledger) async throws {
         while true {
             let number = ledger.change { state in
                 state.begun += 1
@@ -97,7 +97,7 @@ struct RotationTests {
         }
     }
 
-    private static func callCurrent(_ world: World, _ app: App, _ ports: [Int], _ ledger: Ledger) async throws {
+    private static func callCurrent(_ world: LoopbackWorld, _ app: App, _ ports: [Int], _ ledger: Ledger) async throws {
         let server = ledger.change { state in
             state.underWay[state.current] += 1
             return state.current
@@ -114,7 +114,7 @@ struct RotationTests {
         }
     }
 
-    private static func callRetired(_ server: Int, _ world: World, _ app: App, _ ports: [Int], _ ledger: Ledger) async throws {
+    private static func callRetired(_ server: Int, _ world: LoopbackWorld, _ app: App, _ ports: [Int], _ ledger: Ledger) async throws {
         do {
             _ = try await app.get(world.url("/", port: ports[server]))
             ledger.change { $0.flaws.append("server \(server) was reached although its key is not pinned") }

@@ -32,12 +32,8 @@ final class BodyPauseTests: Sendable {
         }
     }
 
-    private func eventually(_ expected: [UInt8]) async -> Bool {
-        for _ in 0..<5_000 {
-            if seen.withLock({ $0 == expected }) { return true }
-            try? await Task.sleep(for: .milliseconds(1))
-        }
-        return false
+    private func hasSeen(_ expected: [UInt8]) async -> Bool {
+        await eventually { self.seen.withLock { $0 == expected } }
     }
 
     @Test("what is held is let go after the time, once")
@@ -50,7 +46,7 @@ final class BodyPauseTests: Sendable {
         clock.advance(by: .milliseconds(49))
         #expect(seen.withLock { $0 } == [7])
         clock.advance(by: .milliseconds(1))
-        #expect(await eventually([7, 0]))
+        #expect(await hasSeen([7, 0]))
         // Nothing is held any more, so no timer runs.
         #expect(clock.sleeperCount == 0)
         source.yield([8])
@@ -69,12 +65,12 @@ final class BodyPauseTests: Sendable {
         source.yield([1])
         await clock.sleepers(atLeast: 1)
         source.yield([2])
-        #expect(await eventually([1, 2]))
+        #expect(await hasSeen([1, 2]))
         clock.advance(by: .milliseconds(50))
         await clock.sleepers(atLeast: 1)
         #expect(seen.withLock { $0 } == [1, 2])
         clock.advance(by: .milliseconds(50))
-        #expect(await eventually([1, 2, 0]))
+        #expect(await hasSeen([1, 2, 0]))
         source.finish()
         try await reading
     }
@@ -86,12 +82,12 @@ final class BodyPauseTests: Sendable {
         }
         for part in UInt8(1)...5 {
             source.yield([part])
-            #expect(await eventually(Array(1...part)))
+            #expect(await hasSeen(Array(1...part)))
             await clock.sleepers(atLeast: 1)
             if part < 5 { clock.advance(by: .milliseconds(12)) }
         }
         clock.advance(by: .milliseconds(2))
-        #expect(await eventually([1, 2, 3, 4, 5, 0]))
+        #expect(await hasSeen([1, 2, 3, 4, 5, 0]))
         source.finish()
         try await reading
     }

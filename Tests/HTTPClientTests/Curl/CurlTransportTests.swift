@@ -64,8 +64,11 @@ import Testing
 
     @Test("requests share one connection where HTTP/2 is spoken, and reuse connections where it is not")
     func reuse() async throws {
+        let (arrived, gate) = (Counter(), Gate())
         let site = try await Site.start { request in
-            try await Task.sleep(for: .milliseconds(20))
+            arrived.add()
+            if arrived.value == 50 { gate.open() }
+            try await gate.wait()
             return TestResponse(text: request.target)
         }
         let policy = try site.policy()
@@ -122,21 +125,22 @@ import Testing
 
     @Test("a connection that is never idle takes no new requests after its time, and ends those under way")
     func connectionAge() async throws {
-        for (age, connections) in [(Duration.milliseconds(300), 2), (.seconds(3_600), 1)] {
+        for (age, connections) in [(Duration.milliseconds(1), 2), (.seconds(3_600), 1)] {
             var configuration = CurlTransportConfiguration()
             configuration.maximumConnectionAge = age
-            let gate = Counter()
+            let gate = Gate()
             let site = try await Site.start(configuration: configuration) { request in
-                while request.target == "/long", gate.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                if request.target == "/long" { try await gate.wait() }
                 return TestResponse(text: request.target)
             }
             let policy = try site.policy()
             let long = Task { try await site.get("/long", policy: policy).1 }
-            while site.server.counters.requests == 0 { try await Task.sleep(for: .milliseconds(5)) }
-            try await Task.sleep(for: .milliseconds(400))
+            try #require(await eventually { site.server.counters.requests == 1 })
+            // Longer than the short age, on the same clock.
+            try await Task.sleep(for: .milliseconds(3))
             #expect(try await site.get("/short", policy: policy).1 == "/short")
             #expect(site.server.counters.connections == connections)
-            gate.add()
+            gate.open()
             #expect(try await long.value == "/long")
             await site.stop()
         }
@@ -198,12 +202,11 @@ import Testing
     @Test("after shutdown every request fails")
     func shutdown() async throws {
         let site = try await Site.start { _ in
-            try await Task.sleep(for: .seconds(30))
-            return TestResponse(text: "late")
+            try await waitForCancellation()
         }
         let request = TransportRequest(url: try site.url(), policy: try site.policy())
         async let pending = transportError { try await site.transport.send(request) }
-        while site.server.counters.requests == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try #require(await eventually { site.server.counters.requests == 1 })
         site.transport.shutdown()
         #expect(await pending?.code == .shutDown)
         #expect(await transportError { try await site.transport.send(request) }?.code == .shutDown)
@@ -214,9 +217,9 @@ import Testing
     func tooMany() async throws {
         var configuration = CurlTransportConfiguration()
         configuration.maximumRequests = 2
-        let isOpen = Shared(false)
+        let gate = Gate()
         let site = try await Site.start(configuration: configuration) { _ in
-            while !isOpen.value { try await Task.sleep(for: .milliseconds(5)) }
+            try await gate.wait()
             return TestResponse(text: "slow")
         }
         let policy = try site.policy()
@@ -224,7 +227,7 @@ import Testing
             for _ in 0..<5 { group.addTask { await transportError { try await site.get(policy: policy) }?.code } }
             // The two that were taken wait for the others.
             for _ in 0..<3 { #expect(try await group.next() == .tooManyRequests) }
-            isOpen.value = true
+            gate.open()
             for try await code in group { #expect(code == nil) }
         }
         _ = try await site.get(policy: policy)

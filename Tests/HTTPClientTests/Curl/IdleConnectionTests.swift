@@ -13,11 +13,13 @@ struct IdleConnectionTests {
         arguments: [true, false])
     func closedByServer(overTLS: Bool) async throws {
         let root = try TestPKI.root()
+        let (answered, isAnswered) = AsyncStream.makeStream(of: Void.self)
         let server = try await RawServer.start(certificate: overTLS ? TestPKI.leaf(hosts: ["localhost"], issuer: root) : nil) {
             connection in
             _ = try await connection.receiveHead()
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-            try await Task.sleep(for: .milliseconds(100))
+            // The connection is unused when it ends.
+            for await _ in answered { break }
         }
         let transport = try CurlTransport()
         let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: root.pem))
@@ -26,8 +28,8 @@ struct IdleConnectionTests {
             let response = try await transport.send(TransportRequest(url: url, method: .post, body: .bytes([1]), policy: policy))
             #expect(response.status == 200)
             #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
-            // However long that takes on a busy machine.
-            while server.counters.open > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            isAnswered.yield()
+            try #require(await eventually { server.counters.open == 0 })
         }
         transport.shutdown()
         await server.stop()

@@ -170,16 +170,13 @@ import Testing
         let rule = TrustRule(evaluators: [evaluator])
         let policy = TrustPolicy(rules: try HostMap([(try HostPattern("localhost"), rule)]), defaultAnchors: try site.anchors())
         let task = Task { try await site.get(policy: policy) }
-        while evaluator.begun.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try #require(await eventually { evaluator.begun.value == 1 })
         task.cancel()
-        evaluator.isAwaited.value = false
         await #expect(throws: CancellationError.self) { try await task.value }
+        evaluator.isAwaited.value = false
         // Only a connection that has ended carries no more requests.
-        while evaluator.ended.value == 0 || site.server.counters.open > 0 {
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        #expect(evaluator.ended.value == 1)
-        #expect(site.server.counters.handshakes <= 1 && site.server.counters.open == 0)
+        try #require(await eventually { evaluator.ended.value == 1 && site.server.counters.open == 0 })
+        #expect(site.server.counters.handshakes <= 1)
         #expect(site.server.counters.requests == 0)
         // The control: a caller that waits for it is answered.
         #expect(try await site.get(policy: policy).1 == "hello")
@@ -207,14 +204,13 @@ private struct CountingEvaluator: ServerTrustEvaluating {
 private struct SlowEvaluator: ServerTrustEvaluating {
     let begun = Counter()
     let ended = Counter()
-    /// Whether a caller waits for it; it then takes a long time.
+    /// Whether it goes on and on; it then takes as long as the test wants.
     let isAwaited = Shared(true)
 
     func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         begun.add()
         // What an evaluator must not do; it still must not open a hole.
         for _ in 0..<20_000 where isAwaited.value { usleep(1_000) }
-        usleep(300_000)
         ended.add()
         return .trusted
     }

@@ -11,16 +11,15 @@ struct LookupDeskTests {
         private(set) var count = 0
         private(set) var proxies: [ProxyConfiguration?] = []
         private(set) var cancelled = 0
-        private var isOpen = false
+        nonisolated let gate = Gate()
 
-        func open() { isOpen = true }
         private func wasCancelled() { cancelled += 1 }
 
         func fetch(_ lookup: TrustLookup, proxy: ProxyConfiguration?) async throws -> [UInt8] {
             count += 1
             proxies.append(proxy)
             do {
-                while !isOpen { try await Task.sleep(for: .milliseconds(2)) }
+                try await gate.wait()
             } catch {
                 wasCancelled()
                 throw error
@@ -48,8 +47,8 @@ struct LookupDeskTests {
                     try await desk.results(of: [lookup], for: request, until: nil, over: transport)[lookup]?.bytes
                 }
             }
-            try await Task.sleep(for: .milliseconds(100))
-            await fetcher.open()
+            try #require(await eventually { desk.waiterCount == 50 })
+            fetcher.gate.open()
             for try await bytes in group { #expect(bytes == [42]) }
         }
         #expect(await fetcher.count == 1)
@@ -66,9 +65,8 @@ struct LookupDeskTests {
             for request in [direct, proxied, direct, proxied] {
                 group.addTask { _ = try await desk.results(of: [lookup], for: request, until: nil, over: transport) }
             }
-            for _ in 0..<1_000 where await fetcher.count < 2 { try await Task.sleep(for: .milliseconds(2)) }
-            try await Task.sleep(for: .milliseconds(100))
-            await fetcher.open()
+            try #require(await eventually { desk.waiterCount == 4 })
+            fetcher.gate.open()
             try await group.waitForAll()
         }
         #expect(await Set(fetcher.proxies) == [nil, proxied.options.proxy])
@@ -83,14 +81,13 @@ struct LookupDeskTests {
         let tasks = (0..<2).map { _ in
             Task { try await desk.results(of: [lookup], for: request, until: nil, over: transport) }
         }
-        while await fetcher.count == 0 { try await Task.sleep(for: .milliseconds(2)) }
-        try await Task.sleep(for: .milliseconds(50))
+        try #require(await eventually { desk.waiterCount == 2 })
         tasks[0].cancel()
         await #expect(throws: CancellationError.self) { try await tasks[0].value }
         #expect(await fetcher.cancelled == 0)
         tasks[1].cancel()
         await #expect(throws: CancellationError.self) { try await tasks[1].value }
-        while await fetcher.cancelled == 0 { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(await eventually { await fetcher.cancelled == 1 })
         #expect(await fetcher.count == 1)
     }
 

@@ -1,10 +1,11 @@
 import ApproovTesting
 import CertificatePinning
 import Foundation
-import HTTPClient
 import HTTPTypes
 import Synchronization
 import Testing
+
+@testable import HTTPClient
 
 @Suite("Look-ups between two handshakes", .timeLimit(.minutes(4)))
 struct LookupTests {
@@ -146,24 +147,23 @@ struct LookupTests {
     @Test("a responder that keeps everybody waiting stalls no other request, and is given up in time")
     func slow() async throws {
         var configuration = CurlTransportConfiguration()
-        configuration.lookupTimeout = .seconds(4)
+        configuration.lookupTimeout = .seconds(3_600)
         let site = try await RevocationSite.start(configuration: configuration)
-        site.answers.set { _ in
-            try await Task.sleep(for: .seconds(60))
-            return TestResponse()
-        }
+        site.answers.set { _ in try await waitForCancellation() }
         let policy = try site.policy()
-        let isOver = Counter()
-        let waiting = Task {
-            defer { isOver.add() }
-            return await transportError { try await site.transport.send(site.request(policy)) }
-        }
-        while site.answers.questions.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        let waiting = Task { try await site.transport.send(site.request(policy)) }
+        try #require(await eventually { !site.answers.questions.isEmpty })
         for _ in 0..<5 { #expect(try await site.text(site.request(policy, host: "other.site.localhost")) == "hello ") }
-        #expect(isOver.value == 0)
-        let error = await waiting.value
+        #expect(site.transport.lookups.waiterCount == 1)
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+
+        configuration.lookupTimeout = .milliseconds(50)
+        let impatient = try CurlTransport(configuration: configuration)
+        let error = await transportError { try await impatient.send(site.request(policy)) }
         #expect(error?.refusal?.reason == .revocationUnknown)
         #expect(error?.description.contains("no answer within") == true)
+        impatient.shutdown()
         await site.stop()
     }
 
@@ -171,17 +171,19 @@ struct LookupTests {
     func together() async throws {
         let site = try await RevocationSite.start()
         let good = try TestPKI.ocspResponse(for: site.leaf)
+        let gate = Gate()
         site.answers.set { _ in
-            try await Task.sleep(for: .milliseconds(300))
+            try await gate.wait()
             return TestResponse(headerFields: [.contentType: "application/ocsp-response"], body: good)
         }
         let policy = try site.policy()
         try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<32 { group.addTask { try await site.text(site.request(policy)) } }
+            try #require(await eventually { site.transport.lookups.waiterCount == 32 })
+            gate.open()
             for try await text in group { #expect(text == "hello ") }
         }
-        // A client that shook hands while the answer was being stored asks once more.
-        #expect(site.answers.questions.count < 16)
+        #expect(site.answers.questions.count == 1)
         #expect(site.server.counters.requests == 32)
         await site.stop()
     }
@@ -205,12 +207,9 @@ struct LookupTests {
     @Test("a request that is cancelled during its look-up ends at once, and the total timeout counts the look-up in")
     func ends() async throws {
         let site = try await RevocationSite.start()
-        site.answers.set { _ in
-            try await Task.sleep(for: .seconds(60))
-            return TestResponse()
-        }
+        site.answers.set { _ in try await waitForCancellation() }
         let task = Task { try await site.transport.send(site.request(site.policy())) }
-        while site.answers.questions.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        try #require(await eventually { !site.answers.questions.isEmpty })
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         var request = try site.request(site.policy())
@@ -229,7 +228,7 @@ struct LookupTests {
         }
         let site = try await RevocationSite.start()
         let good = try TestPKI.ocspResponse(for: site.leaf)
-        let isOver = Shared(false)
+        let gate = Gate()
         var configuration = CurlTransportConfiguration()
         configuration.lookupFetcher = Fetcher { good }
         let own = try CurlTransport(configuration: configuration)
@@ -238,12 +237,12 @@ struct LookupTests {
         configuration.lookupTimeout = .milliseconds(200)
         configuration.lookupFetcher = Fetcher {
             // Does not heed its cancellation.
-            while !isOver.value { await Task.detached { try? await Task.sleep(for: .milliseconds(5)) }.value }
+            await Task.detached { try? await gate.wait() }.value
             return good
         }
         let stuck = try CurlTransport(configuration: configuration)
         #expect(await transportError { try await stuck.send(site.request(site.policy())) }?.refusal?.reason == .revocationUnknown)
-        isOver.value = true
+        gate.open()
         own.shutdown()
         stuck.shutdown()
         await site.stop()

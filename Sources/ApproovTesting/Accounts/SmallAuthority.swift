@@ -1,33 +1,38 @@
-import ApproovBase
-import ApproovTesting
-import Attestation
+package import ApproovBase
+package import Attestation
 import Foundation
-import HTTPClient
+package import HTTPClient
 import HTTPTypes
 
-/// An authority of a few lines that does as the test says; the real one is tried end to end.
-final class SmallAuthority: Sendable {
+/// An authority of a few lines that does as the test says, for a transport without a network.
+///
+/// ``TestAuthority`` is a real one.
+package final class SmallAuthority: Sendable {
     /// What the test wants of the next requests.
-    struct Script: Sendable {
-        var lifetime = 300
-        var rejectionReasons: [String]?
-        var configurations: [SignedConfiguration] = []
-        var offersNextChallenge = true
+    package struct Script: Sendable {
+        package var lifetime = 300
+        package var rejectionReasons: [String]?
+        package var configurations: [SignedConfiguration] = []
+        package var offersNextChallenge = true
         /// Answers in place of the authority; nil: it answers itself.
-        var fault: (@Sendable (TransportRequest) async throws -> TransportResponse?)?
+        package var fault: (@Sendable (TransportRequest) async throws -> TransportResponse?)?
     }
 
-    struct Seen: Sendable {
-        var challenges = 0
-        var attestations: [Evidence] = []
-        var configurationRequests = 0
+    /// What the authority received.
+    package struct Seen: Sendable {
+        package var challenges = 0
+        package var attestations: [Evidence] = []
+        package var configurationRequests = 0
     }
 
-    let script = Shared(Script())
-    let seen = Shared(Seen())
+    package let script = Shared(Script())
+    package let seen = Shared(Seen())
     private let number = Shared(0)
 
-    func respond(to request: TransportRequest) async throws -> TransportResponse {
+    package init() {}
+
+    /// Answers a request that an app sent to its authority.
+    package func respond(to request: TransportRequest) async throws -> TransportResponse {
         if let response = try await script.value.fault?(request) { return response }
         switch (request.method, request.url.target.split(separator: "?").first) {
         case (.post, "/v1/challenges"):
@@ -41,7 +46,7 @@ final class SmallAuthority: Sendable {
             let result = AttestationResult(
                 token: token(for: evidence, lifetime: script.lifetime), expiresIn: script.lifetime, arc: "IXPSB7TRK26LXE3M",
                 rejectionReasons: script.rejectionReasons, traceID: "trace-\(nextNumber())",
-                configurations: script.configurations.filter { _ in true },
+                configurations: script.configurations,
                 challenge: script.offersNextChallenge ? challenge(expiresIn: script.lifetime + 60) : nil)
             return .json(result.json, to: request)
         case (.get, "/v1/configuration"):
@@ -76,22 +81,22 @@ final class SmallAuthority: Sendable {
 }
 
 extension TransportResponse {
-    static func json(_ json: JSONValue, status: Int = 200, to request: TransportRequest) -> TransportResponse {
+    package static func json(_ json: JSONValue, status: Int = 200, to request: TransportRequest) -> TransportResponse {
         .bytes(json.serialized(), type: "application/json", status: status, to: request)
     }
 
-    static func problem(_ name: Problem.Name, _ status: Int, to request: TransportRequest) -> TransportResponse {
+    package static func problem(_ name: Problem.Name, _ status: Int, to request: TransportRequest) -> TransportResponse {
         .bytes(Problem(name, title: "no", status: status).json.serialized(), type: Problem.mediaType, status: status, to: request)
     }
 
-    static func bytes(_ bytes: [UInt8], type: String, status: Int = 200, to request: TransportRequest) -> TransportResponse {
+    package static func bytes(_ bytes: [UInt8], type: String, status: Int = 200, to request: TransportRequest) -> TransportResponse {
         TransportResponse(
             status: status, headerFields: [.contentType: type], url: request.url, body: ResponseBody(bytes: bytes))
     }
 }
 
 /// The `pay` claim of a token that ``SmallAuthority`` made.
-func pay(ofToken token: String) throws -> String? {
+package func pay(ofToken token: String) throws -> String? {
     let parts = token.split(separator: ".")
     guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])) else { return nil }
     return try JSONValue(reading: payload, limit: 8_192).optionalString("pay")

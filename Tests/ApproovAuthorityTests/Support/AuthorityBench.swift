@@ -9,7 +9,7 @@ import Logging
 @testable import ApproovAuthority
 
 /// An account on a temporary store with one protected host, one registered executable, and a verifier that judges evidence.
-struct TestAccount {
+struct AuthorityBench {
     static let host = "api.example.com"
     static let url = "https://authority.example.com:8443"
     static let measurement = Base64.encode([UInt8](repeating: 7, count: 32))
@@ -55,7 +55,7 @@ struct TestAccount {
     }
 
     /// What the token says, when a backend of this account accepts it.
-    func verify(_ token: String, audience: String? = TestAccount.host) throws -> VerifiedToken {
+    func verify(_ token: String, audience: String? = AuthorityBench.host) throws -> VerifiedToken {
         try store.tokenVerifier(audience: audience).verify(token)
     }
 }

@@ -1,52 +1,51 @@
 import ApproovBase
-import ApproovTesting
-import Attestation
+package import Attestation
 import Foundation
-import HTTPClient
+package import HTTPClient
 import HTTPTypes
-import OHTTP
+package import OHTTP
 import Synchronization
 
-@testable import Approov
-
-/// A relay and the gateway behind it, of a few lines: opens what comes, asks the closure, seals what it answers.
-final class SmallGateway: Sendable {
+/// A relay and the gateway behind it, of a few lines: opens what comes, asks the closure, and seals what the closure answers.
+package final class SmallGateway: Sendable {
     /// What the test wants of the next requests.
-    struct Script: Sendable {
+    package struct Script: Sendable {
         /// Answers in place of relay and gateway; nil: they answer themselves.
-        var fault: (@Sendable (TransportRequest) async throws -> TransportResponse?)?
+        package var fault: (@Sendable (TransportRequest) async throws -> TransportResponse?)?
         /// Answers for the host.
-        var host: @Sendable (BinaryHTTPRequest) throws -> BinaryHTTPResponse = { request in
+        package var host: @Sendable (BinaryHTTPRequest) throws -> BinaryHTTPResponse = { request in
             BinaryHTTPResponse(
                 head: HTTPResponse(status: .ok, headerFields: [.contentType: "text/plain"]), body: Data((request.head.path ?? "").utf8))
         }
-        var padding = BinaryHTTPPadding.none
-        var knowsChunks = false
+        package var padding = BinaryHTTPPadding.none
+        package var knowsChunks = false
         /// The largest body of a response that is not in chunks.
-        var wholeLimit = Int.max
-        var statusForUnknownForm = 415
+        package var wholeLimit = Int.max
+        package var statusForUnknownForm = 415
         /// What becomes of the parts of a chunked response on their way.
-        var way: @Sendable (AsyncThrowingStream<[UInt8], any Error>) -> AsyncThrowingStream<[UInt8], any Error> = { $0 }
+        package var way: @Sendable (AsyncThrowingStream<[UInt8], any Error>) -> AsyncThrowingStream<[UInt8], any Error> = { $0 }
         /// Awaited between two parts of a chunked response.
-        var pause: @Sendable () async -> Void = {}
+        package var pause: @Sendable () async -> Void = {}
     }
 
-    let keyring: Shared<GatewayKeyring>
-    let script = Shared(Script())
+    package let keyring: Shared<GatewayKeyring>
+    package let script = Shared(Script())
     /// The messages inside, in order.
-    let opened = Shared<[BinaryHTTPRequest]>([])
+    package let opened = Shared<[BinaryHTTPRequest]>([])
     /// The encapsulated messages, in order.
-    let received = Shared<[[UInt8]]>([])
+    package let received = Shared<[[UInt8]]>([])
 
-    init(keyID: UInt8 = 1, kem: KeyConfiguration.KEM = .x25519) throws {
+    package init(keyID: UInt8 = 1, kem: KeyConfiguration.KEM = .x25519) throws {
         keyring = Shared(try GatewayKeyring([GatewayKey(id: keyID, kem: kem)]))
     }
 
-    var settings: ObliviousSettings {
+    /// The settings that a configuration needs for this relay and gateway.
+    package var settings: ObliviousSettings {
         ObliviousSettings(relay: "https://relay.test/", keyConfig: Base64.encode(keyring.value.configurations.encoded()))
     }
 
-    func respond(to request: TransportRequest) async throws -> TransportResponse {
+    /// Answers a request that an app sent to the relay.
+    package func respond(to request: TransportRequest) async throws -> TransportResponse {
         if let response = try await script.value.fault?(request) { return response }
         if request.headerFields[.contentType] == OHTTPMediaType.chunkedRequest, script.value.knowsChunks {
             return try await respondInChunks(to: request)
@@ -54,7 +53,7 @@ final class SmallGateway: Sendable {
         guard request.headerFields[.contentType] == OHTTPMediaType.request else {
             return TransportResponse(status: script.value.statusForUnknownForm, url: request.url)
         }
-        let message = [UInt8](try await request.body.collected(upTo: 1 << 20))
+        let message = try await Self.bytes(of: request.body)
         received.change { $0.append(message) }
         let decapsulated: DecapsulatedRequest
         do {
@@ -74,13 +73,19 @@ final class SmallGateway: Sendable {
         return .bytes(try decapsulated.response.seal(answer), type: OHTTPMediaType.response, to: request)
     }
 
-    /// What gateways answer to a message that they cannot open (RFC 9458 section 5.3).
+    /// What gateways answer to a message that they cannot open (RFC 9458, section 5.3).
     private static func keyProblem(to request: TransportRequest) -> TransportResponse {
         .bytes(JSONValue.object(["type": .string(OHTTPProblemType.key)]).serialized(), type: Problem.mediaType, status: 400, to: request)
     }
 
+    private static func bytes(of body: RequestBody) async throws -> [UInt8] {
+        let bytes = Shared<[UInt8]>([])
+        try await body.forEachPart { part in bytes.change { $0 += part } }
+        return bytes.value
+    }
+
     private func respondInChunks(to request: TransportRequest) async throws -> TransportResponse {
-        let message = [UInt8](try await request.body.collected(upTo: 256 << 20))
+        let message = try await Self.bytes(of: request.body)
         received.change { $0.append(message) }
         var opener = keyring.value.chunkedRequestOpener()
         opener.append(message)

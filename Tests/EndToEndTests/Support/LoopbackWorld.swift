@@ -13,7 +13,7 @@ import Hummingbird
 /// The whole system on loopback, with real sockets, TLS and a store: the authority, and an API behind the token check.
 ///
 /// Every `*.localhost` name is this machine (RFC 6761, 6.3), so that each server can have the names it needs.
-struct World {
+struct LoopbackWorld {
     /// The protected host of the account.
     static let apiHost = "api.test.localhost"
     /// Another protected host.
@@ -41,7 +41,7 @@ struct World {
     ///   - body: The test.
     /// - Throws: What the test throws, or what kept the world from starting.
     static func with(
-        tokenLifetime: Int = 300, time: any TimeSource = SystemTimeSource(), share: Int = 1, _ body: (World) async throws -> Void
+        tokenLifetime: Int = 300, time: any TimeSource = SystemTimeSource(), share: Int = 1, _ body: (LoopbackWorld) async throws -> Void
     ) async throws {
         await Turnstile.worlds.enter(share)
         do {
@@ -60,7 +60,7 @@ struct World {
         await Turnstile.worlds.leave(share)
     }
 
-    private static func start(tokenLifetime: Int, time: any TimeSource) async throws -> World {
+    private static func start(tokenLifetime: Int, time: any TimeSource) async throws -> LoopbackWorld {
         let folder = try TemporaryFolder()
         let executable = folder.file("app")
         try Data("the app".utf8).write(to: executable)
@@ -74,7 +74,7 @@ struct World {
         }
         let api = try await TestHTTPServer.start(
             certificate: TestPKI.leaf(hosts: names, issuer: root, key: keys[0]), responder: router(authority.store).buildResponder())
-        return World(folder: folder, root: root, keys: keys, authority: authority, api: api, executable: executable)
+        return LoopbackWorld(folder: folder, root: root, keys: keys, authority: authority, api: api, executable: executable)
     }
 
     /// What a backend developer writes: `/shapes` answers with the token it was called with, a POST with how many bytes it had;
@@ -104,7 +104,7 @@ struct World {
     func backend(_ host: String) async throws -> TestHTTPServer {
         try await TestHTTPServer.start(
             certificate: TestPKI.leaf(hosts: [host], issuer: root, key: keys[0]),
-            responder: World.router(authority.store, audience: host).buildResponder())
+            responder: LoopbackWorld.router(authority.store, audience: host).buildResponder())
     }
 
     /// Starts another server with a certificate for all names below the same root.
@@ -113,12 +113,12 @@ struct World {
         handler: @escaping @Sendable (TestRequest) async throws -> TestResponse
     ) async throws -> TestHTTPServer {
         try await TestHTTPServer.start(
-            certificate: TestPKI.leaf(hosts: World.names, issuer: root, key: key ?? TestKey()), versions: versions, handler: handler)
+            certificate: TestPKI.leaf(hosts: LoopbackWorld.names, issuer: root, key: key ?? TestKey()), versions: versions, handler: handler)
     }
 
     /// A server with a certificate of the same trusted root but a key that is not pinned.
     func impostor() async throws -> RawServer {
-        try await RawServer.start(certificate: TestPKI.leaf(hosts: World.names, issuer: root)) { connection in
+        try await RawServer.start(certificate: TestPKI.leaf(hosts: LoopbackWorld.names, issuer: root)) { connection in
             _ = try await connection.receiveHead()
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nimpostor")
         }
@@ -152,11 +152,4 @@ struct TestFailure: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
-}
-
-extension HTTPField.Name {
-    /// The header that carries the token unless the session names another.
-    static var approovToken: HTTPField.Name {
-        HTTPField.Name("Approov-Token") ?? .authorization
-    }
 }

@@ -1,29 +1,28 @@
-import Approov
-import ApproovTesting
-import Attestation
+package import Approov
+package import Attestation
 import CertificatePinning
 import Foundation
-import FoundationNetworking
-import HTTPClient
+package import FoundationNetworking
+package import HTTPClient
 import HTTPTypes
 import Logging
 
 /// An account, its authority, an API and a service, all in one process and on a clock that stands still.
-final class World: Sendable {
-    let account: TestAccount
-    let authority = SmallAuthority()
-    let gateway: SmallGateway
-    let clock = ManualClock()
-    let attester: ScriptedAttester
-    let store: MemoryStore
+package final class World: Sendable {
+    package let account: TestAccount
+    package let authority = SmallAuthority()
+    package let gateway: SmallGateway
+    package let clock = ManualClock()
+    package let attester: ScriptedAttester
+    package let store: MemoryStore
     /// What APIs answer; by default 200 with the path as body.
-    let api = Shared<@Sendable (TransportRequest) async throws -> TransportResponse>({ request in
+    package let api = Shared<@Sendable (TransportRequest) async throws -> TransportResponse>({ request in
         TransportResponse(status: 200, url: request.url, body: ResponseBody(bytes: Array(request.url.target.utf8)))
     })
-    let transport: InProcessTransport
-    let service: ApproovService
+    package let transport: InProcessTransport
+    package let service: ApproovService
 
-    init(
+    package init(
         account: TestAccount? = nil, hosts: [String: HostSettings] = ["api.test": .pinned], store: MemoryStore = MemoryStore(),
         attester: ScriptedAttester = ScriptedAttester(), certificates: [String: TestCertificate] = [:],
         limits: ApproovServiceLimits = ApproovServiceLimits(), chunked: Bool? = nil
@@ -49,13 +48,13 @@ final class World: Sendable {
         service = try ApproovService(
             configuration: try ApproovConfiguration(try account.initial(account.configuration(hosts: hosts, oblivious: oblivious))),
             stateDirectory: FileManager.default.temporaryDirectory, attester: attester, store: store, transport: transport, clock: clock,
-            limits: limits, logger: .quiet)
+            limits: limits, logger: .silent)
     }
 
     /// Worlds in which no token can be had and waiting would not help, each with what a request fails with.
     ///
     /// An attester that fails, an authority that refuses the evidence, an app that is rejected.
-    static func withoutTokens() throws -> [(code: ApproovError.Code, world: World)] {
+    package static func withoutTokens() throws -> [(code: ApproovError.Code, world: World)] {
         let broken = try World(attester: ScriptedAttester { _ in throw CocoaError(.fileNoSuchFile) })
         let foreign = try World()
         foreign.authority.script.value.fault = { request in
@@ -66,13 +65,13 @@ final class World: Sendable {
         return [(.permanentError, broken), (.permanentError, foreign), (.rejectionError, rejected)]
     }
 
-    /// The requests that reached an API straight.
-    var apiRequests: [TransportRequest] { transport.requests.filter { !["authority.test", "relay.test"].contains($0.url.host.name) } }
+    /// The requests that reached an API directly.
+    package var apiRequests: [TransportRequest] { transport.requests.filter { !["authority.test", "relay.test"].contains($0.url.host.name) } }
 
     /// The requests that reached the relay.
-    var relayRequests: [TransportRequest] { transport.requests.filter { $0.url.host.name == "relay.test" } }
+    package var relayRequests: [TransportRequest] { transport.requests.filter { $0.url.host.name == "relay.test" } }
 
-    func session(
+    package func session(
         configuration: URLSessionConfiguration = .ephemeral, interceptors: [any RequestInterceptor] = [], bindHeader: String? = nil,
         unboundRequests: UnboundRequests = .refused, trustManager: ApproovTrustManager? = nil, maximumRedirects: Int = 20,
         sendsWithoutTokenWhenAuthorityIsDown: Bool = false, prefetchToken: Bool = false, obliviousRoute: ObliviousRoute? = nil
@@ -87,13 +86,13 @@ final class World: Sendable {
         settings.maximumRedirects = maximumRedirects
         return try ApproovSession(
             wrapping: URLSession(configuration: configuration), service: service,
-            trustManager: trustManager ?? ApproovTrustManager(anchors: .of(account.root), logger: .quiet), configuration: settings)
+            trustManager: trustManager ?? ApproovTrustManager(anchors: .of(account.root), logger: .silent), configuration: settings)
     }
 }
 
 extension ApproovSessionConfiguration {
     /// The settings of a session that sends its requests over a test's transport.
-    static func over(_ transport: any HTTPTransport, obliviousRoute: ObliviousRoute? = nil) -> Self {
+    package static func over(_ transport: any HTTPTransport, obliviousRoute: ObliviousRoute? = nil) -> Self {
         var configuration = Self()
         configuration.transport = transport
         configuration.obliviousRoute = obliviousRoute
@@ -101,29 +100,12 @@ extension ApproovSessionConfiguration {
     }
 }
 
-extension Logger {
-    static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
-}
-
-extension HTTPField.Name {
-    static let approovToken = HTTPField.Name("Approov-Token") ?? .authorization
-    static let approovTraceID = HTTPField.Name("Approov-TraceID") ?? .authorization
-}
-
 extension URLRequest {
-    init(_ text: String, method: String = "GET", _ headers: [String: String] = [:], body: String? = nil) {
+    /// Makes a request in one line.
+    package init(_ text: String, method: String = "GET", _ headers: [String: String] = [:], body: String? = nil) {
         self.init(url: URL(string: text) ?? URL(filePath: "/"))
         httpMethod = method
         allHTTPHeaderFields = headers
         httpBody = body.map { Data($0.utf8) }
     }
-}
-
-/// Waits until a condition holds: a minute at least, so that a machine that is busy does not decide.
-func eventually(_ condition: @Sendable () async -> Bool) async -> Bool {
-    for _ in 0..<60_000 {
-        if await condition() { return true }
-        try? await Task.sleep(for: .milliseconds(1))
-    }
-    return false
 }

@@ -1,7 +1,0 @@
-import ApproovTesting
-import CertificatePinning
-
-extension TrustAnchors {
-    /// The one root, or the system's when it does not parse.
-    static func of(_ root: TestCertificate) -> TrustAnchors? { try? TrustAnchors(pem: root.pem) }
-}
