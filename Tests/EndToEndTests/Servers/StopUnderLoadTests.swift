@@ -91,6 +91,7 @@ import Testing
             host, settings: HostSettings(pins: [1, 2].map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }))
         try await store.addRegistration(measurement, label: "test")
         var outcome = BusyClients<AttestationClient>.Outcome()
+        var (answered, failed) = (0, 0)
         var port = 0
         for stop in 0...Self.stops {
             let authority = try await AuthorityProcess.start(folder, port: port)
@@ -120,7 +121,9 @@ import Testing
             outcome = try await clients.work(8, untilAnswers: Int.random(in: 50...150)) {
                 #expect(await authority.terminate() == .exit(0))
             }
+            (answered, failed) = (answered + outcome.answered.count, failed + outcome.failed.count)
         }
+        if Self.stops > 2 { print("\(version.testDescription): \(Self.stops) stops, \(answered) answered, \(failed) failed") }
     }
 }
 
