@@ -286,8 +286,7 @@ let package = Package(
             dependencies: [
                 "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "Approov", "ApproovAuthority", "ApproovBase",
                 "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovTokenCheck", "ApproovTesting", "ApproovTokens", "Attestation",
-                "CertificatePinning", "HTTPClient", "OHTTP", crypto, httpTypes,
-                hummingbird, nioCore, nioPosix,
+                "CertificatePinning", "HTTPClient", "OHTTP", crypto, httpTypes, hummingbird, nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(

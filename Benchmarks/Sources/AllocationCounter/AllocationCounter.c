@@ -55,6 +55,10 @@ void allocation_counter_start(void) {
     atomic_store(&counting, 1);
 }
 
+long allocation_counter_value(void) {
+    return atomic_load(&allocations);
+}
+
 long allocation_counter_stop(void) {
     atomic_store(&counting, 0);
     return atomic_load(&allocations);

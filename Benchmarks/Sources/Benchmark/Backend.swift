@@ -1,4 +1,4 @@
-import ApproovAuthority
+import ApproovServer
 import ApproovTesting
 import ArgumentParser
 import Attestation
@@ -63,7 +63,7 @@ struct Backend: AsyncParsableCommand {
 final class BackendProcess {
     let configuration: String
     let api: String
-    private let process: ChildProcess
+    let process: ChildProcess
 
     // Starts it and waits until it listens; `processor` is the one that it keeps to, nil for any.
     init(options: Options, processor: Int? = nil) throws {
@@ -74,9 +74,6 @@ final class BackendProcess {
         let ready = try JSONDecoder().decode(Backend.Ready.self, from: process.ready)
         (configuration, api) = (ready.configuration, ready.api)
     }
-
-    /// Seconds of processor time that it has used.
-    var processorSeconds: Double { process.processorSeconds }
 
     func stop() { process.stop() }
 }

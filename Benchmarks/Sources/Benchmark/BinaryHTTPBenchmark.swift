@@ -1,4 +1,3 @@
-import AllocationCounter
 import Foundation
 import HTTPTypes
 import OHTTP
@@ -38,13 +37,7 @@ struct BinaryHTTPBenchmark {
         ]
         figures += try await rate(steps, scenario: "small message")
         figures += try await Comparison(group: "bhttp", scenario: "allocations", unit: .count, peers: []).run(
-            steps.map { step in
-                Subject(step.0) {
-                    allocation_counter_start()
-                    for _ in 0..<1_000 { try step.1() }
-                    return Double(allocation_counter_stop()) / 1_000
-                }
-            }, options: options)
+            steps.map { step in Subject(step.0) { try await allocationsPerCall(step.1) } }, options: options)
         let bodies = try [0, 1024, 16 * 1024, 1024 * 1024].map { size in
             let encoded = Data(try Self.request(body: size).encoded())
             return ("body of \(size) B", { blackHole(try BinaryHTTPRequest(decoding: encoded)) })
@@ -59,7 +52,7 @@ struct BinaryHTTPBenchmark {
 
     /// Calls a second, from as many as fit into about half a round; `nanosecondsPerCall` is for calls that may wait, and costs a tenth of
     /// one of these.
-    private func callsPerSecond(_ work: () throws -> Void) rethrows -> Double {
+    private func callsPerSecond(_ work: () throws -> Void) rethrows -> Round {
         let start = ContinuousClock.now
         let end = start + .seconds(options.seconds / 2)
         var calls = 0
@@ -67,7 +60,7 @@ struct BinaryHTTPBenchmark {
             for _ in 0..<1_000 { try work() }
             calls += 1_000
         } while ContinuousClock.now < end
-        return Double(calls) / ((ContinuousClock.now - start) / .seconds(1))
+        return Round(value: Double(calls) / ((ContinuousClock.now - start) / .seconds(1)), operations: calls)
     }
 
     /// The request of RFC 9292 section 5.1.

@@ -1,11 +1,16 @@
+import AllocationCounter
 import Foundation
 
-/// A role of this executable in a process of its own, which says one line when it is ready and ends when its input does.
-final class ChildProcess {
+/// A role of this executable in a process of its own.
+///
+/// It prints one line when it is ready. It counts its allocations: a line of input starts the count, and the next one ends it and is answered
+/// with the number. It ends when its input does.
+final class ChildProcess: MeasuredProcess {
     /// What it said.
     let ready: Data
     private let process = Process()
     private let input = Pipe()
+    private let output = Pipe()
 
     /// Starts it and waits until it is ready.
     /// - Parameters:
@@ -21,26 +26,36 @@ final class ChildProcess {
             process.executableURL = executable
             process.arguments = arguments
         }
-        let output = Pipe()
         process.standardInput = input
         process.standardOutput = output
         try process.run()
+        ready = try Self.line(from: output, of: arguments)
+    }
+
+    private static func line(from output: Pipe, of arguments: [String]) throws -> Data {
         var line = Data()
         while line.last != UInt8(ascii: "\n") {
             let part = output.fileHandleForReading.availableData
-            guard !part.isEmpty else { throw BenchmarkError("\(arguments.prefix(2).joined(separator: " ")) did not start") }
+            guard !part.isEmpty else { throw BenchmarkError("\(arguments.prefix(2).joined(separator: " ")) ended") }
             line += part
         }
-        ready = line.dropLast()
+        return line.dropLast()
     }
 
-    /// Seconds of processor time that it has used.
+    func startCounting() throws { _ = try toggleCounting() }
+
+    func stopCounting() throws -> Int { try toggleCounting() }
+
+    private func toggleCounting() throws -> Int {
+        try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
+        let line = String(decoding: try Self.line(from: output, of: process.arguments ?? []), as: UTF8.self)
+        guard let count = Int(line) else { throw BenchmarkError("\(line) is not a count") }
+        return count
+    }
+
     var processorSeconds: Double {
-        let fields =
-            (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8))?
-            .split(separator: ")").last?.split(separator: " ") ?? []
-        guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return .nan }
-        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+        var clock = clockid_t()
+        return clock_getcpuclockid(process.processIdentifier, &clock) == 0 ? seconds(of: clock) : .nan
     }
 
     /// The most memory that was ever resident, in bytes.
@@ -64,11 +79,17 @@ final class ChildProcess {
         process.waitUntilExit()
     }
 
-    /// The child's side: waits until the parent wants its end.
+    /// The child's side: counts allocations as the parent says, and waits until the parent wants its end.
     static func untilInputEnds() async {
         await withCheckedContinuation { continuation in
             let thread = Thread {
-                while readLine() != nil {}
+                var isCounting = false
+                while readLine() != nil {
+                    let count = isCounting ? allocation_counter_stop() : 0
+                    isCounting.toggle()
+                    FileHandle.standardOutput.write(Data("\(count)\n".utf8))
+                    if isCounting { allocation_counter_start() }
+                }
                 continuation.resume()
             }
             thread.start()

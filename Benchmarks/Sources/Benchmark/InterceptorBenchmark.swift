@@ -1,4 +1,3 @@
-import AllocationCounter
 import Approov
 import Foundation
 import FoundationNetworking
@@ -33,16 +32,11 @@ struct InterceptorBenchmark {
         ]
         let peers = ["two fields by hand"]
         let times = try await Comparison(group: "interceptor", scenario: "cached token", unit: .nanoseconds, peers: peers)
-            .run(steps.map { step in Subject(step.0) { try await nanosecondsPerCall(step.1) } }, options: options)
-        let allocations = try await Comparison(group: "interceptor", scenario: "allocations", unit: .count, peers: peers)
             .run(
-                steps.map { step in
-                    Subject(step.0) {
-                        allocation_counter_start()
-                        for _ in 0..<1_000 { try await step.1() }
-                        return Double(allocation_counter_stop()) / 1_000
-                    }
-                }, options: options)
+                steps.map { step in Subject(step.0, isPeer: peers.contains(step.0)) { try await nanosecondsPerCall(step.1) } },
+                options: options)
+        let allocations = try await Comparison(group: "interceptor", scenario: "allocations", unit: .count, peers: peers)
+            .run(steps.map { step in Subject(step.0) { try await allocationsPerCall(step.1) } }, options: options)
         return times + allocations
     }
 }

@@ -5,7 +5,7 @@ import Foundation
 struct Benchmark: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measures approov-swift against its peers. Started by Scripts/benchmark, which brings the web server.",
-        subcommands: [Measure.self, Backend.self, ObliviousHop.self], defaultSubcommand: Measure.self)
+        subcommands: [Measure.self, CompareBuilds.self, Backend.self, ObliviousHop.self], defaultSubcommand: Measure.self)
 }
 
 struct Measure: AsyncParsableCommand {
@@ -90,6 +90,9 @@ struct Options: ParsableArguments {
     @Option(help: "Only subjects of this name (repeatable), for a profiler.")
     var only: [String] = []
 
+    @Flag(help: "Without peers, and with the processor time and the allocations of an operation: for a comparison of two builds.")
+    var costs = false
+
     @Option(help: "The web server's URL, without a path.")
     var server: String?
 
@@ -106,10 +109,16 @@ struct Options: ParsableArguments {
     var arguments: [String] {
         var arguments = ["--rounds", "\(rounds)", "--seconds", "\(seconds)"]
         for name in only { arguments += ["--only", name] }
+        if costs { arguments.append("--costs") }
         for (name, value) in [("--server", server), ("--roots", roots), ("--leaf", leaf)] {
             if let value { arguments += [name, value] }
         }
         return arguments
+    }
+
+    /// Whether a subject is to be measured.
+    func wants(_ name: String, isPeer: Bool = false) -> Bool {
+        (only.isEmpty || only.contains(name)) && !(costs && isPeer)
     }
 
     func validate() throws {

@@ -1,12 +1,39 @@
+import AllocationCounter
 import Foundation
 
-/// What one subject did in one round: requests a second, nanoseconds a call, bytes.
+/// What one subject did in one round.
+struct Round {
+    /// Requests a second, nanoseconds a call, milliseconds, allocations a call.
+    let value: Double
+    /// The calls that were made: processor time and allocations are divided by them.
+    let operations: Int
+    /// The cost of a call, when it is not what this process used during the round.
+    var cost: Cost?
+}
+
+/// What one operation takes that does not depend on what else the machine does.
+struct Cost: Codable {
+    /// Processor time of all threads, in nanoseconds.
+    let processorNanoseconds: Double
+    /// Calls of malloc, calloc, realloc, posix_memalign and aligned_alloc.
+    let allocations: Double?
+}
+
+/// Something that is measured.
 struct Subject {
     let name: String
-    let round: () async throws -> Double
+    /// Not this package: left out when two builds of this package are compared.
+    let isPeer: Bool
+    /// The process whose processor time and allocations count.
+    let process: any MeasuredProcess
+    let round: () async throws -> Round
 
-    init(_ name: String, round: @escaping () async throws -> Double) {
+    init(
+        _ name: String, isPeer: Bool = false, in process: any MeasuredProcess = OwnProcess(), round: @escaping () async throws -> Round
+    ) {
         self.name = name
+        self.isPeer = isPeer
+        self.process = process
         self.round = round
     }
 }
@@ -33,12 +60,14 @@ struct Figure: Codable {
     /// How many times better than each peer of the same run: the median over the rounds of the ratio within a round.
     let ratios: [String: Double]
     let rounds: [Double]
-    /// Processor time of this process, all threads, for one operation in microseconds; only for rates.
+    /// Processor time for one operation in microseconds, of all threads of the process that is measured; only for rates.
     let processorMicroseconds: Double?
+    /// What an operation costs; only with `--costs`.
+    let cost: Cost?
 
     init(
         group: String, scenario: String, name: String, value: Double, unit: Unit, ratios: [String: Double] = [:], rounds: [Double]? = nil,
-        processorMicroseconds: Double? = nil
+        processorMicroseconds: Double? = nil, cost: Cost? = nil
     ) {
         self.group = group
         self.scenario = scenario
@@ -48,6 +77,7 @@ struct Figure: Codable {
         self.ratios = ratios
         self.rounds = rounds ?? [value]
         self.processorMicroseconds = processorMicroseconds
+        self.cost = cost
     }
 }
 
@@ -60,17 +90,21 @@ struct Comparison {
     let peers: [String]
 
     func run(_ candidates: [Subject], options: Options) async throws -> [Figure] {
-        let subjects = candidates.filter { options.only.isEmpty || options.only.contains($0.name) }
+        let subjects = candidates.filter { options.wants($0.name, isPeer: $0.isPeer) }
         for subject in subjects { _ = try await subject.round() }  // the first connects, fills caches and is not counted
+        var allocations: [Double] = []
+        if options.costs, unit != .count {
+            for subject in subjects { allocations.append(try await allocationsPerOperation(subject)) }
+        }
         var values = [[Double]](repeating: [], count: subjects.count)
         var processor = values
         for _ in 0..<options.rounds {
             for (index, subject) in subjects.enumerated() {
-                let before = processorSeconds()
-                var value = 0.0
-                let elapsed = try await seconds { value = try await subject.round() }
-                values[index].append(value)
-                processor[index].append((processorSeconds() - before) * 1e6 / (value * elapsed))
+                let before = subject.process.processorSeconds
+                let round = try await subject.round()
+                let used = (subject.process.processorSeconds - before) * 1e9 / Double(round.operations)
+                values[index].append(round.value)
+                processor[index].append(round.cost?.processorNanoseconds ?? used)
             }
         }
         return subjects.indices.map { index in
@@ -81,8 +115,19 @@ struct Comparison {
             }
             return Figure(
                 group: group, scenario: scenario, name: subjects[index].name, value: median(values[index]), unit: unit,
-                ratios: ratios, rounds: values[index], processorMicroseconds: unit == .perSecond ? median(processor[index]) : nil)
+                ratios: ratios, rounds: values[index],
+                processorMicroseconds: unit == .perSecond ? median(processor[index]) / 1_000 : nil,
+                cost: allocations.isEmpty
+                    ? nil : Cost(processorNanoseconds: median(processor[index]), allocations: allocations[index]))
         }
+    }
+
+    /// A round that is not timed: counting takes time too.
+    private func allocationsPerOperation(_ subject: Subject) async throws -> Double {
+        try subject.process.startCounting()
+        let round = try await subject.round()
+        let count = try subject.process.stopCounting()
+        return round.cost?.allocations ?? Double(count) / Double(round.operations)
     }
 }
 
@@ -101,16 +146,8 @@ func seconds(_ work: () async throws -> Void) async rethrows -> Double {
     return (clock.now - start) / .seconds(1)
 }
 
-/// Processor time that this process has used so far.
-func processorSeconds() -> Double {
-    var usage = rusage()
-    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-    let times = [usage.ru_utime, usage.ru_stime]
-    return times.reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 }
-}
-
 /// Nanoseconds a call of `work`, from as many calls as fit into about `duration` seconds.
-func nanosecondsPerCall(during duration: Double = 0.3, batch: Int = 100, _ work: () async throws -> Void) async rethrows -> Double {
+func nanosecondsPerCall(during duration: Double = 0.3, batch: Int = 100, _ work: () async throws -> Void) async rethrows -> Round {
     let clock = ContinuousClock()
     let start = clock.now
     let end = start + .seconds(duration)
@@ -119,7 +156,15 @@ func nanosecondsPerCall(during duration: Double = 0.3, batch: Int = 100, _ work:
         for _ in 0..<batch { try await work() }
         calls += batch
     } while clock.now < end
-    return (clock.now - start) / .nanoseconds(1) / Double(calls)
+    return Round(value: (clock.now - start) / .nanoseconds(1) / Double(calls), operations: calls)
+}
+
+/// Allocations a call of `work`, from a thousand calls.
+func allocationsPerCall(_ work: () async throws -> Void) async rethrows -> Round {
+    let calls = 1_000
+    allocation_counter_start()
+    for _ in 0..<calls { try await work() }
+    return Round(value: Double(allocation_counter_stop()) / Double(calls), operations: calls)
 }
 
 /// What a benchmark cannot go on without.

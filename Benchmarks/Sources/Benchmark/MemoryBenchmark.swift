@@ -16,24 +16,26 @@ struct MemoryBenchmark {
         // The first attestation brings in what is there once, and is not a token's price.
         _ = await app.service.fetchToken(for: url, binding: "first")
         let before = try ResidentMemory.now()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            let workers = 32
-            for worker in 0..<workers {
-                group.addTask {
-                    for index in stride(from: worker, to: Self.tokens, by: workers) {
-                        let result = await app.service.fetchToken(for: url, binding: "Bearer \(index)")
-                        guard result.status == .success else { throw BenchmarkError("token \(index) was not had: \(result.status)") }
+        let cost = try await Cost.measure(operations: Self.tokens, options: options) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let workers = 32
+                for worker in 0..<workers {
+                    group.addTask {
+                        for index in stride(from: worker, to: Self.tokens, by: workers) {
+                            let result = await app.service.fetchToken(for: url, binding: "Bearer \(index)")
+                            guard result.status == .success else { throw BenchmarkError("token \(index) was not had: \(result.status)") }
+                        }
                     }
                 }
+                try await group.waitForAll()
             }
-            try await group.waitForAll()
         }
         guard app.service.cachedTokenCount == Self.tokens else {
             throw BenchmarkError("\(app.service.cachedTokenCount) tokens are cached, not \(Self.tokens)")
         }
         let after = try ResidentMemory.now()
-        return [("one token", before), ("\(Self.tokens) tokens", after)].map { name, bytes in
-            Figure(group: "memory", scenario: "resident", name: name, value: bytes / 1_048_576, unit: .mebibytes)
+        return [("one token", before, nil), ("\(Self.tokens) tokens", after, cost[0])].map { name, bytes, cost in
+            Figure(group: "memory", scenario: "resident", name: name, value: bytes / 1_048_576, unit: .mebibytes, cost: cost)
         }
     }
 }

@@ -87,38 +87,77 @@ struct OHTTPBenchmark {
     }
 
     private func alternate(scenario: String, _ subjects: [(inout Stopwatch) throws -> Void]) throws -> [Figure] {
+        let subjects = options.costs ? Array(subjects.prefix(1)) : subjects
         var rounds = [[Double]](repeating: [], count: subjects.count)
+        var processor = rounds
         for round in 0...options.rounds {
             var calls = [[Double]](repeating: [], count: subjects.count)
+            var used = calls
             let end = ContinuousClock.now + .seconds(options.seconds)
             repeat {
                 for (index, subject) in subjects.enumerated() {
-                    var stopwatch = Stopwatch()
+                    var stopwatch = Stopwatch(measures: .time)
                     try subject(&stopwatch)
                     calls[index].append(stopwatch.total / .nanoseconds(1))
+                    guard options.costs else { continue }
+                    stopwatch = Stopwatch(measures: .processorTime)
+                    try subject(&stopwatch)
+                    used[index].append(stopwatch.processorSeconds * 1e9)
                 }
             } while ContinuousClock.now < end
             // The first warms up.
             guard round > 0 else { continue }
-            for index in subjects.indices { rounds[index].append(median(calls[index])) }
+            for index in subjects.indices {
+                rounds[index].append(median(calls[index]))
+                if options.costs { processor[index].append(median(used[index])) }
+            }
         }
-        return subjects.indices.map { index in
-            let ratios = index == 0 ? [Self.names[1]: median(zip(rounds[1], rounds[0]).map { $0 / $1 })] : [:]
+        return try subjects.enumerated().map { index, subject in
+            let ratios = index == 0 && rounds.count > 1 ? [Self.names[1]: median(zip(rounds[1], rounds[0]).map { $0 / $1 })] : [:]
             return Figure(
                 group: "ohttp", scenario: scenario, name: Self.names[index], value: median(rounds[index]), unit: .nanoseconds,
-                ratios: ratios, rounds: rounds[index])
+                ratios: ratios, rounds: rounds[index],
+                cost: options.costs ? Cost(processorNanoseconds: median(processor[index]), allocations: try allocations(subject)) : nil)
         }
+    }
+
+    /// Allocations of one call, from a hundred.
+    private func allocations(_ subject: (inout Stopwatch) throws -> Void) throws -> Double {
+        var stopwatch = Stopwatch(measures: .allocations)
+        for _ in 0..<100 { try subject(&stopwatch) }
+        return Double(stopwatch.allocations) / 100
     }
 }
 
-/// Counts time only while what is measured runs: the gateway's part of an exchange does not count.
+/// Counts only while what is measured runs: the gateway's part of an exchange does not count.
 private struct Stopwatch {
+    /// One thing at a time, as reading the processor's clock and counting take time too.
+    enum Measure {
+        case time, processorTime, allocations
+    }
+
+    let measures: Measure
     private(set) var total = Duration.zero
+    private(set) var processorSeconds = 0.0
+    private(set) var allocations = 0
+
+    init(measures: Measure) { self.measures = measures }
 
     mutating func measure<Result>(_ work: () throws -> Result) rethrows -> Result {
-        let start = ContinuousClock.now
-        defer { total += ContinuousClock.now - start }
-        return try work()
+        switch measures {
+        case .time:
+            let start = ContinuousClock.now
+            defer { total += ContinuousClock.now - start }
+            return try work()
+        case .processorTime:
+            let start = seconds(of: CLOCK_THREAD_CPUTIME_ID)
+            defer { processorSeconds += seconds(of: CLOCK_THREAD_CPUTIME_ID) - start }
+            return try work()
+        case .allocations:
+            allocation_counter_start()
+            defer { allocations += allocation_counter_stop() }
+            return try work()
+        }
     }
 }
 

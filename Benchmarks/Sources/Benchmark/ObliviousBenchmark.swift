@@ -1,5 +1,5 @@
 import Approov
-import ApproovGateway
+import ApproovServer
 import CertificatePinning
 import Foundation
 import FoundationNetworking
@@ -24,9 +24,15 @@ struct ObliviousBenchmark {
         let straight = try ApproovSession(service: nil, trustManager: path.trust)
         var figures: [Figure] = []
         for atOnce in [1, 16, 64] {
-            let subjects = [("over relay and gateway", path.session), ("straight", straight)].map { name, session in
+            var routes: [(String, ApproovSession, any MeasuredProcess)] = [
+                ("over relay and gateway", path.session, OwnProcess()), ("straight", straight, OwnProcess()),
+            ]
+            if options.costs {
+                routes += [("relay", path.session, path.relay.process), ("gateway", path.session, path.gateway.process)]
+            }
+            let subjects = routes.map { name, session, process in
                 let client = ApproovSessionClient(session: session, request: URLRequest(url: url))
-                return Subject(name) { try await client.rate(atOnce: atOnce, seconds: options.seconds) }
+                return Subject(name, in: process) { try await client.rate(atOnce: atOnce, seconds: options.seconds) }
             }
             figures += try await Comparison(group: "oblivious", scenario: "\(atOnce) at once", unit: .perSecond, peers: ["straight"])
                 .run(subjects, options: options)
@@ -77,10 +83,17 @@ struct ObliviousBenchmark {
         else {
             throw BenchmarkError("no URL")
         }
+        let hops: [(String, any MeasuredProcess)] = [
+            ("app", OwnProcess()), ("relay", path.relay.process), ("gateway", path.gateway.process),
+        ]
+        let mebibytes = StreamBenchmark.bytes >> 20
         var count = 0
+        var downCosts: [Cost?] = []
         let downSeconds = try await seconds {
-            let (bytes, _) = try await session.bytes(for: URLRequest(url: down))
-            for try await chunk in bytes.chunks { count += chunk.count }
+            downCosts = try await Cost.measure(hops.map(\.1), operations: mebibytes, options: options) {
+                let (bytes, _) = try await session.bytes(for: URLRequest(url: down))
+                for try await chunk in bytes.chunks { count += chunk.count }
+            }
         }
         guard count == StreamBenchmark.bytes else { throw BenchmarkError("the download moved \(count) bytes") }
         let file = FileManager.default.temporaryDirectory.appending(path: "approov-benchmark-\(UUID().uuidString)")
@@ -89,14 +102,21 @@ struct ObliviousBenchmark {
         try FileHandle(forWritingTo: file).truncate(atOffset: UInt64(StreamBenchmark.bytes))  // sparse: takes no room
         var request = URLRequest(url: sink)
         request.httpMethod = "POST"
+        var upCosts: [Cost?] = []
         let upSeconds = try await seconds {
-            let (data, _) = try await session.upload(for: request, fromFile: file)
-            count = Int(String(decoding: data, as: UTF8.self)) ?? 0
+            upCosts = try await Cost.measure(hops.map(\.1), operations: mebibytes, options: options) {
+                let (data, _) = try await session.upload(for: request, fromFile: file)
+                count = Int(String(decoding: data, as: UTF8.self)) ?? 0
+            }
         }
         guard count == StreamBenchmark.bytes else { throw BenchmarkError("the upload moved \(count) bytes") }
-        let bytes = Double(StreamBenchmark.bytes)
-        let speeds = [("download", bytes / downSeconds), ("upload", bytes / upSeconds)].map { scenario, value in
-            Figure(group: "oblivious", scenario: scenario, name: "1 GiB in chunks", value: value / 1_048_576, unit: .speed)
+        let transfers = [("download", downSeconds, downCosts), ("upload", upSeconds, upCosts)]
+        let speeds = transfers.flatMap { scenario, seconds, costs in
+            let speed = Double(mebibytes) / seconds
+            return [Figure(group: "oblivious", scenario: scenario, name: "1 GiB in chunks", value: speed, unit: .speed)]
+                + zip(hops, costs).filter { $0.1 != nil }.map { hop, cost in
+                    Figure(group: "oblivious", scenario: scenario, name: hop.0, value: speed, unit: .speed, cost: cost)
+                }
         }
         let peaks = try [
             ("app", ChildProcess.peakMemory(of: "self")), ("relay", path.relay.peakMemory), ("gateway", path.gateway.peakMemory),

@@ -1,5 +1,5 @@
 import ApproovRelay
-import ApproovGateway
+import ApproovServer
 import ApproovTesting
 import ArgumentParser
 import Foundation
@@ -68,7 +68,7 @@ extension Logger {
 /// The parent's side of ``ObliviousHop``.
 final class HopProcess {
     let url: String
-    private let process: ChildProcess
+    let process: ChildProcess
 
     init(_ kind: ObliviousHop.Kind, folder: URL, next: String? = nil) throws {
         process = try ChildProcess(["hop", kind.rawValue, folder.path(percentEncoded: false)] + (next.map { [$0] } ?? []))

@@ -1,7 +1,7 @@
 import Approov
 import Foundation
 import FoundationNetworking
-import HTTPClient
+import HTTPTransport
 import Logging
 
 /// An app of the backend's account, with its state in a temporary folder.

@@ -26,12 +26,18 @@ struct Report: Codable {
                 figure.processorMicroseconds.map { "\(decimals($0)) µs CPU" } ?? "", ratios.joined(separator: ", "),
             ]
         }
-        let widths = (0..<6).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return columns(rows, rightAligned: [3, 5])
+    }
+
+    /// Rows of as many cells each; the last cell of a row is not padded.
+    static func columns(_ rows: [[String]], rightAligned: Set<Int>) -> String {
+        let last = (rows.first?.count ?? 1) - 1
+        let widths = (0..<last).map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
             row.enumerated().map { column, cell in
                 guard column < widths.count else { return cell }
                 let padding = String(repeating: " ", count: max(0, widths[column] - cell.count))
-                return column == 3 || column == 5 ? padding + cell : cell + padding
+                return rightAligned.contains(column) ? padding + cell : cell + padding
             }.joined(separator: "  ")
         }.joined(separator: "\n")
     }

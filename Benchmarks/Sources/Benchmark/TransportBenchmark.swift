@@ -23,13 +23,13 @@ struct TransportBenchmark {
             let loop = try CurlLoopPeer(url: url, roots: roots, atOnce: atOnce)
             let seconds = options.seconds
             var subjects = [
-                Subject("C loop") { try loop.rate(seconds: seconds) },
+                Subject("C loop", isPeer: true) { try loop.rate(seconds: seconds) },
                 Subject("HTTPTransport") { try await curlTransport.rate(atOnce: atOnce, seconds: seconds) },
                 Subject("ApproovSession") { try await approovSession.rate(atOnce: atOnce, seconds: seconds) },
-                Subject("AsyncHTTPClient") { try await asyncHTTPClient.rate(atOnce: atOnce, seconds: seconds) },
+                Subject("AsyncHTTPClient", isPeer: true) { try await asyncHTTPClient.rate(atOnce: atOnce, seconds: seconds) },
             ]
             if options.withUrlSession {
-                subjects.append(Subject("URLSession") { try await urlSession.rate(atOnce: atOnce, seconds: seconds) })
+                subjects.append(Subject("URLSession", isPeer: true) { try await urlSession.rate(atOnce: atOnce, seconds: seconds) })
             }
             figures += try await Comparison(
                 group: "transport", scenario: "\(atOnce) at once", unit: .perSecond, peers: ["C loop", "AsyncHTTPClient", "URLSession"]

@@ -1,6 +1,6 @@
 import CertificatePinning
 import Foundation
-import HTTPClient
+import HTTPTransport
 
 /// HTTPTransport's libcurl engine, with path validation under the test root.
 struct CurlTransportClient: LoadClient {

@@ -19,12 +19,12 @@ final class CurlLoopPeer {
 
     deinit { curl_loop_destroy(loop) }
 
-    func rate(seconds: Double) throws -> Double {
+    func rate(seconds: Double) throws -> Round {
         let clock = ContinuousClock()
         let start = clock.now
         let answered = curl_loop_run(loop, seconds)
         guard answered >= 0 else { throw BenchmarkError("the C loop was not answered 200") }
-        return Double(answered) / ((clock.now - start) / .seconds(1))
+        return Round(value: Double(answered) / ((clock.now - start) / .seconds(1)), operations: Int(answered))
     }
 }
 

@@ -1,11 +1,18 @@
 import ApproovTesting
-import CertificatePinning
-import Foundation
-import HTTPClient
-import HTTPTypes
 
-/// Clients that post numbered requests one after the other, each on a connection of its own, until they are told to stop.
-struct BusyClients {
+/// One of ``BusyClients``, on its own connection.
+protocol BusyClient: Sendable {
+    /// Makes the next request.
+    /// - Returns: The request, and whether it was answered as it should be; nil when no server takes connections any more.
+    /// - Throws: What keeps a request from being made.
+    mutating func request() async throws -> (id: String, isAnswered: Bool)?
+
+    /// Closes its connection.
+    func end() async
+}
+
+/// Clients that make one request after the other until they are told to stop.
+struct BusyClients<Client: BusyClient> {
     /// What became of the requests.
     struct Outcome {
         /// Answered as they should be.
@@ -14,14 +21,11 @@ struct BusyClients {
         var failed: Set<String> = []
     }
 
-    let url: String
-    let root: String
-    let contentType: String
+    private let client: @Sendable (Int) async throws -> Client
     private let isOver = Shared(false)
 
-    init(url: String, root: String, contentType: String = "text/plain") {
-        (self.url, self.root, self.contentType) = (url, root, contentType)
-    }
+    /// - Parameter client: Makes a client from its number.
+    init(_ client: @escaping @Sendable (Int) async throws -> Client) { self.client = client }
 
     /// Lets clients work.
     /// - Parameters:
@@ -29,13 +33,14 @@ struct BusyClients {
     ///   - answers: How many answers there must be.
     ///   - body: What happens then; the clients work on until it returns.
     /// - Returns: What became of the requests.
-    /// - Throws: What the body throws.
+    /// - Throws: What the body or a client throws; `TestFailure` when a client ends earlier.
     func work(_ count: Int, untilAnswers answers: Int, _ body: () async throws -> Void) async throws -> Outcome {
         let (enough, isEnough) = AsyncStream.makeStream(of: Void.self)
         let outcome = Shared(Outcome())
         try await withThrowingTaskGroup(of: Void.self) { group in
             for client in 0..<count {
                 group.addTask {
+                    defer { isEnough.finish() }
                     try await self.run(client) { id, isAnswered in
                         let total = outcome.change {
                             if isAnswered { $0.answered.insert(id) } else { $0.failed.insert(id) }
@@ -47,6 +52,9 @@ struct BusyClients {
             }
             for await _ in enough {}
             do {
+                guard outcome.value.answered.count >= answers else {
+                    throw TestFailure("a client ended before the server was told to stop")
+                }
                 try await body()
             } catch {
                 isOver.value = true
@@ -58,26 +66,14 @@ struct BusyClients {
         return outcome.value
     }
 
-    private func run(_ client: Int, _ report: (String, Bool) -> Void) async throws {
-        let transport = try CurlTransport()
-        defer { transport.shutdown() }
-        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: root))
-        var options = TransferOptions()
-        options.isIdempotent = false
-        var number = 0
-        while !isOver.value {
-            number += 1
-            let id = "\(client)-\(number)"
-            do {
-                let response = try await transport.send(
-                    TransportRequest(
-                        url: try TransportURL(url), method: .post, headerFields: [.contentType: contentType], body: .bytes(Array(id.utf8)),
-                        policy: policy, options: options))
-                let body = try await response.body.collect(upTo: 1_000)
-                report(id, response.status == 200 && String(decoding: body, as: UTF8.self) == id)
-            } catch {
-                report(id, false)
-            }
+    private func run(_ number: Int, _ report: (String, Bool) -> Void) async throws {
+        var client = try await client(number)
+        do {
+            while !isOver.value, let outcome = try await client.request() { report(outcome.id, outcome.isAnswered) }
+        } catch {
+            await client.end()
+            throw error
         }
+        await client.end()
     }
 }

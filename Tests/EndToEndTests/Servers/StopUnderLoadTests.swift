@@ -1,4 +1,7 @@
+import ApproovAuthority
+import ApproovBase
 import ApproovTesting
+import Attestation
 import Foundation
 import HTTPTypes
 import Testing
@@ -30,8 +33,10 @@ import Testing
         for _ in 0..<Self.stops {
             let process = try ChildProcess(ChildProcess.beside("guarded-backend"), [site.certificate, site.key])
             let url = try await process.waitForOutput().split(separator: "\n").first.map(String.init)
-            let clients = BusyClients(url: try #require(url) + "/work", root: site.root.pem)
-            let outcome = try await clients.work(8, untilAnswers: Int.random(in: 50...150)) {
+            let work = try #require(url) + "/work"
+            let outcome = try await BusyClients { try EchoClient($0, url: work, root: site.root.pem) }.work(
+                8, untilAnswers: Int.random(in: 50...150)
+            ) {
                 process.signal(SIGTERM)
                 #expect(await process.wait().end == .exit(0))
             }
@@ -58,7 +63,8 @@ import Testing
             let process = try ChildProcess(
                 ChildProcess.approov, ["relay", "--listen", "127.0.0.1:0", "--gateway", gateway.url + "/"] + tls)
             let url = try await process.waitForOutput().split(separator: "\n").first.map(String.init)
-            let clients = BusyClients(url: try #require(url), root: site.root.pem, contentType: "message/ohttp-req")
+            let relay = try #require(url)
+            let clients = BusyClients { try EchoClient($0, url: relay, root: site.root.pem, contentType: "message/ohttp-req") }
             let outcome = try await clients.work(8, untilAnswers: Int.random(in: 50...150)) {
                 process.signal(SIGTERM)
                 #expect(await process.wait().end == .exit(0))
@@ -67,5 +73,67 @@ import Testing
             #expect(lost.isEmpty, "\(outcome.answered.count) answered, \(outcome.failed.count) failed")
         }
         await gateway.stop()
+    }
+
+    enum Version: CaseIterable, CustomTestStringConvertible {
+        case http1, http2
+
+        var testDescription: String { self == .http1 ? "HTTP/1.1" : "HTTP/2" }
+    }
+
+    @Test("an authority that gets SIGTERM under load loses no answer to an attestation that it executed", arguments: Version.allCases)
+    func authority(version: Version) async throws {
+        let host = "api.example.com"
+        let measurement = Base64.encode([UInt8](repeating: 7, count: 32))
+        let folder = try TemporaryFolder()
+        let store = try AuthorityStore(directory: folder.url)
+        try await store.addHost(
+            host, settings: HostSettings(pins: [1, 2].map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }))
+        try await store.addRegistration(measurement, label: "test")
+        var outcome = BusyClients<AttestationClient>.Outcome()
+        var (answered, failed) = (0, 0)
+        var port = 0
+        for stop in 0...Self.stops {
+            let authority = try await AuthorityProcess.start(folder, port: port)
+            port = authority.port
+            // Only evidence that was judged has used up its challenge. A client without an answer must be able to send it again.
+            let connection = try await AuthorityConnection(authority.url, store: store)
+            for evidence in outcome.answered.prefix(3) {
+                #expect(try await connection.post("/v1/attestations", evidence).status == 409)
+            }
+            var lost = 0
+            for evidence in outcome.failed where try await connection.post("/v1/attestations", evidence).status == 409 { lost += 1 }
+            #expect(lost == 0, "stop \(stop): \(outcome.answered.count) answered, \(outcome.failed.count) failed")
+            connection.shutDown()
+            guard stop < Self.stops else {
+                #expect(await authority.terminate() == .exit(0))
+                break
+            }
+            let clients = BusyClients { _ in
+                let attester = ScriptedAttester(measurement: measurement)
+                return AttestationClient(try await version.connection(to: authority, store: store)) { challenge in
+                    try await attester.evidence(
+                        for: EvidenceRequest(
+                            challenge: challenge, audience: authority.url, account: store.account, host: host, sdkVersion: "1",
+                            configVersion: 0))
+                }
+            }
+            outcome = try await clients.work(8, untilAnswers: Int.random(in: 50...150)) {
+                #expect(await authority.terminate() == .exit(0))
+            }
+            (answered, failed) = (answered + outcome.answered.count, failed + outcome.failed.count)
+        }
+        if Self.stops > 2 { print("\(version.testDescription): \(Self.stops) stops, \(answered) answered, \(failed) failed") }
+    }
+}
+
+extension StopUnderLoadTests.Version {
+    /// A client's own connection.
+    fileprivate func connection(to authority: AuthorityProcess, store: AuthorityStore) async throws -> any AuthorityPosting {
+        switch self {
+        case .http1:
+            try HTTP1Authority(port: authority.port, root: try await store.serverIdentity(hosts: []).rootPEM)
+        case .http2: HTTP2Authority(connection: try await AuthorityConnection(authority.url, store: store))
+        }
     }
 }

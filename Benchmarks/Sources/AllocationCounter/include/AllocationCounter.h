@@ -4,6 +4,9 @@
 /// Starts counting the allocations of every thread, from zero. Costs one predicted branch an allocation while it is off.
 void allocation_counter_start(void);
 
+/// How many allocations there were since the start of the count, which goes on when it is on.
+long allocation_counter_value(void);
+
 /// Stops counting and returns how many allocations there were.
 long allocation_counter_stop(void);
 

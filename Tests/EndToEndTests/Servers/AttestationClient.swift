@@ -1,0 +1,79 @@
+import Foundation
+import HTTPClient
+
+/// Posts to an authority and sends each request once.
+protocol AuthorityPosting: Sendable {
+    /// Posts a body.
+    /// - Returns: The answer; nil when no server takes connections any more.
+    /// - Throws: What kept an answer from coming, when the request may have been executed.
+    func post(_ path: String, _ body: String) async throws -> (status: Int, body: [UInt8])?
+
+    /// Closes its connection.
+    func end() async
+}
+
+/// Posts over HTTP/2.
+struct HTTP2Authority: AuthorityPosting {
+    let connection: AuthorityConnection
+
+    func post(_ path: String, _ body: String) async throws -> (status: Int, body: [UInt8])? {
+        do {
+            return try await connection.post(path, body)
+        } catch let error as TransportError where error.code == .connectionFailed {
+            return nil
+        }
+    }
+
+    func end() { connection.shutDown() }
+}
+
+/// Attests over and over, each time with the challenge of the result before.
+struct AttestationClient: BusyClient {
+    private let authority: any AuthorityPosting
+    private let evidence: @Sendable (_ challenge: String) async throws -> String
+    private var challenge: String?
+
+    /// - Parameters:
+    ///   - authority: Posts to the authority.
+    ///   - evidence: Makes the evidence for a challenge.
+    init(_ authority: any AuthorityPosting, evidence: @escaping @Sendable (_ challenge: String) async throws -> String) {
+        (self.authority, self.evidence) = (authority, evidence)
+    }
+
+    /// The request is known by its evidence.
+    mutating func request() async throws -> (id: String, isAnswered: Bool)? {
+        while challenge == nil {
+            do {
+                guard let answer = try await authority.post("/v1/challenges", "") else { return nil }
+                challenge = try JSONDecoder().decode(ChallengeAnswer.self, from: Data(answer.body)).challenge
+            } catch {
+                // The authority is stopping; it executes nothing for a challenge.
+                continue
+            }
+        }
+        guard let challenge else { return nil }
+        let evidence = try await evidence(challenge)
+        self.challenge = nil
+        do {
+            guard let answer = try await authority.post("/v1/attestations", evidence) else { return (evidence, false) }
+            let result = try JSONDecoder().decode(ResultAnswer.self, from: Data(answer.body))
+            self.challenge = result.challenge.challenge
+            return (evidence, answer.status == 200 && !result.token.isEmpty)
+        } catch {
+            return (evidence, false)
+        }
+    }
+
+    func end() async { await authority.end() }
+}
+
+/// The answer to `POST /v1/challenges`.
+private struct ChallengeAnswer: Decodable {
+    let challenge: String
+}
+
+/// The answer to `POST /v1/attestations`.
+private struct ResultAnswer: Decodable {
+    let token: String
+    let challenge: ChallengeAnswer
+}
