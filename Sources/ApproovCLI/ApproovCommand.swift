@@ -13,7 +13,7 @@ struct ApproovCommand: AsyncParsableCommand {
             Register an app:   approov registration -add EXECUTABLE
             Ship with an app:  approov sdk -getConfig approov-initial.config
             Make a call:       approov call https://HOST/path
-            Hide who calls:    approov gateway, approov relay, approov oblivious
+            Hide clients:      approov gateway, approov relay, approov oblivious
 
             Exit codes: 0 success, 1 failure, 2 wrong usage. `call` adds 22 (the
             status is not 2xx) and 60 (the server's certificate or pins were refused);

@@ -133,9 +133,9 @@ package struct PrivateFile: Sendable {
     private func checkedMode(of descriptor: Int32) throws(FileError) -> mode_t {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw refusal(.fileUnreadable, "cannot be examined", errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(.fileUnsafe, "is not a regular file; remove it") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(.fileUnsafe, "is not a regular file: remove it") }
         guard status.st_uid == geteuid() else {
-            throw refusal(.fileUnsafe, "belongs to user \(status.st_uid), not to user \(geteuid()); change its owner, or remove it")
+            throw refusal(.fileUnsafe, "belongs to user \(status.st_uid), not to \(geteuid()): change its owner or remove it")
         }
         return status.st_mode & 0o777
     }

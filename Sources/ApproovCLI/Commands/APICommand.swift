@@ -100,7 +100,8 @@ struct APICommand: AsyncParsableCommand {
     @Option(
         name: .dash("enforce"),
         help: ArgumentHelp(
-            "With -add or -pins: off lets path validation decide, and apps only report mismatches. Default: on.", valueName: "on|off"))
+            "With -add or -pins: off lets path validation decide, and apps only report mismatches. Default for -add: on.",
+            valueName: "on|off"))
     var enforce: Switch?
 
     @Option(

@@ -81,7 +81,7 @@ struct CallCommand: AsyncParsableCommand {
         help: ArgumentHelp("A pin of the URL's host, or with --relay of the relay; one must match. Repeatable.", valueName: "sha256/…"))
     var pins: [String] = []
 
-    @Flag(name: .long, help: "Refuse hosts that have no pins in the configuration or with --pin.")
+    @Flag(name: .long, help: "Refuse hosts that are neither in the configuration nor pinned with --pin.")
     var allHostsEvaluated = false
 
     @Flag(name: .long, help: "Refuse to send the request other than inside Oblivious HTTP.")

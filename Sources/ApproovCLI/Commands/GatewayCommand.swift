@@ -118,7 +118,7 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         name: .long,
         help: ArgumentHelp(
             """
-            The largest message, in bytes, that is not in chunks; it is held in memory. At most \(largestMessage), the relay's limit. \
+            The largest message, in bytes, that is not in chunks; it is held in memory. At most \(largestMessage), which fits the relay. \
             Default: \(GatewayConfiguration.Limits().messageBytes).
             """, valueName: "bytes"))
     var maxMessage: Int?

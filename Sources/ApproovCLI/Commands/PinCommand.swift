@@ -146,6 +146,10 @@ struct PinsOfSource {
             if json { try Console.json(pins) } else { for pin in pins { Console.line(pin) } }
             return
         }
+        let endings = ["pem", "crt", "cer", "der", "key", "csr"]
+        if !source.contains("://"), source.contains("/") || endings.contains(URL(filePath: source).pathExtension.lowercased()) {
+            throw CommandFailure("there is no file \(source)")
+        }
         let url: TransportURL
         do {
             url = try TransportURL(source.contains("://") ? source : "https://\(source)/")
@@ -154,10 +158,6 @@ struct PinsOfSource {
         }
         guard url.isSecure else {
             throw CommandFailure("\(source) is plain http and has no certificates; give an https URL or a host name")
-        }
-        let endings = ["pem", "crt", "cer", "der", "key", "csr"]
-        if !source.contains("://"), source.contains("/") || endings.contains(URL(filePath: source).pathExtension.lowercased()) {
-            throw CommandFailure("there is no file \(source)")
         }
         let presented = try await PresentedChain.of(url)
         let report = PinReport(host: url.host.name, presented)

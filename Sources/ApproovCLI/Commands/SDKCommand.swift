@@ -83,7 +83,7 @@ struct SDKCommand: AsyncParsableCommand {
         } else if rotateServerKey {
             let pins = try await store.rotateServerKey().pins
             try report(
-                "replaced the authority's TLS key with its backup; restart the authority. Its pins are then: "
+                "replaced the authority's TLS key with its backup; restart the authority, whose pins are then: "
                     + pins.joined(separator: " "), store)
         } else {
             try await store.startEpoch(epoch)

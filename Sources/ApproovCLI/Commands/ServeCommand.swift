@@ -33,7 +33,8 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
     @OptionGroup var logs: LogOptions
 
     @Option(
-        name: .long, help: ArgumentHelp("The address to listen on; port 0 lets the system choose one.", valueName: "host:port"),
+        name: .long,
+        help: ArgumentHelp("The address to listen on; port 0 lets the system choose one. Default: 127.0.0.1:8443.", valueName: "host:port"),
         transform: ListenAddress.init(argument:))
     var listen = ListenAddress(host: "127.0.0.1", port: DemoAccount.port)
 

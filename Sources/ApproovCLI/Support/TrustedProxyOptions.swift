@@ -7,7 +7,7 @@ struct TrustedProxyOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             """
-            Addresses of balancers that speak the PROXY protocol, version 2, and so name the client's address. Repeatable. Default: none.
+            Addresses of balancers, which must send the client's address by the PROXY protocol, version 2. Repeatable. Default: none.
             """, valueName: "cidr"))
     var trustedProxy: [String] = []
 

@@ -68,9 +68,9 @@ struct APICommandTests {
         arguments: [
             ("{}", "api -list --json"), ("[", "api -list --json"), (#"[%,{"host":"b.example.com","pins":["x"]}]"#, "entry 2: "),
             (#"[%,{"host":"b.example.com","enforced":false}]"#, #"entry 2: the member "enforced" is unknown; did you mean enforce?"#),
-            (#"[%,{"pins":[]}]"#, "entry 2: "), (#"[%,%]"#, "entry 2: a.example.com is entry 1 already"), (#"[%,7]"#, "entry 2: "),
+            (#"[%,{"pins":[]}]"#, "entry 2: "), (#"[%,%]"#, "entry 2: entry 1 already names a.example.com"), (#"[%,7]"#, "entry 2: "),
             (#"[%,{"host":"b.example.com","pins":[],"pinsExpireAt":"soon"}]"#, "entry 2: pinsExpireAt must be a time in RFC 3339"),
-            (#"[%,{"host":"b.example.com","pins":[]}]"#, "entry 2: b.example.com needs two pins"),
+            (#"[%,{"host":"b.example.com","pins":[]}]"#, "entry 2: b.example.com needs managed trust roots or two pins"),
         ])
     func wrongFile(text: String, reason: String) async throws {
         let good = #"{"host":"a.example.com","pins":["\#(pins[0])","\#(pins[1])"]}"#

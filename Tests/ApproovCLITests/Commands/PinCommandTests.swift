@@ -117,7 +117,7 @@ struct PinCommandTests {
         #expect(url.exitCode == 1 && url.errors.contains("localhost port 1: connectionFailed"), "\(url.errors)")
         let plain = try await Approov.run("pin", "-get", "http://localhost:1/")
         #expect(plain.exitCode == 1 && plain.errors.contains("plain http"))
-        for file in ["nope.pem", "folder/nope"] {
+        for file in ["nope.pem", "folder/nope", "./nope.pem"] {
             let run = try await Approov.run("pin", "-get", file)
             #expect(run.exitCode == 1 && run.errors.contains("there is no file \(file)"), "\(run.errors)")
         }
