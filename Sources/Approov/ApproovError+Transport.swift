@@ -46,21 +46,20 @@ extension ApproovError {
             self.init(.permanentError, "the transport failed", cause: error)
         }
     }
+}
 
-    /// Converts any error into an ``ApproovError``, except a `CancellationError`, which it returns unchanged.
+extension Error {
+    /// Returns the error as an ``ApproovError``, except a `CancellationError`, which stays as it is.
     ///
-    /// - Parameters:
-    ///   - error: The error to convert.
-    ///   - isRepeatable: Whether the whole request can be sent again without the server executing it twice; nil to use the transport's own
-    ///     statement.
+    /// - Parameter isRepeatable: Whether the whole request can be sent again without the server executing it twice; nil to use the
+    ///   transport's own statement.
     /// - Returns: An ``ApproovError``, or the `CancellationError`.
-    static func wrapping(_ error: any Error, isRepeatable: Bool? = nil) -> any Error {
-        switch error {
-        case let error as ApproovError: error
+    func asApproovError(isRepeatable: Bool? = nil) -> any Error {
+        switch self {
+        case is ApproovError, is CancellationError: self
         case let error as TransportError: ApproovError(error, isRepeatable: isRepeatable)
         case let error as TrustRefusal: ApproovError(.pinningError, "the server is not trusted and the request was not sent", cause: error)
-        case is CancellationError: error
-        default: ApproovError(.permanentError, "the request failed", cause: error)
+        default: ApproovError(.permanentError, "the request failed", cause: self)
         }
     }
 }

@@ -136,7 +136,7 @@ public final class ApproovService: Sendable {
     public func fetchToken(for url: URL, binding: String? = nil) async -> TokenFetchResult {
         switch tokenKey(for: url, binding: binding) {
         case .success(let key): await token(for: key)
-        case .failure(let failure): TokenFetchResult(status: failure.status, error: failure.error)
+        case .failure(let failure): TokenFetchResult(failure)
         }
     }
 
@@ -268,7 +268,7 @@ public final class ApproovService: Sendable {
             return .token(
                 TokenFetchResult(result, isConfigChanged: isChanged), lifetime: .seconds(result.expiresIn), since: since)
         } catch {
-            return .failure(TokenFetchResult(status: error.status, error: error.error))
+            return .failure(TokenFetchResult(error))
         }
     }
 }

@@ -73,7 +73,7 @@ extension ApproovSession {
             let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
             return (Data(bytes), try performer.head(of: sent))
         } catch {
-            throw ApproovError.wrapping(error, isRepeatable: request.isIdempotent)
+            throw error.asApproovError(isRepeatable: request.isIdempotent)
         }
     }
 }
