@@ -211,7 +211,7 @@ extension ConfigurationKeeper {
 
     /// Another process holds the store.
     private struct StoreBusy: Error, CustomStringConvertible {
-        var description: String { "another process has held the lock for longer than \(StoringState.patience): end that one" }
+        var description: String { "another process has held the lock for longer than \(StoringState.patience): end that process" }
     }
 
     /// What the store holds, compared with the version in force.

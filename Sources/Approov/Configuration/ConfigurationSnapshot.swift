@@ -111,7 +111,7 @@ final class ConfigurationSnapshot: Sendable {
     private static var demoRefusal: ApproovError {
         ApproovError(
             .configurationError,
-            "it is signed with the demo account's keys, which anybody may have: they are good for loopback addresses only; make an account "
-                + "of your own with `approov serve`")
+            "it is signed with the demo account's keys, which are public: they are accepted for loopback addresses only; make your own "
+                + "account with `approov serve`")
     }
 }

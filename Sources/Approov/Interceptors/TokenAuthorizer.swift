@@ -118,7 +118,7 @@ final class TokenAuthorizer: Sendable {
         return result
             ?? TokenFetchResult(
                 status: .poorNetwork,
-                error: ApproovError(.networkingError, "no token came within the request's timeout; try again, with a longer one"))
+                error: ApproovError(.networkingError, "no token arrived within the request's timeout; try again with a longer one"))
     }
 
     /// Returns the value of the binding header; nil when the token is not bound.
@@ -168,12 +168,12 @@ final class TokenAuthorizer: Sendable {
             throw ApproovError(
                 .rejectionError, Self.rejection(result), arc: result.arc, rejectionReasons: result.rejectionReasons)
         case .badURL, .notInitialized, .disabled, .unknownKey, .badKey, .badPayload, .internalError:
-            throw ApproovError(.permanentError, "no token can be had (\(result.status.rawValue))", cause: result.error)
+            throw ApproovError(.permanentError, "no token can be obtained (\(result.status.rawValue))", cause: result.error)
         }
     }
 
     private static func rejection(_ result: TokenFetchResult) -> String {
         let reasons = result.rejectionReasons.isEmpty ? "" : " (\(result.rejectionReasons.map(LoggableText.name).joined(separator: ", ")))"
-        return "the attestation failed\(reasons); the account's support learns more from this code with approov token -arc \(result.arc)"
+        return "the attestation failed\(reasons); the account's operator can look up the reason with `approov token -arc \(result.arc)`"
     }
 }

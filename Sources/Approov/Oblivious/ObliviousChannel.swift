@@ -101,8 +101,8 @@ struct ObliviousChannel: Sendable {
                 .obliviousError,
                 "the gateway behind \(route.relay.host) answered \(status) to a request in chunks, which is not sent a second time: "
                     + (isAutomatic
-                        ? "try again, and the next one goes as the gateway wants it by then"
-                        : "publish that it knows none with `approov oblivious -set … -chunked off`"))
+                        ? "try again; the next request is sent in a form that the gateway accepts"
+                        : "publish that it does not understand chunks, with `approov oblivious -set … -chunked off`"))
         }
     }
 
@@ -145,7 +145,7 @@ struct ObliviousChannel: Sendable {
             message = try chunked.sealer.finish(Self.question)
             opener = chunked.response
         } catch {
-            throw ApproovError(.obliviousError, "nothing can be sealed for the gateway", cause: error)
+            throw ApproovError(.obliviousError, "no message can be sealed for the gateway: check its key configuration", cause: error)
         }
         do {
             let outer = try await post(.bytes(message), isChunked: true, for: request)
@@ -299,7 +299,7 @@ struct ObliviousChannel: Sendable {
         if let total = request.options.totalTimeout {
             let remaining = total - (time.uptime - started)
             guard remaining > .zero else {
-                throw TransportError(.totalTimeout, "the relay and the gateway took all of the request's time")
+                throw TransportError(.totalTimeout, "the relay and the gateway used up the request's time")
             }
             request.options.totalTimeout = remaining
         }
