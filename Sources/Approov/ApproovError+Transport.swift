@@ -26,7 +26,7 @@ extension ApproovError {
         case .idleTimeout, .totalTimeout:
             let remedy =
                 isRetryable
-                ? "try again, or allow more time" : "it may have been executed: find out before it is sent again, or allow more time"
+                ? "try again, or allow more time" : "the server may have executed it: find out before it is sent again, or allow more time"
             self.init(.timedOut, "the request did not end in time; \(remedy)", cause: error, isRetryable: isRetryable)
         case .trustRefused:
             self.init(.pinningError, "the server is not trusted and the request was not sent", cause: error)
@@ -39,28 +39,28 @@ extension ApproovError {
         case .unsupported:
             self.init(.unsupported, "the transport cannot send this request", cause: error)
         case _ where error.isConnectivity || error.code == .tooManyRequests || error.code == .tlsFailed || error.code == .malformedResponse:
-            let remedy = isRetryable ? "try again later" : "the request may have been executed: find out before it is sent again"
+            let remedy = isRetryable ? "try again later" : "the server may have executed the request: find out before it is sent again"
             self.init(
-                .networkingError, "the server could not be reached, or broke off; \(remedy)", cause: error, isRetryable: isRetryable)
+                .networkingError, "the server could not be reached, or closed the connection early; \(remedy)", cause: error,
+                isRetryable: isRetryable)
         default:
             self.init(.permanentError, "the transport failed", cause: error)
         }
     }
+}
 
-    /// Converts any error into an ``ApproovError``, except a `CancellationError`, which it returns unchanged.
+extension Error {
+    /// Returns the error as an ``ApproovError``, except a `CancellationError`, which stays as it is.
     ///
-    /// - Parameters:
-    ///   - error: The error to convert.
-    ///   - isRepeatable: Whether the whole request can be sent again without the server executing it twice; nil to use the transport's own
-    ///     statement.
+    /// - Parameter isRepeatable: Whether the whole request can be sent again without the server executing it twice; nil to use the
+    ///   transport's own statement.
     /// - Returns: An ``ApproovError``, or the `CancellationError`.
-    static func wrapping(_ error: any Error, isRepeatable: Bool? = nil) -> any Error {
-        switch error {
-        case let error as ApproovError: error
+    func asApproovError(isRepeatable: Bool? = nil) -> any Error {
+        switch self {
+        case is ApproovError, is CancellationError: self
         case let error as TransportError: ApproovError(error, isRepeatable: isRepeatable)
         case let error as TrustRefusal: ApproovError(.pinningError, "the server is not trusted and the request was not sent", cause: error)
-        case is CancellationError: error
-        default: ApproovError(.permanentError, "the request failed", cause: error)
+        default: ApproovError(.permanentError, "the request failed", cause: self)
         }
     }
 }

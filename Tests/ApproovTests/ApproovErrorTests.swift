@@ -52,16 +52,16 @@ import Testing
         let error = ApproovError(TransportError(.trustRefused, "refused", cause: refusal))
         #expect(error.code == .pinningError)
         #expect(error.refusal?.reason == .pinMismatch)
-        #expect((ApproovError.wrapping(refusal) as? ApproovError)?.refusal?.reason == .pinMismatch)
+        #expect((refusal.asApproovError() as? ApproovError)?.refusal?.reason == .pinMismatch)
         #expect(ApproovError(.pinningError, "").refusal == nil)
     }
 
     @Test("cancellation stays what it is, and an error of the SDK is not wrapped twice")
-    func wrapping() {
-        #expect(ApproovError.wrapping(CancellationError()) is CancellationError)
+    func asApproovError() {
+        #expect(CancellationError().asApproovError() is CancellationError)
         let own = ApproovError(.bindingMissing, "")
-        #expect((ApproovError.wrapping(own) as? ApproovError)?.code == .bindingMissing)
-        let foreign = ApproovError.wrapping(CocoaError(.fileNoSuchFile)) as? ApproovError
+        #expect((own.asApproovError() as? ApproovError)?.code == .bindingMissing)
+        let foreign = CocoaError(.fileNoSuchFile).asApproovError() as? ApproovError
         #expect(foreign?.code == .permanentError)
         #expect(foreign?.cause is CocoaError)
     }

@@ -211,7 +211,7 @@ extension ConfigurationKeeper {
 
     /// Another process holds the store.
     private struct StoreBusy: Error, CustomStringConvertible {
-        var description: String { "another process has held the lock for longer than \(StoringState.patience): end that one" }
+        var description: String { "another process has held the lock for longer than \(StoringState.patience): end that process" }
     }
 
     /// What the store holds, compared with the version in force.
@@ -236,7 +236,7 @@ extension ConfigurationKeeper {
         let (mine, isPending) = state.withLock { ($0.configuration, $0.storing.isPending) }
         guard isPending || isStoreChanged else { return false }
         do {
-            let isNewerStored = try exclusively { try self.bringUpToDate(mine, isPending: isPending) }
+            let isNewerStored = try withStoreLock { try self.bringUpToDate(mine, isPending: isPending) }
             let wasReported = state.withLock { state in
                 // If another version came into force meanwhile, it is still pending and is stored next.
                 state.configuration.acceptedSigned == mine.acceptedSigned && !isNewerStored ? state.storing.end() : false
@@ -264,7 +264,7 @@ extension ConfigurationKeeper {
     }
 
     /// Runs `body` while no other process uses the store.
-    private func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
+    private func withStoreLock<Value>(_ body: () throws -> Value) throws -> Value {
         let result: Result<Value, any Error>?
         do {
             result = try store.withExclusiveAccessIfFree { Result { try body() } }

@@ -36,8 +36,8 @@ struct ConfigurationReporter: Sendable {
     func notStored(_ version: Int64, _ error: any Error) {
         let reported = ApproovError(
             .configurationError,
-            "configuration version \(version) is in force but could not be stored, which is tried again; until it succeeds, a restart returns"
-                + " to what is stored: see that the state directory's disk has room, and that this user may write there", cause: error)
+            "configuration version \(version) is in force but could not be stored; storing is retried, and until it succeeds a restart returns to"
+                + " the stored version: check that the state directory's disk has room and that this user may write there", cause: error)
         logger.error("configuration not stored", metadata: ["error": "\(reported)"])
         events.send(.notStored(reported))
     }
@@ -63,8 +63,8 @@ struct ConfigurationReporter: Sendable {
         let reported = ApproovError(
             .configurationError,
             anothers.isProven
-                ? "the stored configuration is of an app with a newer initial configuration and stays where it is; this one keeps its own in"
-                    + " memory: update the app, or give it a state directory of its own"
+                ? "an app with a newer initial configuration stored this configuration, so it stays where it is; this app keeps its configuration"
+                    + " in memory: update the app, or give it its own state directory"
                 : "the stored configuration names keys that this app does not know: another app with a newer initial configuration stored it, or"
                     + " it was altered; it stays where it is until the authority gives this app a newer version", cause: anothers.cause)
         logger.warning("stored configuration left to another app", metadata: ["error": "\(reported)"])
@@ -73,9 +73,11 @@ struct ConfigurationReporter: Sendable {
 
     /// The stored version in force was replaced by an older one, or by another one with the same number.
     func outdated(_ stored: Int64, besides inForce: Int64) {
-        let what = stored == inForce ? "another content for version \(stored)" : "version \(stored)"
+        let what = stored == inForce ? "a different version \(stored)" : "version \(stored)"
         let reported = ApproovError(
-            .configurationError, "\(what) was put in the place of version \(inForce), which is in force and stored again: find out who did")
+            .configurationError,
+            "the store contains \(what) instead of version \(inForce), which is in force and is stored again: find out which program changed it"
+        )
         logger.error("stored configuration replaced by an older one", metadata: ["error": "\(reported)"])
         events.send(.refused(reported))
     }

@@ -43,7 +43,9 @@ final class ProtectedHost: Sendable {
             return pins.isEmpty ? DefaultTrustEvaluator() : ReportOnlyTrustEvaluator(try PublicKeysTrustEvaluator(withoutBackup: pins))
         }
         guard !pins.isEmpty else {
-            throw ApproovError(.configurationError, "it has no pins, and there are no managed trust roots: an empty list never means all")
+            throw ApproovError(
+                .configurationError,
+                "it has no pins, and there are no managed trust roots: an empty list never means that every key is accepted")
         }
         return needsBackup ? try PublicKeysTrustEvaluator(pins: pins) : try PublicKeysTrustEvaluator(withoutBackup: pins)
     }

@@ -69,7 +69,7 @@ final class TokenAuthorizer: Sendable {
     ///   - request: The request, for the caller's predicates.
     ///   - host: The host that is called and that the token is for.
     ///   - rule: The configuration's rule for that host.
-    ///   - patience: Returns the longest wait for a token, or nil for the service's own limits; not called for a token from the cache.
+    ///   - timeout: Returns the longest wait for a token, or nil for the service's own limits; not called for a token from the cache.
     ///   - hasLostBinding: Whether a redirect removed the binding header.
     /// - Returns: Whether this host and URL get tokens; if not, the fields are unchanged.
     /// - Throws: ``ApproovError`` with code `bindingMissing` or `bindingAmbiguous` when the binding header is not there exactly once, and
@@ -77,7 +77,7 @@ final class TokenAuthorizer: Sendable {
     ///   task is cancelled.
     func authorize(
         _ fields: inout HTTPFields, of request: URLRequest, to host: CanonicalHost, rule: ProtectedHost,
-        within patience: () throws -> Duration? = { nil }, hasLostBinding: Bool = false
+        timeout: () throws -> Duration? = { nil }, hasLostBinding: Bool = false
     ) async throws -> Bool {
         guard rule.settings.attested else { return false }
         if let isExcluded, let url = request.url, isExcluded(url) { return false }
@@ -86,7 +86,7 @@ final class TokenAuthorizer: Sendable {
         if let cached = service.cachedToken(for: key) {
             result = cached
         } else {
-            result = try await token(for: key, within: patience())
+            result = try await token(for: key, timeout: timeout())
         }
         // Remove the caller's own values: only the SDK sets these headers.
         if fields.contains(where: names.isOwn) { fields.removeAll(where: names.isOwn) }
@@ -106,11 +106,11 @@ final class TokenAuthorizer: Sendable {
         service.prefetchAll(binding: binding)
     }
 
-    private func token(for key: TokenKey, within patience: Duration?) async throws -> TokenFetchResult {
+    private func token(for key: TokenKey, timeout: Duration?) async throws -> TokenFetchResult {
         let service = service
         let result =
-            if let patience {
-                await service.time.value(within: patience) { await service.token(for: key) }
+            if let timeout {
+                await service.time.withTimeout(timeout) { await service.token(for: key) }
             } else {
                 await service.token(for: key) as TokenFetchResult?
             }
@@ -118,7 +118,7 @@ final class TokenAuthorizer: Sendable {
         return result
             ?? TokenFetchResult(
                 status: .poorNetwork,
-                error: ApproovError(.networkingError, "no token came within the request's timeout; try again, with a longer one"))
+                error: ApproovError(.networkingError, "no token arrived within the request's timeout; try again with a longer one"))
     }
 
     /// Returns the value of the binding header; nil when the token is not bound.
@@ -168,12 +168,12 @@ final class TokenAuthorizer: Sendable {
             throw ApproovError(
                 .rejectionError, Self.rejection(result), arc: result.arc, rejectionReasons: result.rejectionReasons)
         case .badURL, .notInitialized, .disabled, .unknownKey, .badKey, .badPayload, .internalError:
-            throw ApproovError(.permanentError, "no token can be had (\(result.status.rawValue))", cause: result.error)
+            throw ApproovError(.permanentError, "no token can be obtained (\(result.status.rawValue))", cause: result.error)
         }
     }
 
     private static func rejection(_ result: TokenFetchResult) -> String {
         let reasons = result.rejectionReasons.isEmpty ? "" : " (\(result.rejectionReasons.map(LoggableText.name).joined(separator: ", ")))"
-        return "the attestation failed\(reasons); the account's support learns more from this code with approov token -arc \(result.arc)"
+        return "the attestation failed\(reasons); the account's operator can look up the reason with `approov token -arc \(result.arc)`"
     }
 }

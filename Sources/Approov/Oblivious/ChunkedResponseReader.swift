@@ -36,7 +36,7 @@ actor ChunkedResponseReader {
             expected = head.headerFields[.contentLength].flatMap { Int($0) }
             return head
         }
-        throw ApproovError(.obliviousError, "the gateway's response ended before it began")
+        throw ApproovError(.obliviousError, "the gateway's response is empty")
     }
 
     /// Reads the next part of the body, at least one byte; nil when the response is complete.
@@ -55,7 +55,7 @@ actor ChunkedResponseReader {
 
     private func next() async throws -> BinaryHTTPResponseParser.Event? {
         // Two tasks that read one body are a mistake of the caller. Fail, because the order of their parts would be random.
-        guard !isReading else { throw ApproovError(.obliviousError, "the body of a response is read by two tasks at once: read it in one") }
+        guard !isReading else { throw ApproovError(.obliviousError, "two tasks read the response's body at once: read it in one task") }
         isReading = true
         defer { isReading = false }
         // Repeat the failure on every later call, so that a truncated response never looks complete.

@@ -68,7 +68,7 @@ struct ObliviousChannel: Sendable {
     ///   or the gateway fails, `bodyFailed` or `responseTooLarge` when a body is too large; any error of the transport.
     func send(_ request: TransportRequest, isStreamed: Bool) async throws -> TransportResponse {
         if try await !usesChunks(for: request, isStreamed: isStreamed) {
-            let response = try await dated(request, sendWhole)
+            let response = try await dated(request, encapsulateWhole)
             guard route.chunking == .automatic, response.status == 502 else { return response }
             // A gateway of this package says when a response does not fit, and then it supports chunks.
             let (problem, again) = try await peek(response)
@@ -78,12 +78,13 @@ struct ObliviousChannel: Sendable {
                 try await understandsChunks(onBehalfOf: request)
             else { return again }
         }
-        return try await sendInChunks(request)
+        return try await sendChunked(request)
     }
 
-    private func sendInChunks(_ request: TransportRequest) async throws -> TransportResponse {
+    /// Sends in chunks, and notes whether the gateway understood them.
+    private func sendChunked(_ request: TransportRequest) async throws -> TransportResponse {
         do {
-            let response = try await dated(request, sendChunked)
+            let response = try await dated(request, encapsulateChunked)
             memory.note(.understood, behind: route.relay, now: time.uptime)
             return response
         } catch RelayExchange.Refusal.form(let status) {
@@ -100,8 +101,8 @@ struct ObliviousChannel: Sendable {
                 .obliviousError,
                 "the gateway behind \(route.relay.host) answered \(status) to a request in chunks, which is not sent a second time: "
                     + (isAutomatic
-                        ? "try again, and the next one goes as the gateway wants it by then"
-                        : "publish that it knows none with `approov oblivious -set … -chunked off`"))
+                        ? "try again; the next request is sent in a form that the gateway accepts"
+                        : "publish that it does not understand chunks, with `approov oblivious -set … -chunked off`"))
         }
     }
 
@@ -144,7 +145,7 @@ struct ObliviousChannel: Sendable {
             message = try chunked.sealer.finish(Self.question)
             opener = chunked.response
         } catch {
-            throw ApproovError(.obliviousError, "nothing can be sealed for the gateway", cause: error)
+            throw ApproovError(.obliviousError, "no message can be sealed for the gateway: check its key configuration", cause: error)
         }
         do {
             let outer = try await post(.bytes(message), isChunked: true, for: request)
@@ -215,7 +216,7 @@ struct ObliviousChannel: Sendable {
         return (name, again)
     }
 
-    private func sendWhole(_ request: TransportRequest, date: Date) async throws -> TransportResponse {
+    private func encapsulateWhole(_ request: TransportRequest, date: Date) async throws -> TransportResponse {
         let body = try await request.body.collected(upTo: Self.maximumWholeBytes)
         let options = request.options
         let sealed: EncapsulatedRequest
@@ -225,7 +226,7 @@ struct ObliviousChannel: Sendable {
         } catch {
             throw ApproovError(.obliviousError, "the request cannot be sealed for the gateway", cause: error)
         }
-        let outer = try await send(.bytes([UInt8](sealed.message)), isChunked: false, for: request, length: body.count)
+        let outer = try await sendSealed(.bytes([UInt8](sealed.message)), isChunked: false, for: request, length: body.count)
         let limit = min(options.maximumBodyBytes ?? .max, Self.maximumWholeBytes)
         let answer: [UInt8]
         do {
@@ -248,7 +249,7 @@ struct ObliviousChannel: Sendable {
             body: ResponseBody(bytes: [UInt8](response.body)))
     }
 
-    private func sendChunked(_ request: TransportRequest, date: Date) async throws -> TransportResponse {
+    private func encapsulateChunked(_ request: TransportRequest, date: Date) async throws -> TransportResponse {
         let length = try request.body.length
         // For methods that give content a meaning, an empty body is stated as a length of 0 (RFC 9110, section 8.6).
         let hasContent = length != 0 || [.post, .put, .patch].contains(request.method)
@@ -262,7 +263,7 @@ struct ObliviousChannel: Sendable {
         } catch {
             throw ApproovError(.obliviousError, "the request cannot be sealed for the gateway", cause: error)
         }
-        let outer = try await send(body, isChunked: true, for: request, length: length)
+        let outer = try await sendSealed(body, isChunked: true, for: request, length: length)
         let reader = ChunkedResponseReader(opener, body: outer.body, options: request.options)
         let head = try await reader.head()
         return TransportResponse(
@@ -271,7 +272,7 @@ struct ObliviousChannel: Sendable {
     }
 
     /// Sends the sealed request, and reports upload progress if the request was sealed as a whole.
-    private func send(
+    private func sendSealed(
         _ sealed: RequestBody, isChunked: Bool, for request: TransportRequest, length: Int?
     ) async throws -> TransportResponse {
         do {
@@ -298,7 +299,7 @@ struct ObliviousChannel: Sendable {
         if let total = request.options.totalTimeout {
             let remaining = total - (time.uptime - started)
             guard remaining > .zero else {
-                throw TransportError(.totalTimeout, "the relay and the gateway took all of the request's time")
+                throw TransportError(.totalTimeout, "the relay and the gateway used up the request's time")
             }
             request.options.totalTimeout = remaining
         }

@@ -80,7 +80,7 @@ public struct ObliviousRoute: Sendable {
     private static func url(_ text: String, of server: String) throws -> TransportURL {
         let url = try TransportURL(text)
         guard url.isSecure || url.host.isLoopback else {
-            throw ApproovError(.configurationError, "\(server) \(url.host) is to be reached over plain http: use https")
+            throw ApproovError(.configurationError, "\(server) \(url.host) is called over https only: use an https URL")
         }
         return url
     }

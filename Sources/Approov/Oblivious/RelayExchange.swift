@@ -52,7 +52,9 @@ struct RelayExchange: Sendable {
             TransportRequest(url: relay, method: .post, headerFields: fields, body: body, policy: request.policy, options: options))
         guard (200..<300).contains(response.status) else { throw try await refusal(response, isChunked: isChunked) }
         guard response.headerFields.mediaType == (isChunked ? OHTTPMediaType.chunkedResponse : OHTTPMediaType.response) else {
-            throw ApproovError(.obliviousError, "the relay \(relay.host) answered something that is no encapsulated response")
+            throw ApproovError(
+                .obliviousError,
+                "the relay \(relay.host) did not answer with an encapsulated response: check that its URL is that of an OHTTP relay")
         }
         return response
     }
@@ -80,9 +82,9 @@ struct RelayExchange: Sendable {
     /// Returns the remedy that the status suggests; empty for other statuses.
     private static func remedy(for status: Int, isChunked: Bool) -> String {
         switch status {
-        case 404: ": the path is wrong of the relay's URL here, or of the gateway's URL there"
-        case 413 where isChunked: ": the request is larger than one of them takes; send less at once"
-        case 413: ": the request is larger than one of them takes whole; send less at once, or use a gateway that knows chunks"
+        case 404: ": check the path of the relay's URL here, and of the gateway's URL at the relay"
+        case 413 where isChunked: ": the request is larger than one of them accepts; send less at once"
+        case 413: ": the request is larger than one of them accepts whole; send less at once, or use a gateway that understands chunks"
         case 429: ": too many requests at once from this address; send fewer, or try again later"
         case 502, 503, 504: ": one of them could not reach the next; try again later"
         default: ""

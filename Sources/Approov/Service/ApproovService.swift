@@ -136,7 +136,7 @@ public final class ApproovService: Sendable {
     public func fetchToken(for url: URL, binding: String? = nil) async -> TokenFetchResult {
         switch tokenKey(for: url, binding: binding) {
         case .success(let key): await token(for: key)
-        case .failure(let failure): TokenFetchResult(status: failure.status, error: failure.error)
+        case .failure(let failure): TokenFetchResult(failure)
         }
     }
 
@@ -207,7 +207,7 @@ public final class ApproovService: Sendable {
             _ = try await takeUpConfiguration()
             try await authority.warmUp(under: keeper.current)
         } catch {
-            logger.info("the authority could not be warmed up", metadata: ["error": "\(error.error)"])
+            logger.info("the first token could not be prepared", metadata: ["error": "\(error.error)"])
         }
     }
 
@@ -232,7 +232,8 @@ public final class ApproovService: Sendable {
         do {
             target = try TransportURL(url)
         } catch {
-            return .failure(AuthorityFailure(.badURL, ApproovError(.badRequest, "no token for this URL", cause: error)))
+            return .failure(
+                AuthorityFailure(.badURL, ApproovError(.badRequest, "a URL that cannot be requested gets no token", cause: error)))
         }
         guard target.isSecure else {
             return .failure(
@@ -247,7 +248,7 @@ public final class ApproovService: Sendable {
         }
         guard entry.settings.attested else {
             return .failure(
-                AuthorityFailure(.unprotectedURL, ApproovError(.permanentError, "the configuration gives \(target.host) no tokens")))
+                AuthorityFailure(.unprotectedURL, ApproovError(.permanentError, "the configuration issues no tokens for \(target.host)")))
         }
         if let binding, Binding.isEmpty(binding) {
             return .failure(
@@ -268,7 +269,7 @@ public final class ApproovService: Sendable {
             return .token(
                 TokenFetchResult(result, isConfigChanged: isChanged), lifetime: .seconds(result.expiresIn), since: since)
         } catch {
-            return .failure(TokenFetchResult(status: error.status, error: error.error))
+            return .failure(TokenFetchResult(error))
         }
     }
 }

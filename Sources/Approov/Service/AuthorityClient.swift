@@ -119,7 +119,7 @@ final class AuthorityClient: Sendable {
         } catch is CancellationError {
             throw AuthorityFailure(CancellationError())
         } catch {
-            throw AuthorityFailure(.internalError, ApproovError(.permanentError, "the attester gave no evidence", cause: error))
+            throw AuthorityFailure(.internalError, ApproovError(.permanentError, "the attester could not make evidence", cause: error))
         }
         // The authority issues the token after this moment. Counting the lifetime from here never overestimates it.
         let since = time.uptime

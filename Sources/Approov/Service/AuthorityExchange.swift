@@ -75,9 +75,7 @@ final class AuthorityExchange: Sendable {
             let bytes = try await response.body.collect(upTo: isProblem ? Problem.maximumBytes : Self.maximumAnswerBytes)
             guard !isProblem else { throw refusal(response, bytes) }
             guard response.headerFields.mediaType == "application/json" else {
-                throw AuthorityFailure(
-                    .noApproovService,
-                    ApproovError(.networkingError, "what answered for the authority does not speak as one: its answer is not JSON"))
+                throw AuthorityFailure.notAnAuthority("its response is not JSON")
             }
             return Answer(status: response.status, json: try JSONValue(reading: bytes, limit: Self.maximumAnswerBytes))
         } catch {

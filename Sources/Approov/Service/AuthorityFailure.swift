@@ -33,11 +33,21 @@ struct AuthorityFailure: Error {
         case is CancellationError:
             self.init(.poorNetwork, ApproovError(.networkingError, "the authority did not answer in time; try again later"))
         case let error as AttestationError:
-            self.init(
-                .noApproovService, ApproovError(.networkingError, "what answered for the authority does not speak as one", cause: error))
+            self = .notAnAuthority("its response is malformed", cause: error)
         default:
-            self.init(.internalError, ApproovError(.permanentError, "the authority could not be asked", cause: error))
+            self.init(.internalError, .requestNotMade(cause: error))
         }
+    }
+
+    /// The failure of an exchange with a server that is not a working authority.
+    ///
+    /// - Parameters:
+    ///   - reason: What is wrong with the response.
+    ///   - cause: The underlying error.
+    /// - Returns: The failure.
+    static func notAnAuthority(_ reason: String, cause: (any Error)? = nil) -> AuthorityFailure {
+        let message = "the server at the authority's URL is not an Approov authority: \(reason); check the URL and any proxy in between"
+        return AuthorityFailure(.noApproovService, ApproovError(.networkingError, message, cause: cause))
     }
 
     private init(transport error: TransportError) {
@@ -51,8 +61,7 @@ struct AuthorityFailure: Error {
         case .hostUnresolved, .connectionFailed, .connectTimeout:
             self.init(.noNetwork, ApproovError(.networkingError, "the authority cannot be reached; try again later", cause: error))
         case .bodyTooLarge, .headerTooLarge, .malformedResponse:
-            self.init(
-                .noApproovService, ApproovError(.networkingError, "what answered for the authority does not speak as one", cause: error))
+            self = .notAnAuthority("its response is malformed", cause: error)
         case .idleTimeout, .totalTimeout:
             self.init(.poorNetwork, ApproovError(.networkingError, "the authority did not answer in time; try again later", cause: error))
         case .connectionLost, .tlsFailed:
@@ -60,11 +69,12 @@ struct AuthorityFailure: Error {
         case .tooManyRequests:
             self.init(
                 .poorNetwork,
-                ApproovError(.networkingError, "too many requests are under way to ask the authority; try again", cause: error))
+                ApproovError(
+                    .networkingError, "too many requests are under way, so the authority was not asked; try again later", cause: error))
             // The request was never sent, so this says nothing about the authority.
             longestWait = nil
         default:
-            self.init(.internalError, ApproovError(.permanentError, "the authority could not be asked", cause: error))
+            self.init(.internalError, .requestNotMade(cause: error))
         }
     }
 
@@ -76,9 +86,7 @@ struct AuthorityFailure: Error {
                 .noApproovService,
                 ApproovError(.networkingError, "the authority answered \(httpStatus)\(named); try again later", cause: problem))
         } else if problem == nil {
-            self.init(
-                .noApproovService,
-                ApproovError(.networkingError, "what answered for the authority does not speak as one (status \(httpStatus))"))
+            self = .notAnAuthority("it answered \(httpStatus)")
         } else {
             self.init(
                 .internalError,
@@ -86,5 +94,11 @@ struct AuthorityFailure: Error {
         }
         self.retryAfter = retryAfter
         self.problem = problem?.name
+    }
+}
+
+extension ApproovError {
+    fileprivate static func requestNotMade(cause: any Error) -> ApproovError {
+        ApproovError(.permanentError, "the request to the authority could not be made", cause: cause)
     }
 }

@@ -113,7 +113,7 @@ final class TokenCache: Sendable {
             // Land before cancelling: otherwise the cancelled fetch could land its own outcome first.
             let failure = AuthorityFailure(.poorNetwork, .fetchTimedOut)
             backoff.failed(failure)
-            land(start, .failure(TokenFetchResult(status: failure.status, error: failure.error)))
+            land(start, .failure(TokenFetchResult(failure)))
             work.cancel()
         }
         Task.detached { [self] in

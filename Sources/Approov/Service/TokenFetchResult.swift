@@ -44,6 +44,10 @@ public struct TokenFetchResult: Sendable {
             traceID: result.traceID, isConfigChanged: isConfigChanged)
     }
 
+    init(_ failure: AuthorityFailure) {
+        self.init(status: failure.status, error: failure.error)
+    }
+
     /// A copy with `isConfigChanged` cleared, for cache hits.
     var settled: TokenFetchResult {
         guard isConfigChanged else { return self }

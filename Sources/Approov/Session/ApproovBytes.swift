@@ -70,7 +70,7 @@ public struct ApproovBytes: AsyncSequence, Sendable {
                 do {
                     return try await parts.next()
                 } catch {
-                    throw ApproovError.wrapping(error, isRepeatable: isRepeatable)
+                    throw error.asApproovError(isRepeatable: isRepeatable)
                 }
             }
         }

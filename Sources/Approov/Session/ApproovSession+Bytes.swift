@@ -18,7 +18,7 @@ extension ApproovSession {
                 request, body: RequestBody(of: request), observation: RequestObservation(isStreamed: true))
             return (ApproovBytes(sent.response.body, isRepeatable: request.isIdempotent), try performer.head(of: sent))
         } catch {
-            throw ApproovError.wrapping(error, isRepeatable: request.isIdempotent)
+            throw error.asApproovError(isRepeatable: request.isIdempotent)
         }
     }
 

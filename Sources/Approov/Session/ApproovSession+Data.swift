@@ -59,7 +59,7 @@ extension ApproovSession {
     public func upload(
         for request: URLRequest, fromFile file: URL, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (Data, HTTPURLResponse) {
-        guard file.isFileURL else { throw ApproovError(.bodyFailed, "a body is uploaded from a file: give a file URL") }
+        guard file.isFileURL else { throw ApproovError(.bodyFailed, "the URL of the file to upload is not a file URL: give one") }
         let observation = RequestObservation(onUpload: onProgress)
         return try await data(for: request, body: .file(path: file.path(percentEncoded: false)), observation: observation)
     }
@@ -73,7 +73,7 @@ extension ApproovSession {
             let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
             return (Data(bytes), try performer.head(of: sent))
         } catch {
-            throw ApproovError.wrapping(error, isRepeatable: request.isIdempotent)
+            throw error.asApproovError(isRepeatable: request.isIdempotent)
         }
     }
 }

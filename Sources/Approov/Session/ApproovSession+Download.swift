@@ -31,7 +31,7 @@ extension ApproovSession {
             for try await part in sent.response.body { try file.write(part) }
             return (file.keep(), head)
         } catch {
-            throw ApproovError.wrapping(error, isRepeatable: request.isIdempotent)
+            throw error.asApproovError(isRepeatable: request.isIdempotent)
         }
     }
 

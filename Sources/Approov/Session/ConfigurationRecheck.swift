@@ -9,11 +9,11 @@ struct ConfigurationRecheck: Sendable {
 
     /// Asks the authority for a newer configuration.
     ///
-    /// - Parameter patience: The longest time to wait.
+    /// - Parameter timeout: The longest time to wait.
     /// - Throws: `CancellationError` when the task is cancelled.
-    func run(within patience: Duration) async throws {
+    func run(timeout: Duration) async throws {
         guard let service else { return }
-        _ = await time.value(within: patience) { await service.recheckConfiguration() }
+        _ = await time.withTimeout(timeout) { await service.recheckConfiguration() }
         try Task.checkCancellation()
     }
 

@@ -31,7 +31,7 @@ enum RedirectRules {
             throw ApproovError(.redirectRefused, "\(step.url.host) redirects to more than one URL")
         }
         guard let url = resolve(location, against: base, askedFor: step.request.url) else {
-            throw ApproovError(.redirectRefused, "\(step.url.host) redirects to something that is no URL")
+            throw ApproovError(.redirectRefused, "\(step.url.host) redirects to a malformed URL")
         }
         let target: TransportURL
         do {

@@ -62,7 +62,7 @@ struct InputStreamParts: AsyncSequence, Sendable {
             if !isOpen {
                 // Reopening a stream that was read before would make it look empty.
                 guard ![.atEnd, .closed, .error].contains(stream.streamStatus) else {
-                    throw ApproovError(.bodyFailed, "the request's body stream was read before: give each request a stream of its own")
+                    throw ApproovError(.bodyFailed, "the request's body stream was read before: give each request its own stream")
                 }
                 stream.open()
                 isOpen = true

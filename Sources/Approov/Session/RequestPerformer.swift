@@ -38,7 +38,7 @@ struct RequestPerformer: Sendable {
             } catch {
                 // Before a redirect or a retry, a request was already sent. Only an idempotent one can then be repeated safely.
                 let isRepeatable = first.request.isIdempotent ? true : redirects > 0 || attempt > 1 ? false : nil
-                outcome = .failure(ApproovError.wrapping(error, isRepeatable: isRepeatable))
+                outcome = .failure(error.asApproovError(isRepeatable: isRepeatable))
             }
             if case .success(let sent) = outcome, let next = try stations.response.next(after: sent, from: step, redirects: redirects) {
                 redirects += 1

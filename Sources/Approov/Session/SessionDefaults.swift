@@ -89,7 +89,7 @@ struct SessionDefaults: Sendable {
         do {
             return ProxyConfiguration(kind: scheme == "SOCKS" ? .socks5 : .http, host: try CanonicalHost(name), port: port)
         } catch {
-            throw ApproovError(.initializationError, "the wrapped session's \(scheme) proxy is no host", cause: error)
+            throw ApproovError(.initializationError, "the wrapped session's \(scheme) proxy is not a valid host", cause: error)
         }
     }
 

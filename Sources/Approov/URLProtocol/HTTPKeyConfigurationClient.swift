@@ -107,7 +107,8 @@ final class HTTPKeyConfigurationClient: KeyConfigurationClient {
             throw ApproovError(.networkingError, "\(url.host) answered \(response.status) instead of key configurations")
         }
         guard response.headerFields.mediaType == OHTTPMediaType.keys else {
-            throw ApproovError(.networkingError, "what \(url.host) answered is not \(OHTTPMediaType.keys)")
+            throw ApproovError(
+                .networkingError, "the response of \(url.host) is not \(OHTTPMediaType.keys): check the URL of the key configurations")
         }
         let bytes = try await response.body.collect(upTo: Self.maximumBytes)
         return (Data(bytes), FreshnessLifetime.remaining(response.headerFields, now: time.date))

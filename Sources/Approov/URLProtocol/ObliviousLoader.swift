@@ -113,7 +113,7 @@ final class ObliviousLoader: Sendable {
             let body = try await response.body.collect(upTo: ObliviousChannel.maximumWholeBytes)
             return (try configuration.heads.head(of: response, to: request.url ?? URL(filePath: "/")), Data(body))
         } catch {
-            throw ApproovError.wrapping(error)
+            throw error.asApproovError()
         }
     }
 

@@ -21,12 +21,12 @@ import Testing
     }
 
     private func authorize(
-        _ fields: inout HTTPFields, by authorizer: TokenAuthorizer, within patience: Duration? = nil, hasLostBinding: Bool = false
+        _ fields: inout HTTPFields, by authorizer: TokenAuthorizer, timeout: Duration? = nil, hasLostBinding: Bool = false
     ) async throws -> Bool {
         let host = try CanonicalHost("api.test")
         let rule = try #require(authorizer.rule(for: host))
         return try await authorizer.authorize(
-            &fields, of: request, to: host, rule: rule, within: { patience }, hasLostBinding: hasLostBinding)
+            &fields, of: request, to: host, rule: rule, timeout: { timeout }, hasLostBinding: hasLostBinding)
     }
 
     @Test("the token is bound to the fields that are sent, not to those of the request that the caller made")
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test("a request waits for its token no longer than it is told, and the error says so")
-    func patience() async throws {
+    func timeout() async throws {
         let world = try World()
         let (never, end) = AsyncStream.makeStream(of: Void.self)
         defer { end.finish() }
@@ -101,9 +101,9 @@ import Testing
         let authorizer = try authorizer(world, bindHeader: nil)
         let waiting = Task {
             var fields: HTTPFields = [:]
-            return try await authorize(&fields, by: authorizer, within: .seconds(2))
+            return try await authorize(&fields, by: authorizer, timeout: .seconds(2))
         }
-        // One sleeper is the fetch's deadline, the other one the request's patience.
+        // One sleeper is the fetch's deadline, the other one the request's timeout.
         await world.clock.sleepers(atLeast: 2)
         world.clock.advance(by: .seconds(2))
         let error = await #expect(throws: ApproovError.self) { _ = try await waiting.value }

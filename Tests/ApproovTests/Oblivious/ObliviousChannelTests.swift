@@ -334,8 +334,8 @@ struct ObliviousChannelTests {
         }
         let remedy =
             switch status {
-            case 404: "the path is wrong"
-            case 413: isChunked ? "send less at once" : "use a gateway that knows chunks"
+            case 404: "check the path"
+            case 413: isChunked ? "send less at once" : "use a gateway that understands chunks"
             case 429: "too many requests"
             default: "could not reach the next"
             }

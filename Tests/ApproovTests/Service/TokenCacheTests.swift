@@ -24,7 +24,7 @@ import Testing
                 if fails.value {
                     let failure = AuthorityFailure(.noNetwork, ApproovError(.networkingError, "down"))
                     backoff.failed(failure)
-                    return .failure(TokenFetchResult(status: failure.status, error: failure.error))
+                    return .failure(TokenFetchResult(failure))
                 }
                 backoff.succeeded()
                 return .token(TokenFetchResult(status: .success, token: "token-\(number)"), lifetime: .seconds(300), since: since)

@@ -31,7 +31,7 @@ struct TokenStation: Sendable {
             _ = try await authorizer.authorize(
                 &draft.fields, of: draft.request, to: step.url.host, rule: rule,
                 // Wait for the authority no longer than for the host itself.
-                within: { min(try deadline.remaining, idleTimeout) },
+                timeout: { min(try deadline.remaining, idleTimeout) },
                 hasLostBinding: step.hasLostBinding || step.hasLeftOrigin && isBoundByDefault)
         }
         if hop.rule?.settings.attested != true { service?.keepConfigurationFresh() }

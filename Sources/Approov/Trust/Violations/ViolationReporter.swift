@@ -62,7 +62,7 @@ final class ViolationReporter: Sendable {
                 } catch {
                     ledger.failed(ViolationReport.Identity(violation))
                     logger.warning(
-                        "a violation could not be reported; nothing is reported for a minute", metadata: ["error": "\(error)"])
+                        "a violation could not be reported; no violation is reported for a minute", metadata: ["error": "\(error)"])
                 }
             }
         }

@@ -59,7 +59,7 @@ public struct ViolationReports: Sendable {
         }
         guard target.isSecure || target.host.isLoopback else {
             throw ApproovError(
-                .configurationError, "violations are reported over https, and over http to this machine only, not to \(target.host)")
+                .configurationError, "reports to \(target.host) need an https URL: plain http is for loopback addresses only")
         }
         return target
     }

@@ -210,7 +210,7 @@ import Testing
         #expect(server.received.value.count == 1)
     }
 
-    @Test("after a failure nothing is reported for a minute, and then the same may be reported again", arguments: [500, nil])
+    @Test("after a failure no violation is reported for a minute, and then the same may be reported again", arguments: [500, nil])
     func failingServer(status: Int?) async throws {
         server.answer.value = {
             guard let status else { throw CocoaError(.fileReadUnknown) }
@@ -221,7 +221,7 @@ import Testing
         _ = await get("api.test", session)
         _ = try await server.request(0)
         // The failure is noted after the answer, and logged after that.
-        #expect(await eventually { log.lines.contains { $0.contains("nothing is reported for a minute") } })
+        #expect(await eventually { log.lines.contains { $0.contains("no violation is reported for a minute") } })
         // Reports go out one after the other: another host's, had it been made, would be the second one.
         _ = await get("soft.test", session)
         world.clock.advance(by: .seconds(60))
@@ -236,7 +236,7 @@ import Testing
         let manager = try manager(to: url)
         let error = #expect(throws: ApproovError.self) { try world.session(trustManager: manager) }
         #expect(error?.code == .configurationError)
-        #expect(error?.description.contains("violations") == true)
+        #expect(["reports to", "reported to"].contains { error?.description.contains($0) == true })
     }
 
     @Test("this machine may be told over plain http", arguments: ["http://localhost:1/", "http://127.0.0.1:1/", "http://[::1]:1/"])

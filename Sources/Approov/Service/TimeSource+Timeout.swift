@@ -5,14 +5,14 @@ extension TimeSource {
     /// Returns the value of `work`, or nil if it takes too long.
     ///
     /// - Parameters:
-    ///   - patience: The longest time to wait.
+    ///   - timeout: The longest time to wait.
     ///   - work: The work. It is cancelled when the time is over and must then return soon, because this call waits for it to end.
     /// - Returns: The value; nil if the work took longer or the caller was cancelled.
-    func value<Value: Sendable>(within patience: Duration, of work: @escaping @Sendable () async -> Value) async -> Value? {
+    func withTimeout<Value: Sendable>(_ timeout: Duration, _ work: @escaping @Sendable () async -> Value) async -> Value? {
         await withTaskGroup(of: Value?.self) { group in
             group.addTask { await work() }
             group.addTask {
-                try? await sleep(for: patience)
+                try? await sleep(for: timeout)
                 return nil
             }
             defer { group.cancelAll() }
