@@ -65,7 +65,8 @@ import Testing
     }
 
     @Test(
-        "what is turned away unopened is counted, by whose fault it is", arguments: [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest])
+        "messages that are turned away unopened are counted, by whose fault it is",
+        arguments: [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest])
     func turnedAway(type: String) async throws {
         let limits: (inout GatewayConfiguration.Limits) -> Void = {
             ($0.messageBytes, $0.chunkedMessageBytes, $0.idleTimeout) = (100, 100, .seconds(6))
@@ -137,7 +138,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("our clients' question about chunks is told from a request that is none")
+    @Test("our clients' question about chunks is told from a broken request")
     func question() async throws {
         try await RunningGateway.with(allow: ["http://127.0.0.1:1"]) { (gateway) async throws in
             func post(_ first: [UInt8]?, last: [UInt8]) async throws {
@@ -167,7 +168,7 @@ extension RunningGateway {
         Dictionary(uniqueKeysWithValues: metrics.counters.map { ($0.dimensions.first?.1 ?? "", $0.totalValue) }).filter { $0.value > 0 }
     }
 
-    /// Waits until an outcome was counted that often; the test's time limit ends a wait in vain.
+    /// Waits until an outcome was counted that often; the test's time limit ends the wait.
     func waitForCount(_ count: Int64, of outcome: String) async {
         while counts[outcome, default: 0] < count, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(20)) }
     }

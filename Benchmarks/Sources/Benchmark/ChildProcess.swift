@@ -1,6 +1,6 @@
 import Foundation
 
-/// A role of this executable in a process of its own, which says one line when it is ready and ends when its input does.
+/// A role of this executable in its own process, which says one line when it is ready and ends when its input does.
 final class ChildProcess {
     /// What it said.
     let ready: Data

@@ -35,7 +35,7 @@ public struct TrustConditions: Sendable {
 }
 
 extension PinningError {
-    fileprivate static func conflict(_ things: String) -> PinningError {
-        PinningError(.conflictingConditions, "the evaluators of one host name two different \(things): give it to one of them only")
+    fileprivate static func conflict(_ kind: String) -> PinningError {
+        PinningError(.conflictingConditions, "the evaluators of one host name two different \(kind): give it to one of them only")
     }
 }

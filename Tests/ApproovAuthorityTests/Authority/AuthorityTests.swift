@@ -251,7 +251,7 @@ import Testing
             feed.yield([0x7B])
             try await Task.sleep(for: .milliseconds(300))
             await authority.beginStop()
-            // By then the connection is only waiting for its last stream to end.
+            // Now the connection is only waiting for its last stream to end.
             try await Task.sleep(for: .milliseconds(300))
             feed.yield([0x7D])
             feed.finish()

@@ -74,7 +74,7 @@ struct RunningGateway {
         return try KeyConfigurationList(decoding: try await response.body.collect(upTo: 1 << 16))
     }
 
-    /// Waits until the gateway publishes what is expected; the test's time limit ends a wait in vain.
+    /// Waits until the gateway publishes what is expected; the test's time limit ends the wait.
     func waitForKeys(_ isExpected: ([KeyConfiguration]) -> Bool) async throws {
         while try await !isExpected(keys().configurations) { try await Task.sleep(for: .milliseconds(100)) }
     }

@@ -25,7 +25,7 @@ struct PerformedTests {
         #expect(try performed(heads).head() === first)
     }
 
-    @Test("a response that differs in status, version, any field or URL gets a head of its own")
+    @Test("a response that differs in status, version, any field or URL gets its own head")
     func differences() throws {
         let heads = LastValue<Performed.Head, HTTPURLResponse>()
         _ = try performed(heads).head()

@@ -74,7 +74,7 @@ final class SmallGateway: Sendable {
         return .bytes(try decapsulated.response.seal(answer), type: OHTTPMediaType.response, to: request)
     }
 
-    /// What gateways answer to a message that they cannot open (RFC 9458 section 5.3).
+    /// What gateways answer to a message that they cannot open (RFC 9458, section 5.3).
     private static func keyProblem(to request: TransportRequest) -> TransportResponse {
         .bytes(JSONValue.object(["type": .string(OHTTPProblemType.key)]).serialized(), type: Problem.mediaType, status: 400, to: request)
     }

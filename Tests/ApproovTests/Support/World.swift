@@ -52,7 +52,7 @@ final class World: Sendable {
             limits: limits, logger: .quiet)
     }
 
-    /// Worlds in which no token can be had and waiting would not help, each with what a request fails with.
+    /// Worlds in which no token can be obtained and waiting would not help, each with what a request fails with.
     ///
     /// An attester that fails, an authority that refuses the evidence, an app that is rejected.
     static func withoutTokens() throws -> [(code: ApproovError.Code, world: World)] {
@@ -66,7 +66,7 @@ final class World: Sendable {
         return [(.permanentError, broken), (.permanentError, foreign), (.rejectionError, rejected)]
     }
 
-    /// The requests that reached an API straight.
+    /// The requests that reached an API direct.
     var apiRequests: [TransportRequest] { transport.requests.filter { !["authority.test", "relay.test"].contains($0.url.host.name) } }
 
     /// The requests that reached the relay.

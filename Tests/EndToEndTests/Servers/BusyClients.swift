@@ -4,7 +4,7 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 
-/// Clients that post numbered requests one after the other, each on a connection of its own, until they are told to stop.
+/// Clients that post numbered requests one after the other, each on its own connection, until they are told to stop.
 struct BusyClients {
     /// What became of the requests.
     struct Outcome {

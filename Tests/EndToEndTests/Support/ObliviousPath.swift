@@ -7,7 +7,7 @@ import CertificatePinning
 import Foundation
 import OHTTP
 
-/// A relay and a gateway in front of the world's API, on sockets of their own with TLS.
+/// A relay and a gateway in front of the world's API, on their own sockets with TLS.
 struct ObliviousPath {
     static let relayHost = "relay.test.localhost"
     static let gatewayHost = "gateway.test.localhost"
