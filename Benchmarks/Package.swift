@@ -9,7 +9,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
 ]
 
-// A package of its own, so that no user of ours fetches the peers it is measured against.
+// A separate package, so that no user of ours fetches the peers it is measured against.
 let package = Package(
     name: "approov-benchmarks",
     dependencies: [

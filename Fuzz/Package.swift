@@ -12,7 +12,7 @@ let settings: [SwiftSetting] = [
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let ohttp = Target.Dependency.product(name: "OHTTP", package: "approov-swift")
 
-// A package of its own, built by Scripts/fuzz with libFuzzer: plain `swift build` cannot link these.
+// A separate package, built by Scripts/fuzz with libFuzzer: plain `swift build` cannot link these.
 let package = Package(
     name: "approov-fuzz",
     dependencies: [

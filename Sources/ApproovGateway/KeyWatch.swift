@@ -34,7 +34,7 @@ final class KeyWatch: Sendable {
         self.logger = logger
         let stamp = file.stamp
         let keys = try file.load()
-        // If `load` has just created the file, `stamp` is still nil; the first look at the file then takes its stamp.
+        // If `load` has just created the file, `stamp` is still nil; the first check of the file then takes its stamp.
         state = Mutex(State(current: try Self.current(keys, at: time.date, stamp: stamp)))
     }
 

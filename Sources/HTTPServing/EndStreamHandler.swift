@@ -4,7 +4,7 @@ package import NIOHTTP2
 
 /// Ends an HTTP/2 response with its last DATA frame instead of an empty one after it.
 ///
-/// libcurl treats a response as complete when Content-Length bytes have come, and resets a stream that has not ended by then. NIOHTTP2
+/// libcurl treats a response as complete when Content-Length bytes have come, and then resets a stream that has not ended. NIOHTTP2
 /// closes a connection with 200 resets in 30 seconds (CVE-2023-44487), so a busy client would lose its connection, and the requests on it,
 /// again and again. With END_STREAM on the last DATA frame (RFC 9113, section 8.1) libcurl has nothing to reset.
 package final class EndStreamHandler: ChannelOutboundHandler, RemovableChannelHandler {

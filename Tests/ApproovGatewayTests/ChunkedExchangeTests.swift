@@ -170,7 +170,7 @@ import Testing
             var sealer = request.sealer
             var encoder = BinaryHTTPRequestEncoder()
             let start = try sealer.seal(encoder.head(.to(target.url, method: .post)))
-            // The length of a chunk is a varint of four bytes (RFC 9000 section 16): one byte above 65,536 and the tag.
+            // The length of a chunk is a varint of four bytes (RFC 9000, section 16): one byte above 65,536 and the tag.
             let size = ChunkedRequestReader.chunkBytes + 17
             let length = [0x80 | UInt8(size >> 24), UInt8(size >> 16 & 0xff), UInt8(size >> 8 & 0xff), UInt8(size & 0xff)]
             let large = length + [UInt8](repeating: 0, count: size)
@@ -271,7 +271,9 @@ import Testing
         await target.stop()
     }
 
-    @Test("what is opened and is no request is answered inside, like any small answer, each time it comes: clients ask so for chunks")
+    @Test(
+        "an opened message that is no request is answered inside, like any small answer, each time it comes: clients probe for chunks this way"
+    )
     func question() async throws {
         try await RunningGateway.with(allow: ["http://127.0.0.1:1"], time: ManualClock()) { (gateway) async throws in
             let request = try await gateway.keys().preferred().chunkedRequest()

@@ -38,7 +38,7 @@ import Testing
         #expect(try file.load(makingKeyFor: .p256).published == keys.published)
     }
 
-    @Test("there is nothing to rotate where there is no file: that is said, and none is made")
+    @Test("without a file, rotation fails with an error that says so, and makes no file")
     func missing() throws {
         let error = #expect(throws: GatewayError(.gatewayKeysUnusable, "")) { _ = try file.rotate(overlap: .seconds(100)) }
         #expect(error?.message.contains("the file does not exist") == true)

@@ -65,7 +65,8 @@ import Testing
     }
 
     @Test(
-        "what is turned away unopened is counted, by whose fault it is", arguments: [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest])
+        "messages that are turned away unopened are counted, by whose fault it is",
+        arguments: [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest])
     func turnedAway(type: String) async throws {
         let limits: (inout GatewayConfiguration.Limits) -> Void = {
             ($0.messageBytes, $0.chunkedMessageBytes, $0.idleTimeout) = (100, 100, .seconds(6))
@@ -137,7 +138,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("our clients' question about chunks is told from a request that is none")
+    @Test("our clients' question about chunks is told from a broken request")
     func question() async throws {
         try await RunningGateway.with(allow: ["http://127.0.0.1:1"]) { (gateway) async throws in
             func post(_ first: [UInt8]?, last: [UInt8]) async throws {

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("what is remembered is a replay, also when its date is too old by then")
+    @Test("a remembered message is a replay, also when its date has become too old")
     func late() {
         let window = window()
         #expect(judge(window, 1, date: 1, at: 0) == .fresh)
@@ -189,7 +189,7 @@ import Testing
         #expect(window.count == 0)
     }
 
-    @Test("what is full refuses, and forgets nothing before its time")
+    @Test("a full window refuses, and forgets nothing before its time")
     func full() {
         let window = window {
             $0.rememberedDated = 2

@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(
-        "what is no origin is refused when the gateway is made",
+        "a malformed origin is refused when the gateway is made",
         arguments: [
             "", "api.example.com", "https://api.example.com/path", "https://api.example.com/?q", "https://api.example.com/#f",
             "https://*.example.com", "*", "http://api.example.com", "http://192.168.0.1", "ftp://api.example.com",

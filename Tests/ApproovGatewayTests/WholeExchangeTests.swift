@@ -174,7 +174,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("what is opened and is no request is answered inside")
+    @Test("an opened message that is no request is answered inside")
     func malformed() async throws {
         try await RunningGateway.with(allow: ["http://127.0.0.1:1"]) { (gateway) async throws in
             let key = try await gateway.keys().preferred()
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    /// RFC 9458 appendix A seals a request that is cut off after its path, and RFC 9292 allows both forms to any client.
+    /// RFC 9458, appendix A seals a request that is cut off after its path, and RFC 9292 allows both forms to any client.
     @Test("a whole request may leave out the empty sections at its end, and be of the form without lengths")
     func forms() async throws {
         let target = try await TestHTTPServer.start(certificate: nil, handler: Self.echo)

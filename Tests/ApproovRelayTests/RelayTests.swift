@@ -18,7 +18,7 @@ import Testing
     func forwards(request: String, response: String) async throws {
         let certificate = try GatewayCertificate()
         let incremental = try #require(HTTPField.Name("Incremental"))
-        // Only chunks are to be passed on as they come.
+        // The relay must pass on only chunks as they come.
         let isIncremental = request.contains("chunked") ? "?1" : nil
         let gateway = try await TestHTTPServer.start(certificate: certificate.leaf) { message in
             #expect(message.method == .post)
@@ -189,7 +189,7 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("no log line holds a header field or content, at any level, and an address stands in debug lines alone")
+    @Test("no log line holds a header field or content, at any level, and only debug lines hold an address")
     func logs() async throws {
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
             let bytes = try await message.body.collect()

@@ -136,7 +136,7 @@ import Testing
         #expect(try await status([("X-Attest", "bearer \(token)")], header: "X-Attest", prefix: "Bearer ") == 401)
     }
 
-    @Test("an expired token, one for another host, one of another key, and texts that are none get 401")
+    @Test("an expired token, one for another host, one of another key, and texts that are no token get 401")
     func bad() async throws {
         let other = try TokenSigner(key: .hs256(.generate())).sign(TokenClaims(exp: 9_000_000_000, aud: "api.example.com"))
         let bad = [

@@ -16,7 +16,7 @@ struct CancellationStorm {
         let before = try openDescriptors()
         try await run(rounds: 10, versions)
         var after = try openDescriptors()
-        // The last connections are closed by threads of their own.
+        // The last connections are closed by separate threads.
         for _ in 0..<500 where after > before {
             try await Task.sleep(for: .milliseconds(10))
             after = try openDescriptors()

@@ -33,7 +33,7 @@ struct ExitStorm {
             for _ in 0..<4 {
                 Task {
                     while true {
-                        // A policy of its own lets a request make its own connection, and close it.
+                        // A separate policy lets a request make its own connection, and close it.
                         let policy = TrustPolicy(rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: anchors)
                         let response = try? await transport.send(TransportRequest(url: url, policy: policy))
                         _ = try? await response?.body.collect(upTo: 100)
@@ -50,7 +50,7 @@ struct ExitStorm {
         let token = try TokenSigner(key: key).sign(TokenClaims(exp: expiry))
         for _ in 0..<2 {
             Thread.detachNewThread {
-                // A verifier of its own has not seen the token before.
+                // A separate verifier has not seen the token before.
                 while (try? TokenVerifier(keys: [key.verificationKey]).verify(token)) != nil {}
             }
         }

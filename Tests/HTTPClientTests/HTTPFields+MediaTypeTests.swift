@@ -22,7 +22,7 @@ struct MediaTypeTests {
         #expect(([.contentType: value] as HTTPFields).mediaType != "message/ohttp-res")
     }
 
-    @Test("is none where there is no field, or two")
+    @Test("there is none without a field, or with two")
     func fields() {
         #expect(HTTPFields().mediaType.isEmpty)
         var two: HTTPFields = [.contentType: "a/b"]

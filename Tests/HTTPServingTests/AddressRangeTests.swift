@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "what is not a range is refused with what is wrong",
+        "a malformed range is refused with the reason",
         arguments: [
             ("", "write 10.0.0.0/8"), ("proxy.example.com", "write 10.0.0.0/8"), ("10.0.0.0/", "from 0 to 32"),
             ("10.0.0.0/33", "from 0 to 32"), ("10.0.0.0/-1", "from 0 to 32"), ("10.0.0.0/+8", "from 0 to 32"),

@@ -19,7 +19,7 @@ import Testing
         #expect(rest == [Array("two".utf8)])
     }
 
-    @Test("one byte more than the limit is an error, and exactly the limit is none")
+    @Test("one byte more than the limit is an error, and exactly the limit is not")
     func limit() async throws {
         let exact = BorrowedRequestBody(RequestBody(buffer: ByteBuffer(string: "abc")), limit: 3)
         #expect(try await exact.next()?.count == 3)

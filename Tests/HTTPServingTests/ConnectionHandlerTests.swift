@@ -50,7 +50,7 @@ import Testing
         channel.embeddedEventLoop.run()
     }
 
-    @Test("a connection on which nothing is said is closed after its time, and one that has begun a request is not")
+    @Test("a silent connection is closed after its time, and one that has begun a request is not")
     func silent() throws {
         try open()
         advance(.milliseconds(4_900))

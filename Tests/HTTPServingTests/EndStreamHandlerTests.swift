@@ -48,7 +48,7 @@ import Testing
         #expect(try sent() == ["."])
     }
 
-    @Test("an end with data of its own, and other frames, keep their order")
+    @Test("an end with its own data, and other frames, keep their order")
     func others() throws {
         channel.write(frame("a"), promise: nil)
         channel.write(HTTP2Frame.FramePayload.windowUpdate(windowSizeIncrement: 1), promise: nil)

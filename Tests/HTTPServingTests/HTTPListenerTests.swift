@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("what is no HTTP is refused")
+    @Test("bytes that are no HTTP are refused")
     func garbage() async throws {
         try await BareListener.with({ $0.idleTimeout = .seconds(2) }) { port in
             for text in ["\u{0}\u{0}\u{0}\u{0}\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\u{16}\u{3}\u{1}\r\n\r\n"] {

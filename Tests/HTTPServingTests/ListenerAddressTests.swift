@@ -20,7 +20,7 @@ import Testing
         #expect(ListenerAddress(host: "0.0.0.0", port: 0, tls: nil).url(port: 81) == "http://localhost:81")
     }
 
-    @Test("a certificate that is none is an error, and plain http is for loopback addresses")
+    @Test("a malformed certificate is an error, and plain http is for loopback addresses")
     func refusals() throws {
         func kind(_ host: String, _ identity: (certificatePEM: String, keyPEM: String)?) -> ListenerFailure.Kind? {
             do throws(ListenerFailure) {

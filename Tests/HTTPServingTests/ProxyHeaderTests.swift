@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "what is malformed is refused",
+        "a malformed header is refused",
         arguments: [
             Array("GET / HTTP/1.1\r\n".utf8), Array("PROXY TCP4 203.0.113.7 192.0.2.1 1 2\r\n".utf8), [0x16, 3, 1],
             TestProxyHeader.bytes(command: 0x11, family: 0x11, v4), TestProxyHeader.bytes(command: 0x22, family: 0x11, v4),

@@ -5,7 +5,7 @@ import Foundation
 
 /// An X25519 public key whose encapsulation always draws the same ephemeral key: how the published examples are made again.
 ///
-/// swift-crypto makes the ephemeral key by calling `init()` of this type's private key, which has no arguments: hence the task-local.
+/// swift-crypto makes the ephemeral key by calling `init()` of this type's private key, which has no arguments; so a task-local value passes the key.
 struct FixedEphemeralKey: HPKEDiffieHellmanPublicKey {
     @TaskLocal static var ephemeral = [UInt8](repeating: 1, count: 32)
 

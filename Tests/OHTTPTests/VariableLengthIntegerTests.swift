@@ -22,7 +22,7 @@ struct VariableLengthIntegerTests {
     }
 
     @Test(
-        "what is written is the shortest form, and read again",
+        "an integer is written in the shortest form, and read again",
         arguments: [
             (0, "00"), (37, "25"), (63, "3f"), (64, "4040"), (15_293, "7bbd"), (16_383, "7fff"), (16_384, "80004000"),
             (494_878_333, "9d7f3e7d"), (1 << 30 - 1, "bfffffff"), (1 << 30, "c000000040000000"),

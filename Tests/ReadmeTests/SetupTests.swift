@@ -49,7 +49,7 @@ import Testing
         #expect(calls.isEmpty)
     }
 
-    @Test("what is missing is installed, by root or with sudo, and nothing is removed for it", arguments: [true, false])
+    @Test("missing packages are installed, by root or with sudo, and nothing is removed for it", arguments: [true, false])
     func installs(isRoot: Bool) async throws {
         let (run, calls) = try await run(Machine(isRoot: isRoot, missing: ["libjwt-dev", "libpsl-dev"]))
         #expect(run.exitCode == 0)

@@ -49,7 +49,7 @@ import Testing
         await authority.stop()
     }
 
-    @Test("the snippet with a relay and a gateway's keys of one's own calls a host through that gateway")
+    @Test("the snippet with its own relay and gateway's keys calls a host through that gateway")
     func obliviousHosts() async throws {
         let host = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "inside") }
         let folder = try TemporaryFolder()

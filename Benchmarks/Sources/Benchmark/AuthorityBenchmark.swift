@@ -106,7 +106,7 @@ extension InitialConfiguration {
     /// The roots of the first host that brings its own.
     func hostRoots() throws -> String {
         guard let roots = try Payload(of: self).hosts.values.compactMap(\.trustRoots).first else {
-            throw BenchmarkError("no host has roots of its own")
+            throw BenchmarkError("no host has its own roots")
         }
         return roots
     }

@@ -6,7 +6,7 @@ import CertificatePinning
 import Foundation
 import HTTPTypes
 
-/// The other side, in a process of its own: an authority on a real store, and an API that is protected by it.
+/// The other side, in its own process: an authority on a real store, and an API that is protected by it.
 ///
 /// Prints one line of JSON when both listen and ends when its input does.
 struct Backend: AsyncParsableCommand {

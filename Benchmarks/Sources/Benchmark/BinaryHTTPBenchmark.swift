@@ -63,7 +63,7 @@ struct BinaryHTTPBenchmark {
         return Round(value: Double(calls) / ((ContinuousClock.now - start) / .seconds(1)), operations: calls)
     }
 
-    /// The request of RFC 9292 section 5.1.
+    /// The request of RFC 9292, section 5.1.
     private static func rfcExample() throws -> BinaryHTTPRequest {
         let fields = try fields([
             ("user-agent", "curl/7.16.3 libcurl/7.16.3 OpenSSL/0.9.7l zlib/1.2.3"), ("host", "www.example.com"),

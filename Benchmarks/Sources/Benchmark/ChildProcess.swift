@@ -1,7 +1,7 @@
 import AllocationCounter
 import Foundation
 
-/// A role of this executable in a process of its own.
+/// A role of this executable in its own process.
 ///
 /// It prints one line when it is ready. It counts its allocations: a line of input starts the count, and the next one ends it and is answered
 /// with the number. It ends when its input does.

@@ -38,7 +38,7 @@ struct Measure: AsyncParsableCommand {
             } else {
                 found = try await measure(group)
                 print(Report.table(found))
-                // Groups in processes of their own write to the same place.
+                // Groups that run in separate processes write to the same place.
                 fflush(nil)
             }
             figures += found
@@ -105,7 +105,7 @@ struct Options: ParsableArguments {
     @Flag(help: "The process trusts the root for URLSession too.")
     var withUrlSession = false
 
-    /// The same options for a process of its own.
+    /// The same options for a separate process.
     var arguments: [String] {
         var arguments = ["--rounds", "\(rounds)", "--seconds", "\(seconds)"]
         for name in only { arguments += ["--only", name] }

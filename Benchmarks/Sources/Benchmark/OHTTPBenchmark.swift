@@ -131,7 +131,7 @@ struct OHTTPBenchmark {
 
 /// Counts only while what is measured runs: the gateway's part of an exchange does not count.
 private struct Stopwatch {
-    /// One thing at a time, as reading the processor's clock and counting take time too.
+    /// One at a time, because reading the processor's clock and counting take time too.
     enum Measure {
         case time, processorTime, allocations
     }

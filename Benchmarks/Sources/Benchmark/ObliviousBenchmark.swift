@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 import OHTTP
 
-/// Requests over relay and gateway beside the same requests straight, all on loopback; and 1 GiB each way in chunks, with the memory that
+/// Requests over relay and gateway beside the same requests sent direct, all on loopback; and 1 GiB each way in chunks, with the memory that
 /// each hop takes for it.
 struct ObliviousBenchmark {
     static let requests = 10_000
@@ -21,11 +21,11 @@ struct ObliviousBenchmark {
         let path = try ObliviousPath()
         defer { path.stop() }
         guard let url = URL(string: path.api.url + "/five") else { throw BenchmarkError("no URL") }
-        let straight = try ApproovSession(service: nil, trustManager: path.trust)
+        let direct = try ApproovSession(service: nil, trustManager: path.trust)
         var figures: [Figure] = []
         for atOnce in [1, 16, 64] {
             var routes: [(String, ApproovSession, any MeasuredProcess)] = [
-                ("over relay and gateway", path.session, OwnProcess()), ("straight", straight, OwnProcess()),
+                ("over relay and gateway", path.session, OwnProcess()), ("direct", direct, OwnProcess()),
             ]
             if options.costs {
                 routes += [("relay", path.session, path.relay.process), ("gateway", path.session, path.gateway.process)]
@@ -34,18 +34,18 @@ struct ObliviousBenchmark {
                 let client = ApproovSessionClient(session: session, request: URLRequest(url: url))
                 return Subject(name, in: process) { try await client.rate(atOnce: atOnce, seconds: options.seconds) }
             }
-            figures += try await Comparison(group: "oblivious", scenario: "\(atOnce) at once", unit: .perSecond, peers: ["straight"])
+            figures += try await Comparison(group: "oblivious", scenario: "\(atOnce) at once", unit: .perSecond, peers: ["direct"])
                 .run(subjects, options: options)
         }
-        figures.append(try await latency(of: path.session, straight, URLRequest(url: url)))
+        figures.append(try await latency(of: path.session, direct, URLRequest(url: url)))
         figures.append(try await tenThousand(path.session, URLRequest(url: url)))
         return figures
     }
 
     /// What relay and gateway add to one request at a time: the difference of the medians.
-    private func latency(of oblivious: ApproovSession, _ straight: ApproovSession, _ request: URLRequest) async throws -> Figure {
+    private func latency(of oblivious: ApproovSession, _ direct: ApproovSession, _ request: URLRequest) async throws -> Figure {
         var times: [[Double]] = [[], []]
-        let clients = [oblivious, straight].map { ApproovSessionClient(session: $0, request: request) }
+        let clients = [oblivious, direct].map { ApproovSessionClient(session: $0, request: request) }
         let end = ContinuousClock.now + .seconds(options.seconds * Double(options.rounds))
         repeat {
             for (index, client) in clients.enumerated() { times[index].append(try await seconds { try await client.get() }) }
@@ -128,7 +128,7 @@ struct ObliviousBenchmark {
     }
 }
 
-/// An API, a gateway and a relay, each in a process of its own, and a session that goes over them.
+/// An API, a gateway and a relay, each in its own process, and a session that goes over them.
 private struct ObliviousPath {
     let api: HopProcess
     let gateway: HopProcess

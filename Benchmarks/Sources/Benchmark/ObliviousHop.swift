@@ -6,7 +6,7 @@ import Foundation
 import Logging
 import ServiceLifecycle
 
-/// A relay, a gateway or the API behind them in a process of its own, so that what it costs can be told from what the others cost.
+/// A relay, a gateway or the API behind them in its own process, so that what it costs can be told from what the others cost.
 ///
 /// Prints its URL when it listens and ends when its input does.
 struct ObliviousHop: AsyncParsableCommand {

@@ -7,7 +7,7 @@ import Synchronization
 /// 1 GiB down and up through ApproovSession on a protected host: how fast, and how much memory it takes meanwhile.
 struct StreamBenchmark {
     static let bytes = 1 << 30
-    /// What has moved by then has filled every buffer; resident memory must not grow any more.
+    /// The bytes up to here have filled every buffer; resident memory must not grow after that.
     static let settled = 64 << 20
 
     let options: Options
@@ -56,7 +56,7 @@ struct StreamBenchmark {
     }
 }
 
-/// Looks at resident memory once for every MiB that has moved.
+/// Reads resident memory once for every MiB that has moved.
 private final class MemoryMeter: Sendable {
     private struct State {
         var next = 0

@@ -41,6 +41,8 @@ public protocol RequestInterceptor: Sendable {
 
 extension RequestInterceptor {
     /// Returns the request unchanged.
+    ///
+    /// - Throws: Nothing.
     public func adapt(_ request: URLRequest) async throws -> URLRequest { request }
 
     /// Returns ``RetryDecision/doNotRetry``.

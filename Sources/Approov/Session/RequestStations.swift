@@ -70,7 +70,7 @@ final class RequestStations: Sendable {
             // Each attempt adds to a copy, so that it begins with the request as station 3 left it.
             var draft = prepared
 
-            // 4 token: bound to the request as it stands here.
+            // 4 token: bound to the request in its present form.
             try await token.authorize(&draft, of: step, under: hop, by: deadline)
 
             // 5 substitutions: secure strings replace placeholders in headers and query.

@@ -35,7 +35,7 @@ extension AuthorityStore {
     /// that configuration by the next rotation can no longer reach the authority, so wait for a configuration's lifetime between two
     /// rotations.
     /// - Returns: The new identity.
-    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the store has no key of its own; with code `identityFailed` or
+    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the store has no server key; with code `identityFailed` or
     ///   `storeUnusable`.
     @discardableResult
     public func rotateServerKey() async throws -> ServerIdentity {

@@ -32,7 +32,7 @@ package struct PrivateFile: Sendable {
     ///   - limit: The most bytes it may have.
     ///   - isSigned: Whether the caller verifies the content by itself and none of it is secret: then it is read whatever its mode.
     /// - Returns: The content, or nil when there is no such file.
-    /// - Throws: `FileError.fileUnsafe` when it is not a regular file, is someone else's, or group or others have any right to it;
+    /// - Throws: `FileError.fileUnsafe` when it is not a regular file, belongs to another user, or group or others have any right to it;
     ///   `.tooLarge`; `.fileUnreadable`.
     package func read(upTo limit: Int, isSigned: Bool = false) throws(FileError) -> [UInt8]? {
         // O_NONBLOCK: a FIFO without a writer would otherwise block this call.
@@ -143,8 +143,8 @@ package struct PrivateFile: Sendable {
     /// Takes every right to the file from group and others.
     ///
     /// - Returns: The mode it had, when they had rights; nil when they had none, or there is no such file.
-    /// - Throws: `FileError` `fileUnsafe` when it is not a regular file or is someone else's, `fileUnreadable` when it cannot be
-    ///   opened or its mode cannot be changed.
+    /// - Throws: `FileError` with code `fileUnsafe` when it is not a regular file or belongs to another user, or `fileUnreadable` when it
+    ///   cannot be opened or its mode cannot be changed.
     package func makePrivate() throws(FileError) -> mode_t? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else {

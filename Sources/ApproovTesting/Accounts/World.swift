@@ -51,7 +51,7 @@ package final class World: Sendable {
             limits: limits, logger: .silent)
     }
 
-    /// Worlds in which no token can be had and waiting would not help, each with what a request fails with.
+    /// Worlds in which no token can be obtained and waiting would not help, each with what a request fails with.
     ///
     /// An attester that fails, an authority that refuses the evidence, an app that is rejected.
     package static func withoutTokens() throws -> [(code: ApproovError.Code, world: World)] {

@@ -35,7 +35,7 @@ public struct TrustConditions: Sendable {
 }
 
 extension PinningError {
-    fileprivate static func conflict(_ things: String) -> PinningError {
-        PinningError(.conflictingConditions, "the evaluators of one host have two different \(things); set them on one evaluator only")
+    fileprivate static func conflict(_ kind: String) -> PinningError {
+        PinningError(.conflictingConditions, "the evaluators of one host have two different \(kind); set them on one evaluator only")
     }
 }

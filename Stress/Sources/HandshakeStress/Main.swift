@@ -81,7 +81,7 @@ struct HandshakeStress {
         }
     }
 
-    /// One request over a connection of its own; a third is cancelled while it is under way, a third goes to a server that is refused.
+    /// One request over its own connection; a third is cancelled while it is under way, a third goes to a server that is refused.
     private static func one(_ number: Int, _ plan: Plan, _ transport: CurlTransport) async throws -> Outcome {
         let isGood = !number.isMultiple(of: 3)
         let request = try plan.request(number, isGood: isGood)

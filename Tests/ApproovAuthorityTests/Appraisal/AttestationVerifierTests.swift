@@ -276,7 +276,7 @@ import Testing
     }
 
     @Test(
-        "what is no evidence is refused", arguments: ["", "a.b", "a.b.c.d", "....", "{}", String(repeating: "a.", count: 4_000), "\u{0}"])
+        "malformed evidence is refused", arguments: ["", "a.b", "a.b.c.d", "....", "{}", String(repeating: "a.", count: 4_000), "\u{0}"])
     func garbage(text: String) async throws {
         let account = try await AuthorityBench()
         #expect(await problem { _ = try await account.attest(Array(text.utf8)) } == .evidenceMalformed)
@@ -371,7 +371,7 @@ import Testing
         #expect(await problem { _ = try await account.attest(evidence) } == .challengeUnknown)
     }
 
-    @Test("a clock that was an hour ahead for a while does not keep anybody out once it is right again")
+    @Test("a clock that was an hour ahead for a while does not keep apps out once it is right again")
     func clockWasAhead() async throws {
         let account = try await AuthorityBench()
         _ = try await account.attest(account.evidence())
@@ -394,7 +394,7 @@ import Testing
         account.clock.advance(by: .seconds(3_600))
         try await account.store.redemptions.purge(expiredBefore: account.store.now - 60)
         account.clock.setDate(start)
-        // The first client learns that its challenge is none, asks for a new one, and gets its token.
+        // The first client learns that its challenge is not valid, asks for a new one, and gets its token.
         let record = LogRecord()
         let refused = try account.evidence()
         #expect(

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "what is no plain http or https URL is no name",
+        "only a plain http or https URL is a name",
         arguments: [
             "", "a.example.com", "ftp://a.example.com", "https://", "https://u@a.example.com", "https://a.example.com?x",
             "https://a.example.com#x",

@@ -33,7 +33,7 @@ import Testing
         let limiter = AddressRateLimiter(perMinute: 60)
         let address = try address("192.0.2.1")
         for _ in 0..<60 { #expect(limiter.draw(for: address, now: .seconds(59)) == nil) }
-        // The table turns over at 60 s, and the address has regained one draw by then.
+        // The table turns over at 60 s, when the address has regained one draw.
         #expect(limiter.draw(for: address, now: .seconds(60)) == nil)
         #expect(limiter.draw(for: address, now: .seconds(60)) != nil)
     }

@@ -258,7 +258,7 @@ import Testing
             #expect(try await authority.send("/health", over: transport).status == 200)
             let silent = try RawClient(port: authority.port)
             await authority.beginStop()
-            // From then on the connection is only waiting for its last stream to end.
+            // Now the connection is only waiting for its last stream to end.
             #expect(await silent.readToEnd().isClosed)
             gate.open()
             let response = try await answer

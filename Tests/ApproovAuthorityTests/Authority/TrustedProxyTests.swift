@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("what is not an address range is refused before the authority listens")
+    @Test("a malformed address range is refused before the authority listens")
     func refusal() async throws {
         let account = try await AuthorityBench()
         var configuration = AuthorityConfiguration.loopback(tls: .none)

@@ -20,7 +20,7 @@ import Testing
         #expect(mint.open(mint.make(now: 1_000, lifetime: 60).value, from: one)?.nonce != opened.nonce)
     }
 
-    @Test("a challenge with any bit changed is none")
+    @Test("a challenge with any bit changed is not valid")
     func changed() throws {
         let bytes = try #require(Base64URL.decode(mint.make(now: 1_000, lifetime: 60).value))
         for index in bytes.indices {
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("a challenge under another key or for another account is none")
+    @Test("a challenge under another key or for another account is not valid")
     func foreign() {
         let value = mint.make(now: 1_000, lifetime: 60).value
         #expect(ChallengeMint(key: SymmetricKey(size: .bits256), account: "one").open(value, from: one) == nil)
@@ -43,7 +43,7 @@ import Testing
         #expect(mint.open(mint.make(now: -1_000, lifetime: 60).value, from: one)?.expiresAt == 0)
     }
 
-    @Test("a challenge for one installation is none from another, nor in a mint that binds none")
+    @Test("a challenge for one installation is not valid from another, nor in a mint that binds none")
     func bound() throws {
         let value = mint.make(now: 1_000, lifetime: 360, for: one).value
         let opened = try #require(mint.open(value, from: one))

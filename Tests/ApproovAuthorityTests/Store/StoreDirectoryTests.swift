@@ -125,7 +125,7 @@ import Testing
         #expect(try directory.names.contains("authority.sqlite-wal"))
     }
 
-    @Test("what is not made for reading or changing leaves no trace", arguments: [StoreAccess.reading, .changing])
+    @Test("opening a missing store to read or change it leaves no trace", arguments: [StoreAccess.reading, .changing])
     func missing(access: StoreAccess) async throws {
         let directory = try TemporaryFolder()
         let error = #expect(throws: AuthorityError.self) { try AuthorityStore(directory: directory.file("data"), access: access) }

@@ -21,7 +21,7 @@ import Testing
         return PrivateFile(path: folder.path("file"), system: system)
     }
 
-    @Test("what is written is read back, and replaced as a whole, whatever the umask")
+    @Test("written bytes are read back, and replaced as a whole, whatever the umask")
     func roundTrip() throws {
         #expect(try file.read(upTo: 10) == nil)
         for content in [[1, 2, 3], [], [UInt8](repeating: 9, count: 300_000)] as [[UInt8]] {

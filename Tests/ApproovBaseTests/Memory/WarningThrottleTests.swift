@@ -2,7 +2,7 @@ import ApproovBase
 import Testing
 
 @Suite struct WarningThrottleTests {
-    @Test("a thing is said once an hour, and another one apart from it")
+    @Test("a warning is logged once an hour, and another one apart from it")
     func throttle() {
         let throttle = WarningThrottle<String>()
         #expect(throttle.isDue("one", at: .seconds(1)))

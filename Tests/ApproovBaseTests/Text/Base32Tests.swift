@@ -5,7 +5,7 @@ import ApproovBase
 
 @Suite struct Base32Tests {
     @Test(
-        "the vectors of RFC 4648 §10, without padding",
+        "the vectors of RFC 4648, section 10, without padding",
         arguments: [
             ("", ""), ("f", "MY"), ("fo", "MZXQ"), ("foo", "MZXW6"), ("foob", "MZXW6YQ"), ("fooba", "MZXW6YTB"), ("foobar", "MZXW6YTBOI"),
         ])

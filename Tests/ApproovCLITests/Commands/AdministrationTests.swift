@@ -50,7 +50,7 @@ struct AdministrationTests {
     }
 
     @Test(
-        "a pin that is none is refused, the store stays as it was",
+        "a malformed pin is refused, the store stays as it was",
         arguments: ["sha1/AAAA", "sha256/AAAA", "", "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= ", "not base64"])
     func malformedPin(pin: String) async throws {
         let run = try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pin)
@@ -244,7 +244,7 @@ struct AdministrationTests {
         #expect(try await approov("sdk", "-rotateConfigKey", "--yes").exitCode == 2)
     }
 
-    @Test("a host that is added once more is replaced, and what no longer holds is named; -pins changes one thing and keeps the rest")
+    @Test("a host that is added again is replaced, and what no longer holds is named; -pins changes one setting and keeps the rest")
     func replaced() async throws {
         let roots = try folder.write(TestPKI.root().pem, to: "roots.pem")
         let host = ["api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1], "--data", data]

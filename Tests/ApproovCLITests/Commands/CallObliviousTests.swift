@@ -7,7 +7,7 @@ import Testing
 
 @Suite("approov call over a relay", .timeLimit(.minutes(2)))
 struct CallObliviousTests {
-    @Test("a relay and a gateway of our own: the call is answered, and a target that is not allowed is 403")
+    @Test("our own relay and gateway: the call is answered, and a target that is not allowed is 403")
     func ownRelay() async throws {
         let folder = try TemporaryFolder()
         let root = try TestPKI.root()
@@ -109,7 +109,7 @@ struct CallObliviousTests {
         #expect(attested.exitCode == 1 && attested.errors.contains("not oblivious"), "\(attested.errors)")
     }
 
-    @Test("a pin for a host that the configuration calls over a relay is refused, for it would never be looked at")
+    @Test("a pin for a host that the configuration calls over a relay is refused, because it would have no effect")
     func pinOfObliviousHost() async throws {
         let folder = try TemporaryFolder()
         let data = folder.path("data")

@@ -107,7 +107,7 @@ struct HostCheckRunTests {
         #expect(code == 1 && !report.broken && report.kinds == ["noBackupPin"])
     }
 
-    @Test("a certificate that ends within the days looked ahead is said, and with only its own key pinned also what to do")
+    @Test("a certificate that ends within the days looked ahead is reported, and with only its own key pinned also what to do")
     func expiring() async throws {
         let leaf = try leaf(days: 10)
         let soon = try await check(leaf, pins: [leaf.pin, backup.pin])
@@ -118,7 +118,7 @@ struct HostCheckRunTests {
         #expect(try await check(leaf, pins: [leaf.pin, backup.pin], checking: ["--days", "9"]).code == 0)
     }
 
-    @Test("an intermediate or root on the path that ends within the days looked ahead is said by its name")
+    @Test("an intermediate or root on the path that ends within the days looked ahead is reported by its name")
     func issuerExpiring() async throws {
         let soon = Date().addingTimeInterval(-86_400)...Date().addingTimeInterval(10 * 86_400)
         let brief = try TestPKI.intermediate("Brief Intermediate", issuer: root, validity: soon)
@@ -141,7 +141,7 @@ struct HostCheckRunTests {
         #expect(later.code == 0)
     }
 
-    @Test("a host without pins of its own is checked against the managed roots")
+    @Test("a host without its own pins is checked against the managed roots")
     func managedRoots() async throws {
         let set = try await approov(["api", "-managedTrustRoots", "-pin", root.pin.description])
         #expect(set.exitCode == 0 && set.lines == [root.pin.description])

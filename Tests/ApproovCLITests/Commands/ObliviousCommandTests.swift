@@ -75,7 +75,7 @@ struct ObliviousCommandTests {
         await server.stop()
     }
 
-    @Test("keys are fetched from a gateway with a certificate of its own CA's, given its root")
+    @Test("keys are fetched from a gateway whose certificate is from its own CA, given the root")
     func fetchedWithRoots() async throws {
         let keys = try keys()
         let root = try TestPKI.root()
@@ -90,7 +90,7 @@ struct ObliviousCommandTests {
         await server.stop()
     }
 
-    @Test("keys that are none, or could be changed on their way, are refused")
+    @Test("malformed keys, and keys that could be changed on their way, are refused")
     func refusals() async throws {
         let file = try keyFile(Array(try keys().dropLast()))
         let broken = try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", file)

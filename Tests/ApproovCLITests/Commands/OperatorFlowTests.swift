@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-/// What an operator does from an empty folder to a protected API, each command a process of its own.
+/// What an operator does from an empty folder to a protected API, each command in its own process.
 @Suite("From an empty folder to a protected API", .timeLimit(.minutes(2)))
 struct OperatorFlowTests {
     private let folder: TemporaryFolder

@@ -120,7 +120,7 @@ struct PublishedKeyTests {
         await relay.stop()
     }
 
-    @Test("an answer that was not sealed for the request is none, whatever its status")
+    @Test("an answer that was not sealed for the request does not count, whatever its status")
     func impostor() async throws {
         let status = Shared(200)
         let relay = try await TestHTTPServer.start(certificate: leaf) { _ in

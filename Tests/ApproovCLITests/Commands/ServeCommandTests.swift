@@ -15,7 +15,7 @@ struct ServeCommandTests {
         try await ServerProcess.run(["serve", "--listen", "127.0.0.1:0"] + arguments) { try await body(try #require(URL(string: $0.url))) }
     }
 
-    @Test("it says its URL when it is ready, serves under pins of its own, and ends on SIGTERM with 0")
+    @Test("it says its URL when it is ready, serves under its own pins, and ends on SIGTERM with 0")
     func ready() async throws {
         let data = folder.path("data")
         let run = try await serving(["--data", data]) { url in
@@ -106,7 +106,7 @@ struct ServeCommandTests {
         #expect(run.exitCode == 1)
         #expect(run.errors.contains("cannot listen on 127.0.0.1 port \(server.port): Address already in use; "))
         #expect(!run.errors.contains("bind("))
-        #expect(try folder.names.isEmpty, "no store is made in vain")
+        #expect(try folder.names.isEmpty, "no store is made")
         let foreign = try await Approov.run("serve", "--data", folder.path("data"), "--listen", "192.0.2.1:0")
         #expect(foreign.exitCode == 1 && foreign.errors.contains("cannot listen on 192.0.2.1 port 0: "), "\(foreign.errors)")
         #expect(try folder.names.isEmpty)
@@ -188,7 +188,7 @@ struct ServeCommandTests {
         #expect(try await named() == "https://authority.example.com:8443")
     }
 
-    @Test("all addresses without a public URL: that apps cannot use https://localhost is said")
+    @Test("all addresses without a public URL: the command says that apps cannot use https://localhost")
     func allAddresses() async throws {
         let data = folder.path("data")
         let unnamed = try await serving(["--listen", "0.0.0.0:0", "--data", data]) { _ in }

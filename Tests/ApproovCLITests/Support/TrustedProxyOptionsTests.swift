@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("what is not a range is refused with the remedy", arguments: servers)
+    @Test("a malformed range is refused with the remedy", arguments: servers)
     func refused(server: [String]) {
         #expect {
             try ApproovCommand.parseAsRoot(server + ["--trusted-proxy", "10.0.0.1/8"])

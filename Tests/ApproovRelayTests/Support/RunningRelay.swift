@@ -9,7 +9,7 @@ import Testing
 
 @testable import ApproovRelay
 
-/// A relay that listens on loopback for the length of a test, and a client of its own.
+/// A relay that listens on loopback for the length of a test, and its client.
 struct RunningRelay {
     let url: String
     let transport: CurlTransport

@@ -22,9 +22,9 @@ struct ChildProcessTests {
         #expect(try await process.waitForOutput() == "ready\n")
         process.signal(SIGTERM)
         #expect(await process.wait().end == .signal(SIGTERM))
-        let silent = try ChildProcess(Self.shell, ["-c", "echo no such thing >&2; exit 1"])
+        let silent = try ChildProcess(Self.shell, ["-c", "echo no such file >&2; exit 1"])
         let error = await #expect(throws: TestServerError.self) { try await silent.waitForOutput() }
-        #expect(error?.description.contains("no such thing") == true)
+        #expect(error?.description.contains("no such file") == true)
     }
 
     @Test("it is killed when the last reference goes, and when its caller is cancelled")

@@ -351,7 +351,7 @@ import Testing
         #expect(leftInPlace > 0)
     }
 
-    @Test("what is stored and names unknown keys, whatever version and epoch it claims, gives way to the authority's next version")
+    @Test("a stored configuration that names unknown keys, whatever version and epoch it claims, gives way to the authority's next version")
     func claims() async throws {
         let unknown = P256.Signing.PrivateKey()
         let highest: Int64 = (1 << 53) - 1
@@ -584,7 +584,7 @@ import Testing
         }
     }
 
-    @Test("a stored configuration that does not verify is looked at again under the lock before it is set aside")
+    @Test("a stored configuration that does not verify is checked again under the lock before it is set aside")
     func repairedMeanwhile() async throws {
         let good = MemoryStore()
         _ = await (try keeper(good)).offer([try version(7)])

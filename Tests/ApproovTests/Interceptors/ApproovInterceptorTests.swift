@@ -9,7 +9,7 @@ import Testing
 @Suite struct ApproovInterceptorTests {
     private func header(_ request: URLRequest, _ name: String = "Approov-Token") -> String? { request.value(forHTTPHeaderField: name) }
 
-    @Test("a protected request gets token and trace ID, bound to the header as it stands")
+    @Test("a protected request gets token and trace ID, bound to the request's own header")
     func adapts() async throws {
         let world = try World()
         let interceptor = try ApproovInterceptor(service: world.service, bindHeader: "authorization")

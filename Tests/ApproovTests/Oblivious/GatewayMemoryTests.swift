@@ -35,7 +35,7 @@ struct GatewayMemoryTests {
         #expect(memory.chunks(behind: try relay("other"), now: .zero) == nil)
     }
 
-    @Test("what is forgotten of one is not known any more, and the others are as they were")
+    @Test("one relay can be forgotten, and the others are as they were")
     func forgotten() throws {
         for name in ["own", "configured"] { memory.note(.understood, behind: try relay(name), now: .zero) }
         memory.forget(try relay("own"))
@@ -43,7 +43,7 @@ struct GatewayMemoryTests {
         #expect(memory.chunks(behind: try relay("configured"), now: .zero) == .understood)
     }
 
-    @Test("of more than sixteen relays the one noted longest ago is let go")
+    @Test("of more than sixteen relays the one noted longest ago is dropped")
     func bounded() throws {
         for number in 0..<16 { memory.note(.understood, behind: try relay("relay\(number)"), now: .zero) }
         memory.note(.understood, behind: try relay("relay0"), now: .zero)

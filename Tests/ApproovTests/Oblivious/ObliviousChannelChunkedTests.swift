@@ -91,7 +91,7 @@ struct ObliviousChannelChunkedTests {
         #expect(String(decoding: data, as: UTF8.self) == "true")
         // The gateway is asked before.
         #expect(contentTypes(world) == Array(repeating: OHTTPMediaType.chunkedRequest, count: 2))
-        // Proxies are asked to pass chunks on as they come; nothing else is said.
+        // Proxies are asked to pass chunks on as they come; nothing else is added.
         let names = Set(world.relayRequests.map { $0.headerFields.map(\.name.canonicalName).sorted() })
         #expect(names == [["content-type", "incremental", "user-agent"]])
     }
@@ -168,7 +168,7 @@ struct ObliviousChannelChunkedTests {
     }
 
     @Test(
-        "a gateway that knows no chunks is asked before a request goes there that must not run twice, or whose body can be had once",
+        "a gateway that knows no chunks is asked before a request goes there that must not run twice, or whose body can be read once",
         arguments: [400, 415, 422])
     func asked(status: Int) async throws {
         let folder = try TemporaryFolder()
@@ -360,7 +360,7 @@ struct ObliviousChannelChunkedTests {
         #expect(Array(contentTypes(world).dropFirst(4)) == question + [OHTTPMediaType.request])
     }
 
-    @Test("where chunks are said to be known, a refusal says how to unsay it")
+    @Test("where the configuration says that the gateway knows chunks, a refusal says how to change that")
     func saidToBeKnown() async throws {
         let gateway = try SmallGateway()
         let transport = InProcessTransport { try await gateway.respond(to: $0) }

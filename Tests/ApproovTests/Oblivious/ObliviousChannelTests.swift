@@ -78,8 +78,8 @@ struct ObliviousChannelTests {
         #expect(messages[0].dropFirst(7).prefix(32) != messages[1].dropFirst(7).prefix(32))
     }
 
-    @Test("a host of the same account that is not oblivious is called straight")
-    func straight() async throws {
+    @Test("a host of the same account that is not oblivious is called direct")
+    func direct() async throws {
         let world = try world()
         _ = try await world.session().data(for: URLRequest("https://plain.test/"))
         #expect(world.apiRequests.count == 1 && world.relayRequests.isEmpty)
@@ -108,13 +108,13 @@ struct ObliviousChannelTests {
         }
         _ = try await session.data(for: URLRequest("https://api.test/"))
         try await call(as: 2, isOblivious: true)
-        let straight = try #require(world.apiRequests.first?.headerFields[.approovToken])
+        let direct = try #require(world.apiRequests.first?.headerFields[.approovToken])
         let inside = try #require(world.gateway.opened.value.first?.head.headerFields[.approovToken])
-        #expect(straight != inside)
+        #expect(direct != inside)
         #expect(world.authority.seen.value.attestations.map(\.host) == ["api.test", "api.test"])
         // Both were kept.
         try await call(as: 3, isOblivious: false)
-        #expect(world.apiRequests.last?.headerFields[.approovToken] == straight)
+        #expect(world.apiRequests.last?.headerFields[.approovToken] == direct)
         #expect(world.authority.seen.value.attestations.count == 2)
     }
 
@@ -477,7 +477,7 @@ struct ObliviousChannelTests {
         #expect(world.relayRequests.count == 1)
     }
 
-    @Test("a session that must be oblivious sends nothing straight, whatever the configuration says by then")
+    @Test("a session that must be oblivious sends nothing direct, whatever the configuration says later")
     func mustBeOblivious() async throws {
         let world = try world()
         let session = try ApproovSession(

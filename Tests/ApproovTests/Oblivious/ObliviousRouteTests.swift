@@ -30,7 +30,7 @@ struct ObliviousRouteTests {
         }
     }
 
-    @Test("keys that are none, and relays over plain http elsewhere than on this machine, are refused")
+    @Test("malformed keys, and relays over plain http elsewhere than on this machine, are refused")
     func refused() throws {
         let keys = Data(key.encoded())
         for bad in [Data(), Data([0]), keys.dropLast(), keys + [0], Data([0, 3, 1, 0, 0x30])] {

@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(
-        "each host of an entry gets a token of its own, asked for in the host's name and not in the entry's",
+        "each host of an entry gets its own token, asked for in the host's name and not in the entry's",
         arguments: [
             ("example.test", true, ["example.test", "a.example.test", "x.a.example.test"]),
             ("*.example.test", false, ["a.example.test", "b.example.test"]),

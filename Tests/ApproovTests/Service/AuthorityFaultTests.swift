@@ -137,7 +137,7 @@ import Testing
             asked.change { $0 += 1 }
             return try await fault.answer(request)
         }
-        // Ten requests a second for two minutes, each with a binding of its own, so that none shares another's fetch.
+        // Ten requests a second for two minutes, each with its own binding, so that none shares another's fetch.
         for number in 0..<1_200 {
             let result = await world.service.fetchToken(for: url, binding: "\(number)")
             #expect(result.status == fault.status)

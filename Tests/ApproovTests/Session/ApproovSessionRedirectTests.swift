@@ -61,7 +61,7 @@ import Testing
         #expect(try pay(ofToken: try #require(last.headerFields[.approovToken])) == nil)
     }
 
-    @Test("another protected host gets a token of its own, bound to what an interceptor sets for it")
+    @Test("another protected host gets its own token, bound to what an interceptor sets for it")
     func ownToken() async throws {
         struct PerHost: RequestInterceptor {
             func adapt(_ request: URLRequest) async throws -> URLRequest {

@@ -208,7 +208,9 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 20)
     }
 
-    @Test("where no token can be had and waiting would not help, nothing reaches the API, whatever is allowed while the authority is down")
+    @Test(
+        "where no token can be obtained and waiting would not help, nothing reaches the API, whatever is allowed while the authority is down"
+    )
     func noToken() async throws {
         for isAllowed in [false, true] {
             for (code, world) in try World.withoutTokens() {

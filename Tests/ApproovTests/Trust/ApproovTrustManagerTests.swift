@@ -128,7 +128,7 @@ import Testing
         #expect(try names(single, "x.guests.corp.site.test") == [])
     }
 
-    @Test("what is reported names the pattern that decided, as it was written")
+    @Test("a report names the pattern that decided, as it was written")
     func notedPatterns() throws {
         let pattern = try HostPattern("corp.test", includeSubdomains: true, excluding: ["guests.corp.test"])
         #expect(
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test("roots of which none holds today are an error where the manager is first used; those that end later are none")
+    @Test("roots of which none is valid today are an error where the manager is first used; roots that end later are not")
     func expiredRoots() throws {
         let now = Date()
         let old = try TestPKI.root(validity: now.addingTimeInterval(-7_200)...now.addingTimeInterval(-3_600))
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("roots of one's own replace the system's for that host alone")
+    @Test("an evaluator's own roots replace the system's for that host alone")
     func roots() throws {
         let own = try TestPKI.root()
         let policy = try policy(hosts: ["own.test": .pinned.with { $0.trustRoots = own.pem }, "api.test": .pinned])

@@ -92,7 +92,7 @@ struct ObliviousLoaderTests {
         #expect(fetches.value == 2)
     }
 
-    @Test("what is not said to be keys, or is more than 64 KiB, is not taken for them, and not kept")
+    @Test("a response of another content type, or of more than 64 KiB, is not taken for keys, and not kept")
     func otherKeys() async throws {
         let (loader, transport) = try loader()
         let size = gateway.keyring.value.configurations.encoded().count

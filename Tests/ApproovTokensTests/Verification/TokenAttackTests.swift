@@ -302,7 +302,7 @@ import Testing
         #expect(onSmallStack { [refusal(of: longest, by: verifier), refusal(of: short, by: verifier)] } == [nil, nil])
     }
 
-    /// Runs `body` on a thread of its own with 512 kB of stack.
+    /// Runs `body` on its own thread with 512 kB of stack.
     private func onSmallStack<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result? {
         let box = Shared<Result?>(nil)
         let done = DispatchSemaphore(value: 0)

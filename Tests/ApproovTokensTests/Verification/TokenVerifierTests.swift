@@ -45,7 +45,7 @@ import Testing
         #expect(try verifier.verify(token).algorithm == .rs256)
     }
 
-    @Test("the tokens of RFC 7515 appendix A.1 to A.3 are accepted")
+    @Test("the tokens of RFC 7515, appendix A.1 to A.3 are accepted")
     func published() throws {
         let payload = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
         let time = ManualClock.at(1_300_819_000)

@@ -20,7 +20,7 @@ import Testing
         return refusal(of: String(decoding: try json.setting(name, to: value).serialized(), as: UTF8.self))
     }
 
-    @Test("what is written is read back")
+    @Test("a written configuration is read back")
     func roundTrip() throws {
         let initial = try account.initial(account.configuration(version: 3, epoch: 2))
         let read = try InitialConfiguration(String(decoding: initial.serialized, as: UTF8.self))

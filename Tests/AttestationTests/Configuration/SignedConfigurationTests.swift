@@ -10,7 +10,7 @@ import Testing
 
     init() throws { account = try TestAccount() }
 
-    @Test("what is signed is read back from its bytes")
+    @Test("a signed configuration is read back from its bytes")
     func roundTrip() throws {
         let signed = try account.signed(version: 2)
         #expect(try SignedConfiguration(serialized: signed.serialized) == signed)

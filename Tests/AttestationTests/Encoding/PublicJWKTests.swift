@@ -4,13 +4,13 @@ import Crypto
 import Testing
 
 @Suite struct PublicJWKTests {
-    /// The EC key of RFC 7517 appendix A.1.
+    /// The EC key of RFC 7517, appendix A.1.
     private let published = """
         {"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM",
         "use":"sig","kid":"1"}
         """
 
-    @Test("the published key is read, and its thumbprint is the one of RFC 7638 section 3")
+    @Test("the published key is read, and its thumbprint is the one of RFC 7638, section 3")
     func readsPublished() throws {
         let jwk = try PublicJWK(json: try JSONValue(text: published))
         // SHA-256 over {"crv":…,"kty":…,"x":…,"y":…}, from `openssl dgst -sha256`.

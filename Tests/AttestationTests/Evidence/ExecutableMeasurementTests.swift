@@ -16,7 +16,7 @@ import Testing
         #expect(try ExecutableMeasurement.sha256(ofFileAt: file) == Base64.encode(Array(SHA256.hash(data: bytes))))
     }
 
-    @Test("what is not a regular file is refused without waiting")
+    @Test("only a regular file is measured; others are refused without waiting")
     func notAFile() throws {
         let folder = try TemporaryFolder()
         #expect(mkfifo(folder.path("fifo"), 0o600) == 0)

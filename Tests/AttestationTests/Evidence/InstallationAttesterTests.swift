@@ -137,7 +137,7 @@ import Testing
         #expect(error.message.contains(path))
     }
 
-    @Test("a key file of someone else is refused", .enabled(if: geteuid() == 0, "only root can give files away"))
+    @Test("a key file of another user is refused", .enabled(if: geteuid() == 0, "only root can give files away"))
     func owner() throws {
         _ = try attester()
         #expect(chown(folder.path("installation-key"), 65_534, 65_534) == 0)

@@ -33,7 +33,7 @@ import Testing
         #expect(flags(environ: nil) == ["ld-preload-unknown"])
     }
 
-    @Test("this process can be looked at")
+    @Test("this process can be examined")
     func here() {
         #expect(!ProcessEnvironment.flags().contains { $0.hasSuffix("unknown") })
     }

@@ -50,7 +50,7 @@ struct TrustAnchorsTests {
 
     @Test("the environment cannot add a root: SSL_CERT_FILE and SSL_CERT_DIR have no effect")
     func environment() async {
-        // In a process of its own: the environment is shared by all tests of this one.
+        // In a separate process: the environment is shared by all tests of this one.
         await #expect(processExitsWith: .success) {
             let evil = try TestPKI.root("Evil")
             let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: evil)

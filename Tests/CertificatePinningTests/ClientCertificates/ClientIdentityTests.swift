@@ -81,7 +81,7 @@ struct ClientIdentityTests {
         expectPinningError(.weakKey) { try ClientIdentity(weak) }
     }
 
-    @Test("what is no private key is an error, and no prefix of one crashes")
+    @Test("a malformed private key is an error, and no prefix of one crashes")
     func malformed() throws {
         let der = try KeyForms.pkcs8DER(certificate.key)
         for bytes in [[], Array("junk".utf8), Array(certificate.pem.utf8), pem + pem, pem + Array("junk".utf8), der + [0]] {

@@ -2,7 +2,7 @@ import ApproovTesting
 import CertificatePinning
 import Testing
 
-@Suite("CompositeTrustEvaluator and evaluators of one's own")
+@Suite("CompositeTrustEvaluator and the caller's own evaluators")
 struct CompositeTrustEvaluatorTests {
     private let root: TestCertificate
     private let leaf: TestCertificate

@@ -7,7 +7,7 @@ struct DisabledTrustEvaluatorTests {
     private let record = LogRecord()
     private var evaluator: DisabledTrustEvaluator { DisabledTrustEvaluator(logger: record.logger) }
 
-    @Test("it trusts anybody, and says so in the log once for every host")
+    @Test("it trusts every server, and says so in the log once for every host")
     func trustsAndShouts() throws {
         let rule = TrustRule(evaluators: [evaluator])
         let anchors = try TrustAnchors(TestPKI.root())

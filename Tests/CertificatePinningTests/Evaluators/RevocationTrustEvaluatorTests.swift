@@ -321,7 +321,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(RevocationTrustEvaluator(), below, staple: TestPKI.ocspResponse(for: below)) == nil)
     }
 
-    @Test("an intermediate that names only sources that are not looked at is unknown, not good")
+    @Test("an intermediate that names only sources that are not used is unknown, not good")
     func unreadSource() throws {
         let cases: [(RevocationTrustEvaluator.Sources, TestRevocation)] = [
             ([.stapledResponse, .ocsp], TestRevocation(crl: Self.listURL)),
@@ -348,7 +348,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(RevocationTrustEvaluator(), below, staple: TestPKI.ocspResponse(for: below)) == nil)
     }
 
-    @Test("intermediates that name a source are checked, unless only the leaf is to be")
+    @Test("intermediates that name a source are checked, unless the scope is the leaf")
     func intermediates() throws {
         let intermediate = try TestPKI.intermediate(issuer: root, revocation: TestRevocation(crl: Self.listURL))
         let below = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate)
@@ -360,7 +360,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(RevocationTrustEvaluator(sources: .all, scope: .leaf), below, staple: staple) == nil)
     }
 
-    @Test("URLs that are not plain http are not looked at")
+    @Test("URLs that are not plain http are ignored")
     func schemes() throws {
         for url in ["https://ocsp.test/", "ldap://ocsp.test/", "file:///etc/passwd", "http://" + String(repeating: "a", count: 2_000)] {
             let certificate = try TestPKI.leaf(hosts: ["api.test"], issuer: root, revocation: TestRevocation(ocsp: url, crl: url))
@@ -412,7 +412,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(evaluator, time: now.addingTimeInterval(-60))?.reason == .lookupsUnavailable)
     }
 
-    @Test("what is known to be revoked stays so, also where the server staples an older answer that still holds")
+    @Test("a certificate that is known to be revoked stays so, also where the server staples an older answer that still holds")
     func staysRevoked() throws {
         let evaluator = RevocationTrustEvaluator()
         let good = try TestPKI.ocspResponse(for: leaf)

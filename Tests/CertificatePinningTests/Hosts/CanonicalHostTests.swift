@@ -47,10 +47,10 @@ struct CanonicalHostTests {
             "4294967296", "a.0x10.", "1", "0", "999999999999999999999999",
             // labels and dots
             "", ".", "..", ".good.test", "good..test", "good.test..", "-good.test", "good-.test", "a.-.test", "*.good.test",
-            // IPv6 that is none
+            // malformed IPv6
             "[", "]", "[]", "[::1", "::1]", "[127.0.0.1]", "[::1].", "[::1]:443", "[[::1]]", "[:::1]", "[1:2:3:4:5:6:7:8:9]", "[good.test]",
             "[12345::]", "[::ffff:127.1]", "[::ffff:0x7f.0.0.1]", "[::ffff:127.0.0.01]",
-            // everything else that may not stand in a name
+            // other characters that a name may not have
             "good,test", "good;test", "good'test", "good\"test", "good!test", "a b", "~", "$(x)", "`x`", "a+b.test",
         ])
     func refused(text: String) {
@@ -85,7 +85,7 @@ struct CanonicalHostTests {
         #expect(try CanonicalHost(host.urlText) == host)
     }
 
-    @Test("an IPv6 address stands in brackets in a URL, nothing else does")
+    @Test("only an IPv6 address has brackets in a URL")
     func urlText() throws {
         #expect(try CanonicalHost("::1").urlText == "[::1]")
         #expect(try CanonicalHost("127.0.0.1").urlText == "127.0.0.1")

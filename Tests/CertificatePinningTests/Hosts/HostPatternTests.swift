@@ -57,7 +57,7 @@ struct HostPatternTests {
     }
 
     @Test(
-        "names of one's own below a suffix, and names that the list does not know, may be patterns",
+        "registered names below a suffix, and names that the list does not know, may be patterns",
         arguments: ["*.example.co.uk", "**.me.github.io", "*.demo.localhost", "**.corp.internal", "*.www.ck", "*.a.test"])
     func ownDomains(text: String) throws {
         _ = try HostPattern(text)
@@ -81,7 +81,7 @@ struct HostPatternTests {
     }
 
     @Test(
-        "names that the list does not know match below any base of one's own",
+        "names that the list does not know match below any base",
         arguments: [
             ("**.demo.localhost", "x.y.demo.localhost"), ("*.corp.internal", "db.corp.internal"), ("**.me.github.io", "a.b.me.github.io"),
         ])
@@ -103,7 +103,7 @@ struct HostPatternTests {
         #expect(try HostPattern(text).matches(CanonicalHost(text)))
     }
 
-    @Test("what is excluded is not matched, nor anything below it, and nothing else is lost")
+    @Test("an excluded name is not matched, nor any name below it, and all others are")
     func exclusions() throws {
         let pattern = try HostPattern("a.test", includeSubdomains: true, excluding: ["X.a.test."])
         let matched = try Self.hosts.filter { try pattern.matches(CanonicalHost($0)) }

@@ -22,7 +22,7 @@ struct PinTests {
     }
 
     @Test(
-        "what is not SHA-256 in canonical base64 is refused",
+        "a pin that is not a SHA-256 in canonical base64 is refused",
         arguments: [
             // of no bytes, as a pipe prints it whose first command failed
             "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",

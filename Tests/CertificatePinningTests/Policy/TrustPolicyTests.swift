@@ -12,7 +12,7 @@ struct TrustPolicyTests {
         rules = try HostMap([(HostPattern("*.a.test"), TrustRule(evaluators: [DisabledTrustEvaluator()]))])
     }
 
-    @Test("every policy has a generation of its own, higher than those before")
+    @Test("every policy has its own generation, higher than those before")
     func generations() async {
         let policies = await withTaskGroup(of: UInt64.self) { group in
             for _ in 0..<200 { group.addTask { TrustPolicy(rules: rules, defaultAnchors: anchors).generation } }

@@ -34,7 +34,7 @@ enum AlteredCertificate {
     /// Replaces the subject alternative name by one DNS name of any bytes.
     static func setDNSName(_ x509: OpaquePointer, _ name: [UInt8]) throws {
         removeExtension(x509, NID_subject_alt_name)
-        // SEQUENCE { [2] IA5String }, RFC 5280 §4.2.1.6
+        // SEQUENCE { [2] IA5String }, RFC 5280, section 4.2.1.6
         let der = [0x30, UInt8(name.count + 2), 0x82, UInt8(name.count)] + name
         let octets = try #require(ASN1_OCTET_STRING_new())
         defer { ASN1_OCTET_STRING_free(octets) }

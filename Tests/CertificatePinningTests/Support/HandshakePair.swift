@@ -123,7 +123,7 @@ final class HandshakePair {
             }, pointer)
     }
 
-    /// session_ticket (RFC 5077) and pre_shared_key (RFC 8446 §4.2.11).
+    /// session_ticket (RFC 5077) and pre_shared_key (RFC 8446, section 4.2.11).
     private static let ticketExtension: UInt32 = 35
     private static let preSharedKeyExtension: UInt32 = 41
 

@@ -38,14 +38,14 @@ struct ChainValidatorTests {
         #expect(refusal?.detail.contains("DNS:api.test") == true)
     }
 
-    @Test("a wildcard stands for a whole label, and an address in a DNS name is none")
+    @Test("a wildcard stands for a whole label, and an address in a DNS name does not count")
     func partialWildcards() throws {
         let leaf = try TestPKI.leaf(hosts: ["a*.api.test", "*a.api.test"], issuer: root)
         #expect(try judge([leaf], host: "aa.api.test", anchors: anchors).reason == .hostMismatch)
     }
 
     @Test(
-        "every flaw of a server's certificate has a reason of its own, also when its key is pinned",
+        "every flaw of a server's certificate has its own reason, also when its key is pinned",
         arguments: [
             (TestFlaw.expired, TrustRefusal.Reason.expired), (.notYetValid, .notYetValid), (.wrongHost, .hostMismatch),
             (.commonNameOnly, .noSubjectAlternativeName), (.clientAuthOnly, .wrongPurpose), (.leafIsCA, .leafIsCA),
@@ -58,7 +58,7 @@ struct ChainValidatorTests {
     }
 
     @Test(
-        "every flaw of an intermediate has a reason of its own, also when its key is pinned",
+        "every flaw of an intermediate has its own reason, also when its key is pinned",
         arguments: [
             (TestFlaw.expired, TrustRefusal.Reason.expired), (.notYetValid, .notYetValid), (.notACA, .notACA),
             (.noBasicConstraints, .notACA), (.wrongKeyUsage, .wrongKeyUsage), (.badSignature, .signatureFailure),

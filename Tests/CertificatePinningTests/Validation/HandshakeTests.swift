@@ -155,7 +155,7 @@ struct HandshakeTests {
         #expect(try !pair.connect().isConnected)
     }
 
-    @Test("a disabled rule lets anybody in, and says nothing of the next host")
+    @Test("a disabled rule trusts every server, and says nothing of the next host")
     func disabled() throws {
         let stranger = try TestPKI.leaf(hosts: ["else.test"], issuer: nil, flaws: [.expired])
         let open = try hook(rule: TrustRule(evaluators: [DisabledTrustEvaluator()]))

@@ -53,7 +53,7 @@ struct HostileCertificateTests {
         #expect(try judgeAltered(certificate).reason == .hostMismatch)
     }
 
-    @Test("an address as DNS name is no address, and a DNS name is none for an address")
+    @Test("an address as DNS name is no address, and a DNS name does not match an address")
     func addressAsName() throws {
         let certificate = try AlteredCertificate.make(leaf, signedBy: root.key) { x509 in
             try AlteredCertificate.setDNSName(x509, [UInt8]("127.0.0.1".utf8))

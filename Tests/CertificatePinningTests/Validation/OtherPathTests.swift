@@ -79,7 +79,7 @@ struct OtherPathTests {
         }
     }
 
-    @Test("what is wrong with the server's certificate is said of it, whatever paths there are")
+    @Test("a flaw of the server's certificate is reported as such, whatever paths there are")
     func flawedLeaf() throws {
         let expired = try TestPKI.leaf(hosts: ["api.test"], issuer: byOld, flaws: [.expired])
         #expect(try judge([expired, byNew, byOld], anchors: anchors).reason == .expired)

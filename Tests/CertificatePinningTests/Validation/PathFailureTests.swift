@@ -54,7 +54,7 @@ struct PathFailureTests {
         #expect(refusal.detail.contains("authority key identifier"))
     }
 
-    @Test("a root whose authority key identifier names another key is told why it is none")
+    @Test("a root whose authority key identifier names another key is refused with the reason")
     func rootKeyIdentifier() throws {
         let flawed = try altered(root, by: root, NID_authority_key_identifier, foreignIdentifier)
         let error = #expect(throws: PinningError.self) { try TrustAnchors(certificates: [flawed]) }

@@ -7,7 +7,7 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
-/// The authority as a process of its own, stopped and killed at work.
+/// The authority as a separate process, stopped and killed at work.
 @Suite(.timeLimit(.minutes(2)))
 struct AuthorityCrashTests {
     private static let host = "api.example.com"

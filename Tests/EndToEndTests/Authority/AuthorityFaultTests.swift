@@ -34,7 +34,7 @@ struct AuthorityFaultTests {
             "10 MB", "200 OK", "Content-Type: application/json\r\nContent-Length: 10485760\r\n",
             body: [UInt8](repeating: UInt8(ascii: " "), count: 10 << 20)),
         .answering("the wrong type", "200 OK", "Content-Type: text/html\r\nContent-Length: 2\r\n", body: Array("{}".utf8)),
-        .answering("JSON that is none", "200 OK", "Content-Type: application/json\r\nContent-Length: 4\r\n", body: [0x7b, 0, 0xff, 0x7d]),
+        .answering("malformed JSON", "200 OK", "Content-Type: application/json\r\nContent-Length: 4\r\n", body: [0x7b, 0, 0xff, 0x7d]),
         Fault("garbage in place of HTTP") { connection in
             _ = try await connection.receiveRequest()
             try await connection.send((0..<2_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ 7) })

@@ -7,7 +7,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What an app finds that names neither a configuration nor a folder for its state: a program of its own, copied to where the test says.
+/// What an app finds that names neither a configuration nor a folder for its state: a separate program, which the test copies.
 @Suite("An app with everything by default", .timeLimit(.minutes(4)))
 struct BundledConfigurationTests {
     private let folder: TemporaryFolder

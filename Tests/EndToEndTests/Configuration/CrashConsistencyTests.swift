@@ -128,7 +128,7 @@ struct CrashConsistencyTests {
     }
 
     @Test(
-        "the bytes are on the disk before the name is, and the name before it is said to be stored",
+        "the bytes are on the disk before the name is, and the name before it is reported as stored",
         .enabled("strace is not installed or may not trace here: the order was not seen", Strace.works))
     func order() async throws {
         let (files, command) = try await prepared()

@@ -5,7 +5,7 @@ import Attestation
 import Foundation
 import Testing
 
-/// A file system of a megabyte in a mount namespace of its own, which goes with the command that runs in it.
+/// A file system of a megabyte in its own mount namespace, which goes with the command that runs in it.
 private enum SmallDisk {
     /// Whether this user may mount one.
     static func isAvailable() async -> Bool {

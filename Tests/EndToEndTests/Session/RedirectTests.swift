@@ -139,7 +139,7 @@ struct RedirectTests {
     }
 }
 
-/// Signs in at each host with a credential of its own, as an OAuth interceptor does.
+/// Signs in at each host with its own credential, as an OAuth interceptor does.
 private struct SignIn: RequestInterceptor {
     func adapt(_ request: URLRequest) async throws -> URLRequest {
         var request = request

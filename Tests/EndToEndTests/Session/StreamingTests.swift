@@ -10,13 +10,13 @@ struct StreamingTests {
     private static let size = 256 << 20
     /// What a process may have in memory.
     private static let bound = 64 << 20
-    /// What has moved by then has filled every buffer.
+    /// The bytes up to here have filled every buffer.
     private static let settled = 64 << 20
     /// What may be in memory after that beyond what was before: pages that an allocator takes or gives back.
     private static let tolerance = 4 << 20
     private static let piece = [UInt8](repeating: 0x61, count: 1 << 18)
 
-    /// What a process holds in memory of its own, in bytes: not what is mapped from files.
+    /// What a process holds in its own memory, in bytes: not what is mapped from files.
     private static func memory(of id: Int32) -> Int? {
         guard let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("RssAnon:") }),
@@ -25,7 +25,7 @@ struct StreamingTests {
         return kilobytes << 10
     }
 
-    /// Makes an attested call in a process of its own, and looks at its memory while bytes move.
+    /// Makes an attested call in a separate process, and measures its memory while bytes move.
     private func checkMemory(_ world: LoopbackWorld, _ server: TestHTTPServer, moved: Shared<Int>, _ arguments: [String]) async throws {
         try await world.authority.store.addRegistration(
             ExecutableMeasurement.sha256(ofFileAt: ChildProcess.approov), label: "approov")

@@ -7,7 +7,7 @@ enum ConnectProxy {
     ///   - port: Where every tunnel ends.
     ///   - heads: Gets what clients send before the tunnel stands.
     /// - Returns: The proxy.
-    /// - Throws: When no port can be had.
+    /// - Throws: When no port is free.
     static func start(to port: Int, heads: Shared<[String]>) async throws -> RawServer {
         try await RawServer.start { client in
             let head = try await client.receiveHead()

@@ -12,7 +12,7 @@ import Hummingbird
 
 /// The whole system on loopback, with real sockets, TLS and a store: the authority, and an API behind the token check.
 ///
-/// Every `*.localhost` name is this machine (RFC 6761, 6.3), so that each server can have the names it needs.
+/// Every `*.localhost` name is this machine (RFC 6761, section 6.3), so that each server can have the names it needs.
 struct LoopbackWorld {
     /// The protected host of the account.
     static let apiHost = "api.test.localhost"
@@ -24,7 +24,7 @@ struct LoopbackWorld {
     static let bindingHeader = "Authorization"
 
     let folder: TemporaryFolder
-    /// The certificate authority that all certificates are below, and that everybody trusts.
+    /// The certificate authority that all certificates are below, and that every client trusts.
     let root: TestCertificate
     /// The API's key, and those it may change to.
     let keys: [TestKey]
@@ -147,7 +147,7 @@ struct LoopbackWorld {
     }
 }
 
-/// What stands in the way of a test, in words.
+/// Why a test cannot run, in words.
 struct TestFailure: Error, CustomStringConvertible {
     let description: String
 

@@ -9,7 +9,7 @@ import HTTPClient
 import OHTTP
 import Testing
 
-/// A relay and a gateway in front of the world's API, on sockets of their own with TLS.
+/// A relay and a gateway in front of the world's API, on their own sockets with TLS.
 struct ObliviousPath {
     static let relayHost = "relay.test.localhost"
     static let gatewayHost = "gateway.test.localhost"

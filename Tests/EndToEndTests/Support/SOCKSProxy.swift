@@ -7,7 +7,7 @@ enum SOCKSProxy {
     ///   - port: Where every tunnel ends.
     ///   - targets: Gets where clients want to go, as host:port; only names are taken, for the proxy is to resolve them.
     /// - Returns: The proxy.
-    /// - Throws: When no port can be had.
+    /// - Throws: When no port is free.
     static func start(to port: Int, targets: Shared<[String]>) async throws -> RawServer {
         try await RawServer.start { client in
             var received: [UInt8] = []

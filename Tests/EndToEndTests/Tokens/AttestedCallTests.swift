@@ -41,7 +41,7 @@ struct AttestedCallTests {
         }
     }
 
-    @Test("calls at once with different Authorization values each carry a token of their own")
+    @Test("calls at once with different Authorization values each carry their own token")
     func ownTokens() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app()

@@ -10,7 +10,7 @@ import Testing
 @Suite("An entry for many hosts", .timeLimit(.minutes(4)))
 struct ManyHostsTests {
     @Test(
-        "gives each of them a token of its own, which its backend takes and its sibling's refuses",
+        "gives each of them its own token, which its backend takes and its sibling's refuses",
         arguments: [("*.shop.localhost", false), ("**.shop.localhost", false), ("shop.localhost", true)])
     func ownTokens(_ entry: String, _ includeSubdomains: Bool) async throws {
         try await LoopbackWorld.with { world in

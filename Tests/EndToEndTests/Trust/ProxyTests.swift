@@ -40,7 +40,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("one that ends tunnels at a server of its own, with a certificate below the trusted root, is refused by the pins")
+    @Test("one that ends tunnels at its own server, with a certificate below the trusted root, is refused by the pins")
     func interception() async throws {
         try await LoopbackWorld.with { world in
             let heads = Shared<[String]>([])
@@ -102,7 +102,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("one of the service's that ends tunnels at a server of its own is refused by the authority's pins")
+    @Test("one of the service's that ends tunnels at its own server is refused by the authority's pins")
     func interceptedAuthority() async throws {
         try await LoopbackWorld.with { world in
             let impostor = try await RawServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: world.root)) {

@@ -40,7 +40,7 @@ struct ViolationTests {
         return try await session.data(for: request).1.statusCode
     }
 
-    @Test("an impostor is reported once, over a connection of its own, with its certificate and no word of the request")
+    @Test("an impostor is reported once, over its own connection, with its certificate and no word of the request")
     func impostor() async throws {
         try await LoopbackWorld.with { world in
             let inbox = Inbox()

@@ -36,7 +36,7 @@ final class BodyPauseTests: Sendable {
         await eventually { self.seen.withLock { $0 == expected } }
     }
 
-    @Test("what is held is let go after the time, once")
+    @Test("held bytes are released after the time, once")
     func pause() async throws {
         async let reading: Void = read { event in
             if case .part = event { 1 } else { nil }

@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    @Test("a trailer section that is none breaks the response off", arguments: ["X-Sum: 7\r\nno field\r\n", "HTTP/1.1 200 OK\r\n"])
+    @Test("a malformed trailer section breaks the response off", arguments: ["X-Sum: 7\r\nno field\r\n", "HTTP/1.1 200 OK\r\n"])
     func malformedTrailers(lines: String) async throws {
         try await withTrailers(lines) { request, transport in
             #expect(await transportError { try await transport.send(request).body.collect(upTo: 10) } != nil)
@@ -413,7 +413,7 @@ import Testing
         "a thousand requests cancelled at random leave no descriptor open and no request hanging", .timeLimit(.minutes(3)),
         arguments: ["1", "2"])
     func cancellationStorm(version: String) async throws {
-        // In a process of its own, where no other code opens or closes anything.
+        // In a separate process, where no other code opens or closes anything.
         let run = try await ChildProcess.run(ChildProcess.beside("cancellation-storm"), [version])
         #expect(run.exitCode == 0, "\(run.errors)")
         let counts = run.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }

@@ -98,7 +98,7 @@ import Testing
                 index < 30 ? [UInt8](repeating: 1, count: size / 30) : nil
             }
         }
-        // What is said of the encoded bytes is not so of the decoded ones, which are counted.
+        // The announced length is that of the encoded bytes; the decoded ones are counted.
         for (path, total) in [("/known", size), ("/unknown", nil), ("/packed", nil)] as [(String, Int?)] {
             let told = Shared<[TransferProgress]>([])
             var request = TransportRequest(url: try site.url(path), policy: try site.policy())

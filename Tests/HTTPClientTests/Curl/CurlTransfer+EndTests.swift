@@ -4,7 +4,7 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
-/// When a response is whole that neither a length nor chunks delimit (RFC 9112 section 9.8).
+/// When a response is whole that neither a length nor chunks delimit (RFC 9112, section 9.8).
 @Suite("The end of a response", .timeLimit(.minutes(2)))
 struct CurlTransferEndTests {
     /// How a server ends a connection.

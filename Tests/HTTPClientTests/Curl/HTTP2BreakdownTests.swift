@@ -49,7 +49,7 @@ import Testing
             guard var bytes = await connection.receive() else { return }
             guard bytes.starts(with: "PRI".utf8) else { return try await Self.speakHTTP1(connection, bytes) }
             try await connection.send(Self.frame(.settings))
-            // The preface has 24 bytes (RFC 9113, 3.4).
+            // The preface has 24 bytes (RFC 9113, section 3.4).
             while bytes.count < 24 { bytes += await connection.receive() ?? [] }
             bytes.removeFirst(24)
             while true {
@@ -57,7 +57,7 @@ import Testing
                     if kind == FrameKind.settings.rawValue, flags & 1 == 0 { try await connection.send(Self.frame(.settings, flags: 1)) }
                     guard kind == FrameKind.headers.rawValue else { continue }
                     switch answer(ledger.count()) {
-                    // 0x88 is ":status: 200" (RFC 7541, Appendix A); END_HEADERS and END_STREAM.
+                    // 0x88 is ":status: 200" (RFC 7541, appendix A); END_HEADERS and END_STREAM.
                     case .response: try await connection.send(Self.frame(.headers, flags: 5, stream: stream, [0x88]))
                     case .reset: try await connection.send(Self.frame(.resetStream, stream: stream, [0, 0, 0, 2]))
                     case .goAway: try await connection.send(Self.frame(.goAway, [0, 0, 0, 0, 0, 0, 0, 11]))
@@ -168,7 +168,7 @@ import Testing
         case goAway = 7
     }
 
-    /// A frame (RFC 9113, 4.1).
+    /// A frame (RFC 9113, section 4.1).
     private static func frame(_ kind: FrameKind, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8] = []) -> [UInt8] {
         [0, 0, UInt8(payload.count), kind.rawValue, flags] + withUnsafeBytes(of: stream.bigEndian) { [UInt8]($0) } + payload
     }

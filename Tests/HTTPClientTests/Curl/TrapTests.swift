@@ -39,7 +39,7 @@ struct TrapTests {
         await site.stop()
     }
 
-    @Test("a host with roots of its own does not trust the usual ones besides")
+    @Test("a host with its own roots does not trust the usual ones besides")
     func ownRoots() async throws {
         let site = try await Site.start()
         let own = try TrustAnchors(pem: TestPKI.root("Own Root").pem)
@@ -66,7 +66,7 @@ struct TrapTests {
 
     @Test("names beyond ASCII are refused in every locale, so that none decides what they mean")
     func locales() async {
-        // In a process of its own: the locale is shared by all threads of this one.
+        // In a separate process: the locale is shared by all threads of this one.
         await #expect(processExitsWith: .success) {
             for locale in ["C", "C.UTF-8"] {
                 try #require(setlocale(LC_ALL, locale) != nil)

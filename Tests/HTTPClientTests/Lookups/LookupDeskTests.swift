@@ -91,7 +91,7 @@ struct LookupDeskTests {
         #expect(await fetcher.count == 1)
     }
 
-    @Test("what is over in time is a failure that says so")
+    @Test("a look-up that ran out of time is a failure that says so")
     func late() async throws {
         let desk = LookupDesk(fetcher: fetcher, timeout: .milliseconds(50))
         let result = try await desk.results(of: [lookup], for: request(), until: nil, over: InProcessTransport(status: 200))[lookup]

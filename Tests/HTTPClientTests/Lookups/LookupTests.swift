@@ -36,7 +36,7 @@ struct LookupTests {
         let transport = try CurlTransport()
         let policy = TrustPolicy(rules: HostMap(), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
         let configuration = ProxyConfiguration(kind: .http, host: try CanonicalHost("127.0.0.1"), port: proxy.port)
-        // Only the proxy can answer: the name has no address (RFC 6761 §6.4).
+        // Only the proxy can answer: the name has no address (RFC 6761, section 6.4).
         let lookup = TrustLookup(kind: .crl, url: "http://crl.invalid/list")
         let bytes = try await HTTPLookupFetcher(transport: transport, policy: policy).fetch(lookup, proxy: configuration)
         #expect(bytes == [1, 2, 3])
@@ -65,7 +65,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("answers that are none fail hard: an error, a wrong type, garbage, one too large, another certificate's, a redirect")
+    @Test("unusable answers fail hard: an error, a wrong type, garbage, one too large, another certificate's, a redirect")
     func bad() async throws {
         let site = try await RevocationSite.start()
         let good = try TestPKI.ocspResponse(for: site.leaf)
@@ -144,7 +144,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("a responder that keeps everybody waiting stalls no other request, and is given up in time")
+    @Test("a responder that does not answer stalls no other request, and is given up in time")
     func slow() async throws {
         var configuration = CurlTransportConfiguration()
         configuration.lookupTimeout = .seconds(3_600)
@@ -167,7 +167,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("many requests at once do not each look a thing up")
+    @Test("many requests at once share one look-up")
     func together() async throws {
         let site = try await RevocationSite.start()
         let good = try TestPKI.ocspResponse(for: site.leaf)
@@ -220,7 +220,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("a fetcher of one's own is asked instead, and one that never answers is given up")
+    @Test("the caller's own fetcher is asked instead, and one that never answers is given up")
     func ownFetcher() async throws {
         struct Fetcher: TrustLookupFetching {
             let response: @Sendable () async throws -> [UInt8]

@@ -29,7 +29,7 @@ struct BadMessageTests {
         #expect(throws: Self.truncated) { try response([]) }
     }
 
-    @Test("a request cut off at any byte is refused, or is the same without what RFC 9292 section 3.8 lets go")
+    @Test("a request cut off at any byte is refused, or is the same without what RFC 9292, section 3.8 allows to omit")
     func truncatedRequests() throws {
         for whole in try Samples.encodedRequests() {
             for count in whole.indices {
@@ -47,7 +47,7 @@ struct BadMessageTests {
         }
     }
 
-    @Test("a response cut off at any byte is refused, or is the same without what RFC 9292 section 3.8 lets go")
+    @Test("a response cut off at any byte is refused, or is the same without what RFC 9292, section 3.8 allows to omit")
     func truncatedResponses() throws {
         for whole in try Samples.encodedResponses() {
             for count in whole.indices {
@@ -166,7 +166,7 @@ struct BadMessageTests {
     }
 
     @Test(
-        "a field name that is none is refused", arguments: ["a b", "a:b", "ä", "a\n", "(a)", "a\u{0}", " a", "\"a\""])
+        "a malformed field name is refused", arguments: ["a b", "a:b", "ä", "a\n", "(a)", "a\u{0}", " a", "\"a\""])
     func names(name: String) {
         #expect(throws: Self.malformed) { try request(withFields(.line(name, "x"))) }
         #expect(throws: Self.malformed) { try request(withFields(.line(name, "x"), indicator: 2)) }
@@ -190,7 +190,7 @@ struct BadMessageTests {
         #expect(throws: Self.malformed) { try request(withFields(.line("a", value), indicator: 2)) }
     }
 
-    @Test("pseudo-fields that stand in the control data, unknown ones, late ones and those of trailers are refused")
+    @Test("pseudo-fields that repeat the control data, unknown ones, late ones and those of trailers are refused")
     func pseudoFields() throws {
         for name in [":method", ":scheme", ":authority", ":path", ":status", ":unknown", ":"] {
             #expect(throws: Self.malformed) { try request(withFields(.line(name, "x"))) }

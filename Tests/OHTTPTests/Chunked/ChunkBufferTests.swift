@@ -71,7 +71,7 @@ struct ChunkBufferTests {
         #expect(pieces.reduce(sent) { $0 + $1.count } == BinaryHTTPPadding.padme.paddedSize(of: length))
     }
 
-    @Test("what is held has another number after something went out")
+    @Test("the held bytes have another number after some went out")
     func holding() {
         var buffer = ChunkBuffer()
         #expect(buffer.holding == nil)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OHTTP
 
-/// The values of the draft's appendix, as of its version of 2026-02-18.
+/// The values of the appendix of the draft's version of 2026-02-18.
 private enum Example {
     static let serverSecretKey = Hex.bytes("1c190d72acdbe4dbc69e680503bb781a932c70a12c8f3754434c67d8640d8698")
     static let keyConfiguration = Hex.bytes("010020668eb21aace159803974a4c67f08b4152d29bed10735fd08f98ccdd6fe09570800080001000100010003")

@@ -31,7 +31,7 @@ struct EncapsulationTests {
         #expect(opened.request == Data(question))
         let answer = pattern(count, seed: 2)
         let response = try opened.response.seal(answer)
-        // Nonce, answer and tag (RFC 9458 section 4.4): the nonce has max(Nn, Nk) bytes.
+        // Nonce, answer and tag (RFC 9458, section 4.4): the nonce has max(Nn, Nk) bytes.
         let nonceSize = key.configuration.suites[0].aead == .aes128GCM ? 16 : 32
         #expect(response.count == nonceSize + count + 16)
         let received = try sealed.response.open(response)

@@ -5,7 +5,7 @@ import Testing
 
 /// What another implementation has sent: the Python package ohttpy 0.1a13, whose messages the Rust crates `ohttp` and `bhttp` make.
 ///
-/// It was given the key configuration of RFC 9458's appendix, and asked for http://127.0.0.1:8080/orders. It does not write field names in
+/// It was given the key configuration of RFC 9458, appendix A, and asked for http://127.0.0.1:8080/orders. It does not write field names in
 /// lower case.
 @Suite("Requests that another implementation has encapsulated")
 struct ForeignRequestTests {

@@ -16,7 +16,7 @@ struct TokenStation: Sendable {
         isBoundByDefault = authorizer?.names.isBound(defaults.fields) ?? false
     }
 
-    /// Sets the token, bound to the request as it stands.
+    /// Sets the token, bound to the request in its present form.
     ///
     /// - Parameters:
     ///   - draft: The request; on return, with its token.

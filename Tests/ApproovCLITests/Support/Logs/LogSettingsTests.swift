@@ -14,7 +14,7 @@ import Testing
         #expect(try LogSettings(standard: .warning, environment: ["LOG_LEVEL": ""]).level == .warning)
     }
 
-    @Test("a level that is none is refused with the list, in LOG_LEVEL and in --log-level")
+    @Test("an unknown level is refused with the list, in LOG_LEVEL and in --log-level")
     func unknown() async throws {
         let failure = try #require(throws: CommandFailure.self) { try LogSettings(standard: .notice, environment: ["LOG_LEVEL": "loud"]) }
         #expect(failure.exitCode == 2 && failure.message?.contains("trace, debug, info, notice, warning, error") == true)
