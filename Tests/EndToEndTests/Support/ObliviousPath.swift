@@ -54,7 +54,7 @@ struct ObliviousPath {
         try await world.authority.store.setOblivious(
             ObliviousSettings(
                 relay: "https://\(Self.relayHost):\(relay.port)/", keyConfig: Base64.encode(keyFile.load().published.encoded()),
-                chunked: chunked))
+                chunked: chunked), checkedBy: KeyConfigurationList.checked(published:))
     }
 
     func stop() async throws {
