@@ -26,7 +26,7 @@ struct ChunkedExchange: Sendable {
     ///
     /// - Parameter keys: The keys that the gateway accepts.
     /// - Returns: The response to the relay.
-    func answer(with keys: KeyWatch) async -> Response {
+    func answer(with keys: ReloadingKeyring) async -> Response {
         let reader = ChunkedRequestReader(body, keyring: keys.current.keyring, limits: forwarder.limits)
         do {
             guard case .head(let head) = try await reader.next() else { throw InnerProblem.malformed }

@@ -24,7 +24,7 @@ public struct Gateway: Service, CustomStringConvertible {
     private let configuration: GatewayConfiguration
     private let address: ListenerAddress
     private let proxies: [AddressRange]
-    private let keys: KeyWatch
+    private let keys: ReloadingKeyring
     private let forwarder: OriginForwarder
     private let logger: Logger
     private let onReady: @Sendable (URL) async -> Void
@@ -67,7 +67,7 @@ public struct Gateway: Service, CustomStringConvertible {
         address = try Self.address(configuration)
         proxies = try Self.proxies(configuration.trustedProxies)
         let targets = try TargetRules(configuration)
-        self.keys = try KeyWatch(file: keys, time: time, logger: logger)
+        self.keys = try ReloadingKeyring(file: keys, time: time, logger: logger)
         var bounds = CurlTransportConfiguration()
         bounds.maximumRequests = configuration.limits.requests
         // Each HTTP/1.1 request holds a connection until its response ends. With one connection per request, no request waits for another.

@@ -8,7 +8,7 @@ internal import Synchronization
 
 /// The gateway's HTTP routes.
 struct GatewayRoutes: Sendable {
-    let keys: KeyWatch
+    let keys: ReloadingKeyring
     let forwarder: OriginForwarder
     let load: GatewayLoad
 

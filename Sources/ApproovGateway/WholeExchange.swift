@@ -18,7 +18,7 @@ struct WholeExchange: Sendable {
     /// Opens the request, forwards it and seals the response.
     /// - Parameter keys: The gateway's keys; those accepted when the message is complete are used.
     /// - Returns: The response to the relay.
-    func answer(with keys: KeyWatch) async -> Response {
+    func answer(with keys: ReloadingKeyring) async -> Response {
         let message: [UInt8]
         do {
             message = try await read()

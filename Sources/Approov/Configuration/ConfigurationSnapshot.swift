@@ -39,7 +39,7 @@ final class ConfigurationSnapshot: Sendable {
         } else {
             let host = try Self.authorityHost(of: initial)
             let pins = try Self.authorityPins(configuration, initial: initial)
-            let noted = NotedHost(authority: host, pins: pins.sorted { $0.description < $1.description })
+            let noted = PinViolation.ObservedHost(authority: host, pins: pins.sorted { $0.description < $1.description })
             let rule = TrustRule(
                 evaluators: [try PublicKeysTrustEvaluator(pins: pins)], anchors: authorityAnchors, observer: watch.observer(for: noted))
             let pattern = HostPattern(host)

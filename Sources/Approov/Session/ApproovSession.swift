@@ -100,7 +100,7 @@ public final class ApproovSession: Sendable {
             defaults: defaults, interceptors: interceptors, approov: approov, service: service,
             policies: try PolicySource(manager: trustManager, keeper: service?.keeper), transport: ownTransport,
             time: clock ?? service?.time ?? SystemTimeSource(), maximumRedirects: max(0, maximumRedirects), ownRoute: obliviousRoute,
-            isStraightRefused: allRequestsMustBeOblivious)
+            isDirectRefused: allRequestsMustBeOblivious)
         prefetching =
             if prefetchToken, let approov {
                 Task.detached { await approov.prefetch(additionalFields: defaults.fields) }
@@ -140,7 +140,7 @@ public final class ApproovSession: Sendable {
     ///   with code `badRequest` when its URL cannot be requested.
     func isWrapped(_ request: URLRequest) throws -> Bool {
         if WrappedSession.isForeign(request) {
-            guard !performer.isStraightRefused || request.url?.isFileURL == true else {
+            guard !performer.isDirectRefused || request.url?.isFileURL == true else {
                 throw ApproovError(.obliviousError, "this session sends nothing straight, and only http and https can go over a relay")
             }
             return true

@@ -30,7 +30,7 @@ struct RequestPerformer: Sendable {
     /// The route to hosts that the configuration does not name; nil to call them direct.
     let ownRoute: ObliviousRoute?
     /// Whether requests that would go direct are refused.
-    let isStraightRefused: Bool
+    let isDirectRefused: Bool
     let gatewayMemory = GatewayMemory()
     private let heads = LastValue<Performed.Head, HTTPURLResponse>()
     private let urls = LastValue<URL, TransportURL>()
@@ -252,7 +252,7 @@ struct RequestPerformer: Sendable {
         guard host?.settings.oblivious != true else {
             throw ApproovError(.configurationError, "\(name) is to be called over Oblivious HTTP, and there is no relay")
         }
-        guard !isStraightRefused else {
+        guard !isDirectRefused else {
             throw ApproovError(
                 .obliviousError,
                 "\(name) is not oblivious in the configuration, and this session sends nothing straight: approov api -add … -oblivious")

@@ -44,7 +44,7 @@ struct PolicyCompiler {
     private func rule(for pattern: String, pinned: ProtectedHost?, own: OwnRule?) -> TrustRule? {
         guard let pinned else {
             return own.map { own in
-                TrustRule(evaluators: [own.evaluator], observer: recorder.observer(for: NotedHost(pattern: own.pattern)))
+                TrustRule(evaluators: [own.evaluator], observer: recorder.observer(for: PinViolation.ObservedHost(pattern: own.pattern)))
             }
         }
         var evaluators = pinned.rule.evaluators
@@ -55,6 +55,7 @@ struct PolicyCompiler {
         } else if let own {
             evaluators.append(own.evaluator)
         }
-        return TrustRule(evaluators: evaluators, anchors: pinned.rule.anchors, observer: recorder.observer(for: NotedHost(pinned)))
+        return TrustRule(
+            evaluators: evaluators, anchors: pinned.rule.anchors, observer: recorder.observer(for: PinViolation.ObservedHost(pinned)))
     }
 }

@@ -45,7 +45,7 @@ public final class CurlTransport: HTTPTransport {
     private let handles = CurlEasyHandlePool()
     private let library: CurlLibrary
     private let load: CurlLoad
-    private let lookups: LookupDesk
+    private let lookups: LookupCoalescer
     private let heads = LastValue<CurlExchange.RawHead, ResponseHeadParser.Head>()
 
     /// Starts the transport's thread.
@@ -63,7 +63,7 @@ public final class CurlTransport: HTTPTransport {
         self.library = library
         mailbox = try CurlMailbox()
         load = CurlLoad(limit: configuration.maximumRequests)
-        lookups = LookupDesk(fetcher: configuration.lookupFetcher, timeout: configuration.lookupTimeout)
+        lookups = LookupCoalescer(fetcher: configuration.lookupFetcher, timeout: configuration.lookupTimeout)
         let epoll = clibcurl_epoll_create()
         guard epoll >= 0 else {
             throw TransportError(.internalError, "no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files")

@@ -131,9 +131,11 @@ import Testing
     @Test("what is reported names the pattern that decided, as it was written")
     func notedPatterns() throws {
         let pattern = try HostPattern("corp.test", includeSubdomains: true, excluding: ["guests.corp.test"])
-        #expect(NotedHost(pattern: pattern).name == "corp.test" && NotedHost(pattern: pattern).includesSubdomains)
-        #expect(try NotedHost(pattern: HostPattern("**.corp.test")).name == "**.corp.test")
-        #expect(try !NotedHost(pattern: HostPattern("*.corp.test")).includesSubdomains)
+        #expect(
+            PinViolation.ObservedHost(pattern: pattern).name == "corp.test"
+                && PinViolation.ObservedHost(pattern: pattern).includesSubdomains)
+        #expect(try PinViolation.ObservedHost(pattern: HostPattern("**.corp.test")).name == "**.corp.test")
+        #expect(try !PinViolation.ObservedHost(pattern: HostPattern("*.corp.test")).includesSubdomains)
     }
 
     @Test("two patterns for the same hosts refuse everything, whatever they exclude")

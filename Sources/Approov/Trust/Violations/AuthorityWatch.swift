@@ -20,7 +20,7 @@ final class AuthorityWatch: Sendable {
     }
 
     /// Returns the observer for the authority's trust rule; called during handshakes.
-    func observer(for noted: NotedHost) -> @Sendable (TrustViolation) -> Void {
+    func observer(for noted: PinViolation.ObservedHost) -> @Sendable (TrustViolation) -> Void {
         { [self] violation in
             let recorders = listeners.withLock { $0.compactMap(\.recorder) }
             for recorder in recorders { recorder.observer(for: noted)(violation) }

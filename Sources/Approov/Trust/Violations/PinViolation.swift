@@ -32,45 +32,45 @@ public struct PinViolation: Sendable {
     public let isPathValidated: Bool
 }
 
-/// The facts about a rule that its violations are reported with.
-struct NotedHost: Sendable {
-    let name: String
-    let includesSubdomains: Bool
-    /// Whether the configuration enforces the pins; nil for the caller's own evaluator, whose answer decides.
-    let enforcesPins: Bool?
-    let pins: [Pin]
-    let pinsExpireAt: Date?
-
-    /// The facts about an entry of the configuration.
-    init(_ host: ProtectedHost) {
-        name = host.name
-        includesSubdomains = host.settings.includeSubdomains
-        enforcesPins = host.settings.enforce
-        pins = host.pins
-        pinsExpireAt = host.settings.pinsExpireAt.map { Date(timeIntervalSince1970: TimeInterval($0)) }
-    }
-
-    /// The facts about the authority's server, whose pins are always enforced.
-    init(authority: CanonicalHost, pins: [Pin]) {
-        name = authority.name
-        includesSubdomains = false
-        enforcesPins = true
-        self.pins = pins
-        pinsExpireAt = nil
-    }
-
-    /// The facts about a pattern with the caller's own evaluator.
-    init(pattern: HostPattern) {
-        name = pattern.forms[0]
-        includesSubdomains = pattern.includesSubdomains
-        enforcesPins = nil
-        pins = []
-        pinsExpireAt = nil
-    }
-}
-
 extension PinViolation {
-    init(_ violation: TrustViolation, noted: NotedHost) {
+    /// The facts about a rule that its violations are reported with.
+    struct ObservedHost: Sendable {
+        let name: String
+        let includesSubdomains: Bool
+        /// Whether the configuration enforces the pins; nil for the caller's own evaluator, whose answer decides.
+        let enforcesPins: Bool?
+        let pins: [Pin]
+        let pinsExpireAt: Date?
+
+        /// The facts about an entry of the configuration.
+        init(_ host: ProtectedHost) {
+            name = host.name
+            includesSubdomains = host.settings.includeSubdomains
+            enforcesPins = host.settings.enforce
+            pins = host.pins
+            pinsExpireAt = host.settings.pinsExpireAt.map { Date(timeIntervalSince1970: TimeInterval($0)) }
+        }
+
+        /// The facts about the authority's server, whose pins are always enforced.
+        init(authority: CanonicalHost, pins: [Pin]) {
+            name = authority.name
+            includesSubdomains = false
+            enforcesPins = true
+            self.pins = pins
+            pinsExpireAt = nil
+        }
+
+        /// The facts about a pattern with the caller's own evaluator.
+        init(pattern: HostPattern) {
+            name = pattern.forms[0]
+            includesSubdomains = pattern.includesSubdomains
+            enforcesPins = nil
+            pins = []
+            pinsExpireAt = nil
+        }
+    }
+
+    init(_ violation: TrustViolation, noted: ObservedHost) {
         host = violation.host.name
         port = violation.port
         notedHost = noted.name

@@ -23,7 +23,7 @@ final class ViolationRecorder: Sendable {
     }
 
     /// Returns the observer for a trust rule; called during handshakes.
-    func observer(for noted: NotedHost) -> @Sendable (TrustViolation) -> Void {
+    func observer(for noted: PinViolation.ObservedHost) -> @Sendable (TrustViolation) -> Void {
         { [self] in record(PinViolation($0, noted: noted)) }
     }
 
