@@ -65,7 +65,7 @@ public struct Gateway: Service, CustomStringConvertible {
         }
         self.configuration = configuration
         address = try Self.address(configuration)
-        proxies = try Self.proxies(configuration.trustedProxies)
+        proxies = try GatewayError.converting { () throws(ListenerFailure) in try AddressRange.all(configuration.trustedProxies) }
         let targets = try TargetRules(configuration)
         self.keys = try ReloadingKeyring(file: keys, time: time, logger: logger)
         var bounds = CurlTransportConfiguration()
@@ -111,21 +111,11 @@ public struct Gateway: Service, CustomStringConvertible {
     /// A request past its deadline still gets a response, so the listener must not close the connection at the same moment.
     private static let grace: Duration = .seconds(30)
 
-    private static func proxies(_ texts: [String]) throws -> [AddressRange] {
-        do throws(AddressRange.Malformed) {
-            return try AddressRange.all(texts)
-        } catch {
-            throw GatewayError(.invalidConfiguration, "trusted proxies: \(error.message)")
-        }
-    }
-
     private static func address(_ configuration: GatewayConfiguration) throws -> ListenerAddress {
         var identity: (certificatePEM: String, keyPEM: String)?
         if case .certificate(let certificatePEM, let keyPEM) = configuration.tls { identity = (certificatePEM, keyPEM) }
-        do throws(ListenerFailure) {
-            return try ListenerAddress(host: configuration.host, port: configuration.port, identity: identity)
-        } catch {
-            throw GatewayError(error)
+        return try GatewayError.converting { () throws(ListenerFailure) in
+            try ListenerAddress(host: configuration.host, port: configuration.port, identity: identity)
         }
     }
 }

@@ -42,11 +42,7 @@ enum AuthorityRules {
 
     /// Parses the configuration's trusted proxies.
     static func proxies(_ texts: [String]) throws -> [AddressRange] {
-        do throws(AddressRange.Malformed) {
-            return try AddressRange.all(texts)
-        } catch {
-            throw AuthorityError(.invalidConfiguration, "trusted proxies: \(error.message)")
-        }
+        try AuthorityError.converting { () throws(ListenerFailure) in try AddressRange.all(texts) }
     }
 
     static func check(pins: [String], _ configuration: AuthorityConfiguration) throws {
