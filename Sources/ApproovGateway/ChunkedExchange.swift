@@ -137,7 +137,7 @@ struct ChunkedExchange: Sendable {
         if error is BorrowedRequestBody.TooLong || error is BorrowedRequestBody.Stalled { return forwarder.unread(error) }
         if error is ChunkedRequestReader.ChunkTooLarge {
             forwarder.metrics.count(.refused)
-            return .problem(.contentTooLarge, InnerProblem.chunkTooLarge.json)
+            return .problem(InnerProblem.chunkTooLarge.details)
         }
         if OriginForwarder.isOfClient(error) {
             forwarder.metrics.count(.abandoned)

@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import HTTPServing
 internal import HTTPClient
 internal import HTTPTypes
@@ -103,9 +104,6 @@ extension Response {
     /// The one response to a request that cannot be opened, and to a replayed request (RFC 9458, section 5.3).
     static var unknownKey: Response {
         problem(
-            .badRequest,
-            Array(
-                #"{"type":"\#(OHTTPProblemType.key)","status":400,"title":"The request cannot be opened with a key of this gateway"}"#.utf8)
-        )
+            ProblemDetails(type: OHTTPProblemType.key, status: 400, title: "The request cannot be opened with a key of this gateway"))
     }
 }

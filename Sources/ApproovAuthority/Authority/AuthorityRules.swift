@@ -24,7 +24,8 @@ enum AuthorityRules {
         guard limits.idleTimeout > .zero, limits.requestTimeout > .zero, limits.drain >= .zero else {
             try refuse("every timeout must be above zero")
         }
-        guard let url = publicURL(configuration, port: configuration.port), AudienceName(url.absoluteString) != nil else {
+        // Port 0 stands for the port that the system will choose, and is not a port of a URL.
+        guard let url = publicURL(configuration, port: max(1, configuration.port)), AudienceName(url.absoluteString) != nil else {
             try refuse("the public URL must be https://HOST[:PORT], without query and user")
         }
         if case .none = configuration.tls {

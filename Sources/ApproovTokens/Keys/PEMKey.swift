@@ -32,7 +32,7 @@ struct PEMKey: ~Copyable {
 
     /// Reads a SubjectPublicKeyInfo (RFC 7468, section 13).
     static func publicKey(pem: String, for algorithm: TokenAlgorithm) throws(TokenError) -> PEMKey {
-        guard !pem.contains("PRIVATE KEY") else {
+        guard !PEMText.hasPrivateKey(pem) else {
             throw TokenError(.malformedKey, "a private key where a public one belongs: use `openssl pkey -in KEY -pubout`")
         }
         return try read(pem, for: algorithm, what: "public key") { bio in

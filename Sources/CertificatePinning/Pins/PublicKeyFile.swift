@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import COpenSSL
 
 /// Makes pins from certificates, certification requests, and public or private keys, in PEM or DER.
@@ -26,7 +27,7 @@ public enum PublicKeyFile {
         guard bytes.count <= maximumSize else { throw PinningError(.malformedKey, "more than \(maximumSize) bytes are no key") }
         ERR_clear_error()
         defer { ERR_clear_error() }
-        guard PEM.isPEM(bytes) else { return [try KeyEncoding.pin(anyDER: bytes)] }
+        guard PEMText.isPEM(bytes) else { return [try KeyEncoding.pin(anyDER: bytes)] }
         var pins: [Pin] = []
         var blocks = try PEM.blocks(bytes, onFailure: .malformedKey)
         defer { for index in blocks.indices { blocks[index].wipe() } }

@@ -81,7 +81,7 @@ extension TransportResponse {
     }
 
     static func problem(_ name: Problem.Name, _ status: Int, to request: TransportRequest) -> TransportResponse {
-        .bytes(Problem(name, title: "no", status: status).json.serialized(), type: Problem.mediaType, status: status, to: request)
+        .bytes(Problem(name, title: "no", status: status).details.serialized(), type: Problem.mediaType, status: status, to: request)
     }
 
     static func bytes(_ bytes: [UInt8], type: String, status: Int = 200, to request: TransportRequest) -> TransportResponse {
