@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import Foundation
 internal import HTTPServing
 internal import HTTPClient
@@ -9,7 +10,7 @@ internal import OHTTP
 /// One request encapsulated in chunks (draft-ietf-ohai-chunked-ohttp), and its response; both are forwarded as they arrive.
 struct ChunkedExchange: Sendable {
     let forwarder: OriginForwarder
-    let slot: GatewayLoad.Slot
+    let slot: ConcurrencyLimit.SharedPermit
     let body: BorrowedRequestBody
     let eventLoop: any EventLoop
     /// The time by which the response must be complete.

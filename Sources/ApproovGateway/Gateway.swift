@@ -84,7 +84,7 @@ public struct Gateway: Service, CustomStringConvertible {
     /// - Throws: ``GatewayError`` with code `cannotListen`.
     public func run() async throws {
         let limits = configuration.limits
-        let routes = GatewayRoutes(keys: keys, forwarder: forwarder, load: GatewayLoad(limit: limits.requests))
+        let routes = GatewayRoutes(keys: keys, forwarder: forwarder, load: ConcurrencyLimit(limits.requests))
         var listenerLimits = ListenerLimits(
             headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
             requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout) + Self.grace, drain: limits.drain, offersHTTP2: false)

@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import Foundation
 internal import HTTPServing
 internal import HTTPClient
@@ -9,7 +10,7 @@ internal import OHTTP
 /// One request that is encapsulated whole (RFC 9458), and its response.
 struct WholeExchange: Sendable {
     let forwarder: OriginForwarder
-    let slot: GatewayLoad.Slot
+    let slot: ConcurrencyLimit.SharedPermit
     let body: BorrowedRequestBody
     let eventLoop: any EventLoop
     /// The time by which the response must be complete.
