@@ -122,8 +122,9 @@ let package = Package(
         .target(
             name: "ApproovAuthority",
             dependencies: [
-                "ApproovBase", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPServing", "HTTPClient", "OHTTP", asn1, crypto,
-                cryptoExtras, grdb, httpTypes, hummingbird, lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, x509,
+                "ApproovBase", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPServing", "HTTPClient", asn1, crypto,
+                cryptoExtras,
+                grdb, httpTypes, hummingbird, lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, x509,
             ],
             swiftSettings: settings),
         // Without Attestation and the authority: the gateway cannot know an account.

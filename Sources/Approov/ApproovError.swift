@@ -7,66 +7,54 @@ internal import Foundation
 /// value or a body.
 public struct ApproovError: CodedError {
     /// The stable name of a failure.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Name: String, Sendable {
-            case initializationError, configurationError, networkingError, timedOut, permanentError, rejectionError, pinningError
-            case badRequest, bindingMissing, bindingAmbiguous, interceptorError, redirectRefused, responseTooLarge, bodyFailed
-            case unsupported, obliviousError
-        }
+    public struct Code: ErrorCode {
+        /// The code's name, as it appears in logs.
+        public let rawValue: String
 
-        private let name: Name
-
-        private init(_ name: Name) { self.name = name }
-
-        /// The code as it appears in logs.
-        public var description: String { name.rawValue }
-
+        /// Makes a code from its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
         /// A service or session could not be set up.
-        public static let initializationError = Code(.initializationError)
+        public static let initializationError = Code("initializationError")
         /// A configuration is missing, malformed or not acceptable, or it could not be stored.
-        public static let configurationError = Code(.configurationError)
+        public static let configurationError = Code("configurationError")
         /// A server could not be reached, or closed the connection early; a later attempt may succeed.
-        public static let networkingError = Code(.networkingError)
+        public static let networkingError = Code("networkingError")
         /// The request did not finish in time: its connection was idle for too long, or the request as a whole took too long.
         ///
         /// The server may have executed it; ``ApproovError/isRetryable`` says whether sending it again could execute it twice.
-        public static let timedOut = Code(.timedOut)
+        public static let timedOut = Code("timedOut")
         /// Another attempt would fail in the same way: no token can be obtained, or the transport failed for a reason that has no other
         /// code.
-        public static let permanentError = Code(.permanentError)
+        public static let permanentError = Code("permanentError")
         /// The attestation failed, and the account's policy allows the app to know.
-        public static let rejectionError = Code(.rejectionError)
+        public static let rejectionError = Code("rejectionError")
         /// The server is not trusted, its host must not be called at all, or the request would have used plain http.
-        public static let pinningError = Code(.pinningError)
+        public static let pinningError = Code("pinningError")
         /// The request cannot be sent because its URL, its method or a header is malformed.
-        public static let badRequest = Code(.badRequest)
+        public static let badRequest = Code("badRequest")
         /// The request lacks the header that its token is bound to.
-        public static let bindingMissing = Code(.bindingMissing)
+        public static let bindingMissing = Code("bindingMissing")
         /// The request has the header that its token is bound to more than once.
-        public static let bindingAmbiguous = Code(.bindingAmbiguous)
+        public static let bindingAmbiguous = Code("bindingAmbiguous")
         /// One of the caller's interceptors threw, or changed the request's scheme, host or port.
-        public static let interceptorError = Code(.interceptorError)
+        public static let interceptorError = Code("interceptorError")
         /// The session refused a redirect.
         ///
         /// The reason is one of these: too many redirects, an unusable or ambiguous location, plain http where https is required, a body
         /// stream that cannot be sent twice, or a redirect from a host called over a relay to a host that would be called direct.
-        public static let redirectRefused = Code(.redirectRefused)
+        public static let redirectRefused = Code("redirectRefused")
         /// The response is larger than the caller allowed.
-        public static let responseTooLarge = Code(.responseTooLarge)
+        public static let responseTooLarge = Code("responseTooLarge")
         /// The request's body could not be read, or the response's body could not be written to its file.
-        public static let bodyFailed = Code(.bodyFailed)
+        public static let bodyFailed = Code("bodyFailed")
         /// This version does not support the request or its options.
-        public static let unsupported = Code(.unsupported)
+        public static let unsupported = Code("unsupported")
         /// Oblivious HTTP failed: the relay or the gateway refused the request, or sent a response that cannot be opened.
-        public static let obliviousError = Code(.obliviousError)
+        public static let obliviousError = Code("obliviousError")
     }
 
-    /// The stable name of the failure.
-    public let code: Code
-    /// The cause of the failure and the remedy; safe to log.
-    public let message: String
-    /// The underlying error, if any.
-    public let cause: (any Error)?
+    /// Code, message and cause.
+    public let details: ErrorDetails<Code>
     /// The attestation response code of a ``Code/rejectionError``; the account's support asks for it.
     public let arc: String?
     /// The reasons why the attestation failed, for a ``Code/rejectionError``.
@@ -91,11 +79,15 @@ public struct ApproovError: CodedError {
         _ code: Code, _ message: String, cause: (any Error)? = nil, arc: String? = nil, rejectionReasons: [String] = [],
         isRetryable: Bool? = nil
     ) {
-        self.code = code
-        self.message = message
-        self.cause = cause
+        details = ErrorDetails(code, message, cause: cause)
         self.arc = arc
         self.rejectionReasons = rejectionReasons
         self.isRetryable = isRetryable ?? (code == .networkingError)
+    }
+    /// Makes an error without anything beyond its details.
+    ///
+    /// - Parameter details: Code, message and cause.
+    public init(_ details: ErrorDetails<Code>) {
+        self.init(details.code, details.message, cause: details.cause, arc: nil)
     }
 }

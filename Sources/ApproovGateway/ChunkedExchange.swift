@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import Foundation
 internal import HTTPServing
 internal import HTTPClient
@@ -9,7 +10,7 @@ internal import OHTTP
 /// One request encapsulated in chunks (draft-ietf-ohai-chunked-ohttp), and its response; both are forwarded as they arrive.
 struct ChunkedExchange: Sendable {
     let forwarder: OriginForwarder
-    let slot: GatewayLoad.Slot
+    let slot: ConcurrencyLimit.SharedPermit
     let body: BorrowedRequestBody
     let eventLoop: any EventLoop
     /// The time by which the response must be complete.
@@ -26,7 +27,7 @@ struct ChunkedExchange: Sendable {
     ///
     /// - Parameter keys: The keys that the gateway accepts.
     /// - Returns: The response to the relay.
-    func answer(with keys: KeyWatch) async -> Response {
+    func answer(with keys: ReloadingKeyring) async -> Response {
         let reader = ChunkedRequestReader(body, keyring: keys.current.keyring, limits: forwarder.limits)
         do {
             guard case .head(let head) = try await reader.next() else { throw InnerProblem.malformed }
@@ -137,7 +138,7 @@ struct ChunkedExchange: Sendable {
         if error is BorrowedRequestBody.TooLong || error is BorrowedRequestBody.Stalled { return forwarder.unread(error) }
         if error is ChunkedRequestReader.ChunkTooLarge {
             forwarder.metrics.count(.refused)
-            return .problem(.contentTooLarge, InnerProblem.chunkTooLarge.json)
+            return .problem(InnerProblem.chunkTooLarge.details)
         }
         if OriginForwarder.isOfClient(error) {
             forwarder.metrics.count(.abandoned)

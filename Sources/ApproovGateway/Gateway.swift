@@ -24,7 +24,7 @@ public struct Gateway: Service, CustomStringConvertible {
     private let configuration: GatewayConfiguration
     private let address: ListenerAddress
     private let proxies: [AddressRange]
-    private let keys: KeyWatch
+    private let keys: ReloadingKeyring
     private let forwarder: OriginForwarder
     private let logger: Logger
     private let onReady: @Sendable (URL) async -> Void
@@ -65,9 +65,9 @@ public struct Gateway: Service, CustomStringConvertible {
         }
         self.configuration = configuration
         address = try Self.address(configuration)
-        proxies = try Self.proxies(configuration.trustedProxies)
+        proxies = try GatewayError.converting { () throws(ListenerFailure) in try AddressRange.all(configuration.trustedProxies) }
         let targets = try TargetRules(configuration)
-        self.keys = try KeyWatch(file: keys, time: time, logger: logger)
+        self.keys = try ReloadingKeyring(file: keys, time: time, logger: logger)
         var bounds = CurlTransportConfiguration()
         bounds.maximumRequests = configuration.limits.requests
         // Each HTTP/1.1 request holds a connection until its response ends. With one connection per request, no request waits for another.
@@ -84,7 +84,7 @@ public struct Gateway: Service, CustomStringConvertible {
     /// - Throws: ``GatewayError`` with code `cannotListen`.
     public func run() async throws {
         let limits = configuration.limits
-        let routes = GatewayRoutes(keys: keys, forwarder: forwarder, load: GatewayLoad(limit: limits.requests))
+        let routes = GatewayRoutes(keys: keys, forwarder: forwarder, load: ConcurrencyLimit(limits.requests))
         var listenerLimits = ListenerLimits(
             headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
             requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout) + Self.grace, drain: limits.drain, offersHTTP2: false)
@@ -111,21 +111,11 @@ public struct Gateway: Service, CustomStringConvertible {
     /// A request past its deadline still gets a response, so the listener must not close the connection at the same moment.
     private static let grace: Duration = .seconds(30)
 
-    private static func proxies(_ texts: [String]) throws -> [AddressRange] {
-        do throws(AddressRange.Malformed) {
-            return try AddressRange.all(texts)
-        } catch {
-            throw GatewayError(.invalidConfiguration, "trusted proxies: \(error.message)")
-        }
-    }
-
     private static func address(_ configuration: GatewayConfiguration) throws -> ListenerAddress {
         var identity: (certificatePEM: String, keyPEM: String)?
         if case .certificate(let certificatePEM, let keyPEM) = configuration.tls { identity = (certificatePEM, keyPEM) }
-        do throws(ListenerFailure) {
-            return try ListenerAddress(host: configuration.host, port: configuration.port, identity: identity)
-        } catch {
-            throw GatewayError(error)
+        return try GatewayError.converting { () throws(ListenerFailure) in
+            try ListenerAddress(host: configuration.host, port: configuration.port, identity: identity)
         }
     }
 }

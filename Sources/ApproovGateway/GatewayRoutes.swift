@@ -1,16 +1,17 @@
+internal import ApproovBase
 internal import HTTPServing
 internal import HTTPClient
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import OHTTP
-internal import Synchronization
 
 /// The gateway's HTTP routes.
 struct GatewayRoutes: Sendable {
-    let keys: KeyWatch
+    let keys: ReloadingKeyring
     let forwarder: OriginForwarder
-    let load: GatewayLoad
+    /// The requests under way.
+    let load: ConcurrencyLimit
 
     func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self)
@@ -45,42 +46,16 @@ struct GatewayRoutes: Sendable {
         } catch {
             return forwarder.unread(error)
         }
-        guard let slot = load.enter() else {
+        guard let permit = load.permit() else {
             forwarder.hadNoPlace()
             return .problem(.serviceUnavailable)
         }
+        let slot = ConcurrencyLimit.SharedPermit(permit)
         return isChunked
             ? await ChunkedExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop, deadline: deadline)
                 .answer(with: keys)
             : await WholeExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop, deadline: deadline)
                 .answer(with: keys)
-    }
-}
-
-/// Counts the requests under way, and limits them.
-final class GatewayLoad: Sendable {
-    /// One request's slot; it becomes free when the last reference is released.
-    final class Slot: Sendable {
-        private let load: GatewayLoad
-
-        fileprivate init(_ load: GatewayLoad) { self.load = load }
-
-        deinit { load.count.withLock { $0 -= 1 } }
-    }
-
-    private let limit: Int
-    private let count = Mutex(0)
-
-    init(limit: Int) { self.limit = limit }
-
-    /// Takes a slot; nil when all are in use.
-    func enter() -> Slot? {
-        let isFree = count.withLock { count in
-            guard count < limit else { return false }
-            count += 1
-            return true
-        }
-        return isFree ? Slot(self) : nil
     }
 }
 
@@ -103,9 +78,6 @@ extension Response {
     /// The one response to a request that cannot be opened, and to a replayed request (RFC 9458, section 5.3).
     static var unknownKey: Response {
         problem(
-            .badRequest,
-            Array(
-                #"{"type":"\#(OHTTPProblemType.key)","status":400,"title":"The request cannot be opened with a key of this gateway"}"#.utf8)
-        )
+            ProblemDetails(type: OHTTPProblemType.key, status: 400, title: "The request cannot be opened with a key of this gateway"))
     }
 }

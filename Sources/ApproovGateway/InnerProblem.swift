@@ -9,10 +9,7 @@ internal import OHTTP
 ///
 /// It uses problem details (RFC 9457) and reveals nothing internal.
 struct InnerProblem: Error, Sendable, Equatable {
-    let status: Int
-    let title: String
-    var type: String?
-    var detail: String?
+    let details: ProblemDetails
 
     static let malformed = InnerProblem(status: 400, title: "The encapsulated message is not a request in Binary HTTP (RFC 9292)")
     static let impossible = InnerProblem(
@@ -59,10 +56,7 @@ struct InnerProblem: Error, Sendable, Equatable {
     }
 
     private init(status: Int, title: String, type: String? = nil, detail: String? = nil) {
-        self.status = status
-        self.title = title
-        self.type = type
-        self.detail = detail
+        details = ProblemDetails(type: type, status: status, title: title, detail: detail)
     }
 
     /// The problem as a Binary HTTP response.
@@ -70,17 +64,9 @@ struct InnerProblem: Error, Sendable, Equatable {
     /// - Returns: Problem details with a `Date` field.
     func response(at now: Date) -> BinaryHTTPResponse {
         let fields: HTTPFields = [
-            .contentType: "application/problem+json", .cacheControl: "no-store", .date: HTTPDate.format(now),
+            .contentType: ProblemDetails.mediaType, .cacheControl: "no-store", .date: HTTPDate.format(now),
         ]
-        return BinaryHTTPResponse(head: HTTPResponse(status: .init(code: status), headerFields: fields), body: Data(json))
-    }
-
-    /// The problem's JSON (RFC 9457).
-    var json: [UInt8] {
-        // All texts are constants of this type, without characters that JSON must escape.
-        var members = [#""status":\#(status)"#, #""title":"\#(title)""#]
-        if let type { members.insert(#""type":"\#(type)""#, at: 0) }
-        if let detail { members.append(#""detail":"\#(detail)""#) }
-        return Array("{\(members.joined(separator: ","))}".utf8)
+        return BinaryHTTPResponse(
+            head: HTTPResponse(status: .init(code: details.status), headerFields: fields), body: Data(details.serialized()))
     }
 }

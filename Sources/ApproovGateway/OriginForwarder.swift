@@ -122,7 +122,7 @@ struct OriginForwarder: Sendable {
             metrics.count(.abandoned)
             return problem
         }
-        guard problem.status >= 500 else {
+        guard problem.details.status >= 500 else {
             metrics.count(.malformed)
             return problem
         }

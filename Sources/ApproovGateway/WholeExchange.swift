@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import Foundation
 internal import HTTPServing
 internal import HTTPClient
@@ -9,7 +10,7 @@ internal import OHTTP
 /// One request that is encapsulated whole (RFC 9458), and its response.
 struct WholeExchange: Sendable {
     let forwarder: OriginForwarder
-    let slot: GatewayLoad.Slot
+    let slot: ConcurrencyLimit.SharedPermit
     let body: BorrowedRequestBody
     let eventLoop: any EventLoop
     /// The time by which the response must be complete.
@@ -18,7 +19,7 @@ struct WholeExchange: Sendable {
     /// Opens the request, forwards it and seals the response.
     /// - Parameter keys: The gateway's keys; those accepted when the message is complete are used.
     /// - Returns: The response to the relay.
-    func answer(with keys: KeyWatch) async -> Response {
+    func answer(with keys: ReloadingKeyring) async -> Response {
         let message: [UInt8]
         do {
             message = try await read()

@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import CertificatePinning
 internal import Foundation
 internal import HTTPServing
@@ -129,7 +130,7 @@ struct GatewayLink: Sendable {
             }
             return .encapsulated(response, message)
         case 400...599:
-            let isProblem = type == "application/problem+json"
+            let isProblem = type == ProblemDetails.mediaType
             let problem = isProblem ? (try? await response.body.collect(upTo: Self.problemBytes)) : nil
             return .refusal(status: response.status, problem: problem ?? [])
         default:

@@ -55,7 +55,7 @@ public struct Relay: Service, CustomStringConvertible {
         }
         self.configuration = configuration
         address = try Self.address(configuration)
-        proxies = try Self.proxies(configuration.trustedProxies)
+        proxies = try RelayError.converting { () throws(ListenerFailure) in try AddressRange.all(configuration.trustedProxies) }
         link = try GatewayLink(configuration)
         self.transport = try transport ?? CurlTransport(configuration: configuration.limits.ofTransport)
         self.metrics = metrics
@@ -87,34 +87,12 @@ public struct Relay: Service, CustomStringConvertible {
         }
     }
 
-    private static func proxies(_ texts: [String]) throws -> [AddressRange] {
-        do throws(AddressRange.Malformed) {
-            return try AddressRange.all(texts)
-        } catch {
-            throw RelayError(.invalidConfiguration, "trusted proxies: \(error.message)")
-        }
-    }
-
     private static func address(_ configuration: RelayConfiguration) throws -> ListenerAddress {
         var identity: (certificatePEM: String, keyPEM: String)?
         if case .certificate(let certificatePEM, let keyPEM) = configuration.tls { identity = (certificatePEM, keyPEM) }
-        do throws(ListenerFailure) {
-            return try ListenerAddress(host: configuration.host, port: configuration.port, identity: identity)
-        } catch {
-            throw RelayError(error)
+        return try RelayError.converting { () throws(ListenerFailure) in
+            try ListenerAddress(host: configuration.host, port: configuration.port, identity: identity)
         }
-    }
-}
-
-extension RelayError {
-    fileprivate init(_ failure: ListenerFailure) {
-        let code: Code =
-            switch failure.kind {
-            case .insecure: .insecureListener
-            case .unreadableIdentity: .identityFailed
-            case .cannotListen: .cannotListen
-            }
-        self.init(code, failure.message, cause: failure.cause)
     }
 }
 

@@ -18,14 +18,14 @@ struct RelayMetrics: Sendable {
     }
 
     /// Counts a request whose answer from the gateway went back.
-    func wasForwarded() { forwarded.increment() }
+    func recordForwarded() { forwarded.increment() }
 
     /// Counts a request that the relay refused.
-    func wasRefused() { refused.increment() }
+    func recordRefusal() { refused.increment() }
 
     /// Counts a request for which the gateway gave no usable answer, or not all of it.
-    func hasFailed() { failed.increment() }
+    func recordFailure() { failed.increment() }
 
     /// Counts a request that the client broke off, while sending it or while receiving its answer.
-    func wasAbandoned() { abandoned.increment() }
+    func recordAbandonment() { abandoned.increment() }
 }

@@ -61,7 +61,7 @@ struct RelayRoutes: Sendable {
             case .refusal(let status, let problem):
                 defer { withExtendedLifetime(place) {} }
                 await body.takeBack()
-                metrics.wasForwarded()
+                metrics.recordForwarded()
                 let status = HTTPResponse.Status(code: status)
                 return problem.isEmpty ? .problem(status) : .problem(status, problem)
             }
@@ -89,11 +89,11 @@ struct RelayRoutes: Sendable {
             } catch {
                 // Throwing breaks off the connection, so a client that is still there sees that the answer is incomplete.
                 let isOfGateway = (error as? TransportError).map { $0.code != .requestBodyFailed } ?? false
-                if isOfGateway { metrics.hasFailed() } else { metrics.wasAbandoned() }
+                if isOfGateway { metrics.recordFailure() } else { metrics.recordAbandonment() }
                 throw error
             }
             await body.takeBack()
-            metrics.wasForwarded()
+            metrics.recordForwarded()
             // All that a relay knows: the client's address, the type and the size.
             logger.debug(
                 "forwarded a message",
@@ -107,7 +107,7 @@ struct RelayRoutes: Sendable {
     }
 
     private func refusal(_ status: HTTPResponse.Status, retryAfter seconds: Int? = nil) -> Response {
-        metrics.wasRefused()
+        metrics.recordRefusal()
         var response = Response.problem(status)
         if let seconds { response.headers[.retryAfter] = String(seconds) }
         return response
@@ -117,18 +117,18 @@ struct RelayRoutes: Sendable {
         switch failure {
         case .requestTooLarge: return refusal(.contentTooLarge)
         case .requestBroken:
-            metrics.wasAbandoned()
+            metrics.recordAbandonment()
             return .problem(.badRequest)
         case .requestStalled:
-            metrics.wasAbandoned()
+            metrics.recordAbandonment()
             return .problem(.requestTimeout)
         case .busy: return refusal(.serviceUnavailable, retryAfter: 1)
         case .slow:
-            metrics.hasFailed()
+            metrics.recordFailure()
             warn(.slow, "the gateway took too long")
             return .problem(.gatewayTimeout)
         case .unusable(let error):
-            metrics.hasFailed()
+            metrics.recordFailure()
             let remedy = error?.refusal == nil ? "" : "; if its certificate is from your own CA: --cacert root.pem"
             warn(
                 .unusable(error?.code), "the gateway gave no usable response\(remedy)",

@@ -81,17 +81,10 @@ public struct ConnectionGuard: Sendable {
         bounds.handshakeTimeout = limits.handshakeTimeout
         bounds.firstByteTimeout = limits.firstByteTimeout
         guardian = ConnectionGuardian(
-            tls: try tls.configuration, limits: bounds, proxies: try Self.proxies(trustedProxies),
+            tls: try tls.configuration, limits: bounds,
+            proxies: try TokenCheckError.converting { () throws(ListenerFailure) in try AddressRange.all(trustedProxies) },
             places: DescriptorLimit.connections(
                 wanted: limits.connections, upstream: 0, within: DescriptorLimit.current ?? .max))
-    }
-
-    private static func proxies(_ texts: [String]) throws -> [AddressRange] {
-        do throws(AddressRange.Malformed) {
-            return try AddressRange.all(texts)
-        } catch {
-            throw TokenCheckError(.invalidConfiguration, "trusted proxies: \(error.message)")
-        }
     }
 
     /// The server to pass to `Application(router:server:configuration:)`.
@@ -105,10 +98,8 @@ extension ConnectionGuard.TLS {
             case .none: return nil
             case .configuration(let configuration): return configuration
             case .certificate(let certificatePEM, let keyPEM):
-                do throws(ListenerFailure) {
-                    return try ListenerAddress.tls(certificatePEM: certificatePEM, keyPEM: keyPEM)
-                } catch {
-                    throw TokenCheckError(.identityFailed, error.message, cause: error.cause)
+                return try TokenCheckError.converting { () throws(ListenerFailure) in
+                    try ListenerAddress.tls(certificatePEM: certificatePEM, keyPEM: keyPEM)
                 }
             }
         }

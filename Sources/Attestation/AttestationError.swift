@@ -7,74 +7,59 @@ internal import Foundation
 /// a key or a received value.
 public struct AttestationError: CodedError {
     /// The stable name of an error.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Name: String, Sendable {
-            case malformedJSON, malformedMember, malformedEncoding, malformedKey, tooLarge
-            case malformedSignature, unknownSigner, missingKeyChangeSignature
-            case wrongAccount, wrongEpoch, rolledBack, conflictingVersion, expired, unknownCritical
-            case malformedConfiguration, malformedInitialConfiguration, malformedEvidence
-            case fileMissing, fileUnreadable, measurementFailed
-        }
+    public struct Code: ErrorCode {
+        /// The code's name, as it appears in logs.
+        public let rawValue: String
 
-        private let name: Name
-
-        private init(_ name: Name) {
-            self.name = name
-        }
-
-        /// The code as it appears in logs.
-        public var description: String { name.rawValue }
+        /// Makes a code from its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The bytes are not strict JSON (RFC 8259): repeated members, trailing data, NUL, bad UTF-8, or nesting deeper than 32.
-        public static let malformedJSON = Code(.malformedJSON)
+        public static let malformedJSON = Code("malformedJSON")
         /// A member is missing, of the wrong type or out of range.
-        public static let malformedMember = Code(.malformedMember)
+        public static let malformedMember = Code("malformedMember")
         /// The text is not canonical base64 or base64url (RFC 4648).
-        public static let malformedEncoding = Code(.malformedEncoding)
+        public static let malformedEncoding = Code("malformedEncoding")
         /// The key is not a P-256 public key in JWK form (RFC 7517), or a private key cannot be read or used.
-        public static let malformedKey = Code(.malformedKey)
+        public static let malformedKey = Code("malformedKey")
         /// The input exceeds its size limit.
-        public static let tooLarge = Code(.tooLarge)
+        public static let tooLarge = Code("tooLarge")
         /// The JWS (RFC 7515) has an unsupported shape, or its signature does not verify.
-        public static let malformedSignature = Code(.malformedSignature)
+        public static let malformedSignature = Code("malformedSignature")
         /// No key that may sign made this signature.
-        public static let unknownSigner = Code(.unknownSigner)
+        public static let unknownSigner = Code("unknownSigner")
         /// A version that changes the signing keys must be signed by an old and a new key, and one signature is missing.
-        public static let missingKeyChangeSignature = Code(.missingKeyChangeSignature)
+        public static let missingKeyChangeSignature = Code("missingKeyChangeSignature")
         /// The configuration is signed for another account.
-        public static let wrongAccount = Code(.wrongAccount)
+        public static let wrongAccount = Code("wrongAccount")
         /// The configuration is signed for another epoch.
-        public static let wrongEpoch = Code(.wrongEpoch)
+        public static let wrongEpoch = Code("wrongEpoch")
         /// The version is older than the one accepted before.
-        public static let rolledBack = Code(.rolledBack)
+        public static let rolledBack = Code("rolledBack")
         /// The version has the number of the one accepted before but another content.
-        public static let conflictingVersion = Code(.conflictingVersion)
+        public static let conflictingVersion = Code("conflictingVersion")
         /// The configuration is past its expiry date.
-        public static let expired = Code(.expired)
+        public static let expired = Code("expired")
         /// A member is marked critical, and this release does not know it.
-        public static let unknownCritical = Code(.unknownCritical)
+        public static let unknownCritical = Code("unknownCritical")
         /// The configuration breaks a rule or does not compile.
-        public static let malformedConfiguration = Code(.malformedConfiguration)
+        public static let malformedConfiguration = Code("malformedConfiguration")
         /// The initial configuration cannot be used.
-        public static let malformedInitialConfiguration = Code(.malformedInitialConfiguration)
+        public static let malformedInitialConfiguration = Code("malformedInitialConfiguration")
         /// The evidence has an unsupported shape, or its device ID is not that of its key.
-        public static let malformedEvidence = Code(.malformedEvidence)
+        public static let malformedEvidence = Code("malformedEvidence")
         /// The file does not exist.
-        public static let fileMissing = Code(.fileMissing)
+        public static let fileMissing = Code("fileMissing")
         /// The file cannot be read, or its content is wrong.
-        public static let fileUnreadable = Code(.fileUnreadable)
+        public static let fileUnreadable = Code("fileUnreadable")
         /// The executable could not be measured.
-        public static let measurementFailed = Code(.measurementFailed)
+        public static let measurementFailed = Code("measurementFailed")
     }
 
-    /// The stable name of the error.
-    public let code: Code
-    /// What is wrong and how to fix it.
-    public let message: String
+    /// Code, message and cause.
+    public let details: ErrorDetails<Code>
     /// The path of the affected member, such as `hosts.api.example.com.pins[0]`; nil if the error is about the whole input.
     public let member: String?
-    /// The underlying error, if any.
-    public let cause: (any Error)?
 
     /// Makes an error.
     ///
@@ -84,10 +69,15 @@ public struct AttestationError: CodedError {
     ///   - member: The path of the affected member; nil for the whole input.
     ///   - cause: The underlying error.
     public init(_ code: Code, _ message: String, member: String? = nil, cause: (any Error)? = nil) {
-        self.code = code
-        self.message = message
+        details = ErrorDetails(code, message, cause: cause)
         self.member = member
-        self.cause = cause
+    }
+
+    /// Makes an error without anything beyond its details.
+    ///
+    /// - Parameter details: Code, message and cause.
+    public init(_ details: ErrorDetails<Code>) {
+        self.init(details.code, details.message, member: nil, cause: details.cause)
     }
 
     /// The code, member, message and cause on one line.

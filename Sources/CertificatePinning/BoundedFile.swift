@@ -6,8 +6,7 @@ internal import Foundation
 package enum BoundedFile {
     /// Whether the path exists, whatever its type; a symbolic link is not followed.
     package static func exists(_ path: String) -> Bool {
-        var status = stat()
-        return lstat(path, &status) == 0
+        FileStatus(path, followsLink: false) != nil
     }
 
     /// Reads a regular file, and wipes its read buffers afterwards.
@@ -20,19 +19,15 @@ package enum BoundedFile {
     /// - Throws: ``PinningError`` with code `unreadableFile` when the file cannot be read, is not a regular file or is too large.
     package static func read(_ path: String, limit: Int) throws -> [UInt8] {
         let quoted = "\"\(LoggableText.quoted(path, limit: 1_024))\""
-        // O_NONBLOCK: opening a FIFO returns at once instead of waiting for a writer.
-        let file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
-        guard file >= 0 else {
+        guard let file = ReadableFile(path) else {
             throw PinningError(.unreadableFile, "\(quoted) cannot be opened: \(String(cString: strerror(errno)))")
         }
-        defer { close(file) }
-        var status = stat()
-        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        guard let status = file.status, status.isRegular else {
             throw PinningError(.unreadableFile, "\(quoted) is not a regular file")
         }
         // One byte more than the file's stated size, so that its end is seen without growing the buffer; files of /proc state a size of
         // zero.
-        let expected = min(max(Int(clamping: status.st_size), 4_096), limit) + 1
+        let expected = min(max(status.size, 4_096), limit) + 1
         var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: expected, alignment: 1)
         defer { wipe(buffer) }
         var length = 0
@@ -43,9 +38,7 @@ package enum BoundedFile {
                 wipe(buffer)
                 buffer = larger
             }
-            let count = Foundation.read(file, buffer.baseAddress.map { $0 + length }, buffer.count - length)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
+            guard let count = file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[length...])) else {
                 throw PinningError(.unreadableFile, "\(quoted) cannot be read: \(String(cString: strerror(errno)))")
             }
             if count == 0 { return [UInt8](buffer[..<length]) }

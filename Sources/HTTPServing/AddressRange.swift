@@ -38,13 +38,15 @@ package struct AddressRange: Hashable, Sendable {
         self.bits = bits
     }
 
-    /// Parses ranges.
+    /// Parses the trusted proxies of a server.
     ///
-    /// - Throws: `Malformed` for the first text that is not a range.
-    package static func all(_ texts: [String]) throws(Malformed) -> [AddressRange] {
-        var ranges: [AddressRange] = []
-        for text in texts { ranges.append(try AddressRange(text)) }
-        return ranges
+    /// - Throws: `ListenerFailure` of kind `malformedProxy` for the first text that is not a range.
+    package static func all(_ texts: [String]) throws(ListenerFailure) -> [AddressRange] {
+        do {
+            return try texts.map { (text) throws(Malformed) in try AddressRange(text) }
+        } catch {
+            throw .malformedProxy(error)
+        }
     }
 
     /// Whether an address is in the range; an IPv4-mapped IPv6 address counts as IPv4.

@@ -10,6 +10,8 @@ package struct ListenerFailure: Error {
         case unreadableIdentity
         /// The port is taken, or the address is not this machine's.
         case cannotListen
+        /// A trusted proxy is not an address or a range.
+        case malformedProxy
     }
 
     package let kind: Kind
@@ -20,6 +22,10 @@ package struct ListenerFailure: Error {
     package static func insecure(_ host: String) -> ListenerFailure {
         ListenerFailure(
             kind: .insecure, message: "\(host) is not a loopback address, and plain http is for those alone; serve with TLS")
+    }
+
+    static func malformedProxy(_ malformed: AddressRange.Malformed) -> ListenerFailure {
+        ListenerFailure(kind: .malformedProxy, message: "trusted proxies: \(malformed.message)")
     }
 
     static func unreadableIdentity(_ cause: any Error) -> ListenerFailure {

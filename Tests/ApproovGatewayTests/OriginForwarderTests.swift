@@ -118,12 +118,12 @@ import Testing
             TransportError(.requestBodyFailed, "", cause: OHTTPError(.decapsulationFailed, "")),
             TransportError(.requestBodyFailed, "", cause: BorrowedRequestBody.TooLong()),
         ]
-        for error in malformed { #expect((400..<500).contains(forwarder.failed(error, target).status)) }
+        for error in malformed { #expect((400..<500).contains(forwarder.failed(error, target).details.status)) }
         #expect(count("malformed") == Int64(malformed.count))
         #expect(logs.lines.isEmpty)
 
         for code in [.connectionLost, .idleTimeout, .trustRefused, .malformedResponse] as [TransportError.Code] {
-            #expect(forwarder.failed(TransportError(code, ""), target).status >= 500)
+            #expect(forwarder.failed(TransportError(code, ""), target).details.status >= 500)
             #expect(logs.lines.last?.contains(code.description) == true)
         }
         #expect(count("failed") == 4)
@@ -135,7 +135,7 @@ import Testing
         let forwarder = try forwarder()
         let target = try TransportURL("https://api.example.com/")
         for code in [.invalidHeader, .invalidURL, .unsupported] as [TransportError.Code] {
-            #expect(forwarder.failed(TransportError(code, ""), target).status == 400)
+            #expect(forwarder.failed(TransportError(code, ""), target).details.status == 400)
         }
         #expect(count("malformed") == 3)
         #expect(logs.lines.isEmpty)

@@ -1,3 +1,4 @@
+import ApproovBase
 import HTTPClient
 import Synchronization
 
@@ -21,13 +22,14 @@ final class GatewayMemory: Sendable {
     private static let refusalLifetime: Duration = .seconds(600)
 
     private struct Entry {
-        let relay: TransportURL
         let chunks: Chunks
         let since: Duration
+
+        func isValid(at now: Duration) -> Bool { chunks != .refused || now - since < refusalLifetime }
     }
 
-    /// In the order of their latest notes, oldest first.
-    private let entries = Mutex<[Entry]>([])
+    /// Only notes count as uses.
+    private let entries = Mutex(LeastRecentlyUsed<TransportURL, Entry>(capacity: maximumRelays))
 
     /// Returns whether the gateway behind a relay supports chunked messages; nil if not known.
     func chunks(behind relay: TransportURL, now: Duration) -> Chunks? {
@@ -39,25 +41,23 @@ final class GatewayMemory: Sendable {
     /// `.wanted` never overwrites `.refused` or `.understood`. `.refused` overwrites both others, in case the gateway was downgraded.
     func note(_ chunks: Chunks, behind relay: TransportURL, now: Duration) {
         entries.withLock { entries in
-            var entry = Entry(relay: relay, chunks: chunks, since: now)
+            var entry = Entry(chunks: chunks, since: now)
             if let known = Self.valid(entries, relay, now) {
                 switch (known.chunks, chunks) {
                 case (.understood, .understood), (.understood, .wanted), (.refused, .wanted): entry = known
                 default: break
                 }
             }
-            entries.removeAll { $0.relay == relay }
-            entries.append(entry)
-            if entries.count > Self.maximumRelays { entries.removeFirst() }
+            entries.insert(entry, for: relay)
         }
     }
 
     /// Forgets the gateway behind a relay.
     func forget(_ relay: TransportURL) {
-        entries.withLock { $0.removeAll { $0.relay == relay } }
+        entries.withLock { $0.remove(relay) }
     }
 
-    private static func valid(_ entries: [Entry], _ relay: TransportURL, _ now: Duration) -> Entry? {
-        entries.first { $0.relay == relay && ($0.chunks != .refused || now - $0.since < refusalLifetime) }
+    private static func valid(_ entries: LeastRecentlyUsed<TransportURL, Entry>, _ relay: TransportURL, _ now: Duration) -> Entry? {
+        entries.peek(relay).flatMap { $0.isValid(at: now) ? $0 : nil }
     }
 }

@@ -210,10 +210,7 @@ struct ObliviousChannel: Sendable {
         let again = TransportResponse(
             status: response.status, headerFields: response.headerFields, version: response.version, url: response.url,
             body: isWhole ? ResponseBody(bytes: start) : ResponseBody(PrefixedBody(prefix: start, rest: parts)))
-        guard isWhole, let problem = try? JSONValue(reading: start, limit: RelayExchange.maximumProblemBytes).object(),
-            case .string(let name)? = problem["type"]
-        else { return (nil, again) }
-        return (name, again)
+        return (isWhole ? Problem.type(in: start) : nil, again)
     }
 
     private func encapsulateWhole(_ request: TransportRequest, date: Date) async throws -> TransportResponse {

@@ -62,13 +62,7 @@ public struct ObliviousRoute: Sendable {
     init(relay: TransportURL, keys: Data, chunking: Chunking) throws {
         self.relay = relay
         self.chunking = chunking
-        do {
-            key = try KeyConfigurationList(decoding: keys).preferred()
-        } catch {
-            // Some gateways publish a single configuration without the length that precedes each entry of a list.
-            guard error.code == .malformedKeyConfiguration, let single = try? KeyConfiguration(decoding: keys) else { throw error }
-            key = single
-        }
+        key = try KeyConfigurationList(published: keys).preferred()
     }
 
     /// Parses a relay's URL.

@@ -7,7 +7,7 @@ import OHTTP
 /// Sends the outer request: a POST to the relay that reveals nothing about the caller.
 struct RelayExchange: Sendable {
     /// The maximum size in bytes of a response that is not encapsulated.
-    static let maximumProblemBytes = 16 << 10
+    static let maximumProblemBytes = Problem.maximumBytes
 
     let transport: any HTTPTransport
     let relay: TransportURL
@@ -64,8 +64,7 @@ struct RelayExchange: Sendable {
         if response.status == 401 { return .key }
         if response.status == 400, response.headerFields.mediaType == Problem.mediaType {
             let bytes = try await response.body.collect(upTo: Self.maximumProblemBytes)
-            let problem = try? JSONValue(reading: bytes, limit: Self.maximumProblemBytes).object()
-            if problem?["type"] == .string(OHTTPProblemType.key) { return .key }
+            if Problem.type(in: bytes) == OHTTPProblemType.key { return .key }
         }
         if isChunked, [400, 415, 422].contains(response.status) { return .form(status: response.status) }
         return .other(status: response.status)

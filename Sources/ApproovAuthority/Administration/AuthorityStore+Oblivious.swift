@@ -2,7 +2,6 @@ internal import ApproovBase
 public import Attestation
 internal import GRDB
 internal import HTTPClient
-internal import OHTTP
 
 extension AuthorityStore {
     /// The relay and the gateway's keys for oblivious hosts; nil if there is no relay.
@@ -12,11 +11,15 @@ extension AuthorityStore {
     ///
     /// Clients seal to the first of these keys whose mechanism they support, and to no other key. The holder of that key can read the
     /// requests.
-    /// - Parameter settings: The relay's https URL, and key configurations of which at least one is usable; a single key configuration is
-    ///   also accepted without the length that precedes it in a list.
+    /// The authority does not know OHTTP, so the caller checks the keys. The check of this package is
+    /// `KeyConfigurationList.checked(published:)` in the module OHTTP.
+    /// - Parameters:
+    ///   - settings: The relay's https URL, and the gateway's key configurations.
+    ///   - check: Takes the bytes of the key configurations, and returns them as the list of RFC 9458, section 3.2. It throws when no
+    ///     client could use them; then nothing changes.
     /// - Throws: ``AuthorityError`` with code `malformedOblivious`; with code `configurationRefused` when clients would refuse the result.
-    public func setOblivious(_ settings: ObliviousSettings) async throws {
-        let settings = try Self.validated(settings)
+    public func setOblivious(_ settings: ObliviousSettings, checkedBy check: ([UInt8]) throws -> [UInt8]) async throws {
+        let settings = try Self.validated(settings, check)
         try await change(issues: true) { database in
             try database.execute(
                 sql: """
@@ -49,7 +52,7 @@ extension AuthorityStore {
         }
     }
 
-    private static func validated(_ settings: ObliviousSettings) throws -> ObliviousSettings {
+    private static func validated(_ settings: ObliviousSettings, _ check: ([UInt8]) throws -> [UInt8]) throws -> ObliviousSettings {
         var settings = settings
         do {
             let relay = try TransportURL(settings.relay)
@@ -63,10 +66,11 @@ extension AuthorityStore {
             throw AuthorityError(.malformedOblivious, "the key configurations are not the base64 of application/ohttp-keys")
         }
         do {
-            let list =
-                try (try? KeyConfiguration(decoding: bytes)).map { KeyConfigurationList([$0]) } ?? KeyConfigurationList(decoding: bytes)
-            _ = try list.preferred()
-            if (try? KeyConfigurationList(decoding: bytes)) == nil { settings.keyConfig = Base64.encode(list.encoded()) }
+            let list = try check(bytes)
+            guard !list.isEmpty else {
+                throw AuthorityError(.malformedOblivious, "the check of the key configurations returned an empty list")
+            }
+            settings.keyConfig = Base64.encode(list)
         } catch {
             throw AuthorityError(
                 .malformedOblivious,

@@ -1,5 +1,4 @@
-internal import CertificatePinning
-internal import Foundation
+internal import HTTPClient
 internal import Synchronization
 
 /// An authority's URL in a comparable spelling: canonical host, explicit port, no trailing slash.
@@ -10,14 +9,11 @@ struct AudienceName: Equatable, Sendable {
 
     /// Parses a URL; nil if it is not an http or https URL, or has a user, a query or a fragment.
     init?(_ url: String) {
-        guard url.utf8.count <= 2_048, let components = URLComponents(string: url), let scheme = components.scheme?.lowercased(),
-            scheme == "https" || scheme == "http", let name = components.host, let host = try? CanonicalHost(name),
-            components.user == nil, components.password == nil, components.query == nil, components.fragment == nil
+        // `TransportURL` drops a fragment, so look for one before it does.
+        guard url.utf8.count <= 2_048, !url.contains("#"), let parsed = try? TransportURL(url), !parsed.target.contains("?")
         else { return nil }
-        let port = components.port ?? (scheme == "https" ? 443 : 80)
-        let path = components.path.hasSuffix("/") ? String(components.path.dropLast()) : components.path
         self.url = url
-        canonical = "\(scheme)://\(host.urlText):\(port)\(path)"
+        canonical = parsed.origin + (parsed.target.hasSuffix("/") ? parsed.target.dropLast() : parsed.target[...])
     }
 
     static func == (left: AudienceName, right: AudienceName) -> Bool {

@@ -59,10 +59,8 @@ struct AuthorityListener: Sendable {
     }
 
     private static func tls(certificatePEM: String, keyPEM: String) throws -> TLSConfiguration {
-        do throws(ListenerFailure) {
-            return try ListenerAddress.tls(certificatePEM: certificatePEM, keyPEM: keyPEM)
-        } catch {
-            throw AuthorityError(error)
+        try AuthorityError.converting { () throws(ListenerFailure) in
+            try ListenerAddress.tls(certificatePEM: certificatePEM, keyPEM: keyPEM)
         }
     }
 }

@@ -24,7 +24,8 @@ enum AuthorityRules {
         guard limits.idleTimeout > .zero, limits.requestTimeout > .zero, limits.drain >= .zero else {
             try refuse("every timeout must be greater than zero, and the drain time not negative")
         }
-        guard let url = publicURL(configuration, port: configuration.port), AudienceName(url.absoluteString) != nil else {
+        // Port 0 stands for the port that the system will choose, and is not a port of a URL.
+        guard let url = publicURL(configuration, port: max(1, configuration.port)), AudienceName(url.absoluteString) != nil else {
             try refuse("the public URL must be https://HOST[:PORT], without user and query")
         }
         if case .none = configuration.tls {
@@ -42,11 +43,7 @@ enum AuthorityRules {
 
     /// Parses the configuration's trusted proxies.
     static func proxies(_ texts: [String]) throws -> [AddressRange] {
-        do throws(AddressRange.Malformed) {
-            return try AddressRange.all(texts)
-        } catch {
-            throw AuthorityError(.invalidConfiguration, "trusted proxies: \(error.message)")
-        }
+        try AuthorityError.converting { () throws(ListenerFailure) in try AddressRange.all(texts) }
     }
 
     static func check(pins: [String], _ configuration: AuthorityConfiguration) throws {

@@ -41,7 +41,7 @@ struct ProblemMiddleware: RouterMiddleware {
     }
 
     private static func response(_ problem: Problem, retryAfter seconds: Int? = nil) -> Response {
-        var response = Response.json(problem.json, status: .init(code: problem.status), mediaType: Problem.mediaType)
+        var response = Response.problem(problem.details)
         if let seconds { response.headers[.retryAfter] = String(seconds) }
         return response
     }

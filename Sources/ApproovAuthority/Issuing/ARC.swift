@@ -1,6 +1,4 @@
 internal import ApproovBase
-internal import ApproovTokens
-internal import Attestation
 internal import Crypto
 internal import CryptoExtras
 public import Foundation

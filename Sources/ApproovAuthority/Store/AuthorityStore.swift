@@ -133,8 +133,8 @@ public final class AuthorityStore: Sendable {
     }
 
     private static func create(_ seed: AccountSeed, in database: Database, now: Int64, lifetime: Int64) throws {
-        guard (1...128).contains(seed.account.utf8.count), seed.account.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw AuthorityError(.malformedAccount, "the account's name must be 1 to 128 visible ASCII characters")
+        guard AccountName.isValid(seed.account) else {
+            throw AuthorityError(.malformedAccount, "the account's name must be \(AccountName.rule)")
         }
         try database.execute(
             sql: """

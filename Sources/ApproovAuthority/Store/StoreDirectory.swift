@@ -101,13 +101,10 @@ enum StoreDirectory {
     }
 
     private static func makeFolder(_ path: String) throws {
-        let parents = sequence(first: path) { $0.count > 1 ? ($0 as NSString).deletingLastPathComponent : nil }
-        // An existing path is judged by `checkFolder`. If a parent cannot be created, the error of the last folder reports it.
-        for folder in parents.filter({ !$0.isEmpty }).reversed() where mkdir(folder, 0o700) != 0 && errno != EEXIST && folder == path {
-            let reason = String(cString: strerror(errno))
-            throw AuthorityError(
-                .storeUnusable,
-                "the data directory \(path) cannot be made: \(reason); make it as root: install -d -m 700 -o USER \(path)")
+        do throws(FileError) {
+            try PrivateFile.makeFolder(path: path)
+        } catch {
+            throw AuthorityError(.storeUnusable, "the data directory cannot be used: \(error.message)")
         }
     }
 

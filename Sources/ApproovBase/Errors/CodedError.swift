@@ -5,17 +5,37 @@ public import Foundation
 /// Two errors of one type are equal when their codes are. No part of an error contains a token, a secret, a header value or a body.
 public protocol CodedError: LocalizedError, Equatable, CustomStringConvertible {
     /// A stable, comparable name for the kind of failure.
-    associatedtype Code: Hashable, Sendable, CustomStringConvertible
+    associatedtype Code: ErrorCode
 
-    /// The kind of failure.
-    var code: Code { get }
-    /// What is wrong and what to do about it; safe to log.
-    var message: String { get }
-    /// The underlying error, if there is one.
-    var cause: (any Error)? { get }
+    /// Code, message and cause.
+    var details: ErrorDetails<Code> { get }
+
+    /// Makes an error.
+    ///
+    /// - Parameter details: Code, message and cause.
+    init(_ details: ErrorDetails<Code>)
 }
 
 extension CodedError {
+    /// Makes an error.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of failure.
+    ///   - message: What is wrong and what to do about it; it must be safe to log.
+    ///   - cause: The underlying error.
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.init(ErrorDetails(code, message, cause: cause))
+    }
+
+    /// The kind of failure.
+    public var code: Code { details.code }
+
+    /// What is wrong and what to do about it; safe to log.
+    public var message: String { details.message }
+
+    /// The underlying error, if there is one.
+    public var cause: (any Error)? { details.cause }
+
     /// Code, message and cause on one line.
     public var description: String { "\(code): \(message)" + (cause.map { " (\($0))" } ?? "") }
 

@@ -3,34 +3,28 @@ internal import Foundation
 /// Why a file that must be private to its user cannot be read or written.
 public struct FileError: CodedError {
     /// A stable, comparable name for the kind of failure.
-    public enum Code: String, Sendable, CustomStringConvertible {
-        /// Others may read or write the file, it belongs to another user, or it is not a regular file.
-        case fileUnsafe
-        /// The system does not let this process read the file.
-        case fileUnreadable
-        /// The file could not be written; its former content is still there.
-        case fileWriteFailed
-        /// The file is larger than the caller allows.
-        case tooLarge
+    public struct Code: ErrorCode {
+        /// The code's name, as it appears in logs.
+        public let rawValue: String
 
-        /// The code's name.
-        public var description: String { rawValue }
+        /// Makes a code from its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Others may read or write the file, it belongs to another user, or it is not a regular file.
+        public static let fileUnsafe = Code("fileUnsafe")
+        /// The system does not let this process read the file.
+        public static let fileUnreadable = Code("fileUnreadable")
+        /// The file could not be written; its former content is still there.
+        public static let fileWriteFailed = Code("fileWriteFailed")
+        /// The file is larger than the caller allows.
+        public static let tooLarge = Code("tooLarge")
     }
 
-    /// The kind of failure.
-    public let code: Code
-    /// The file, what is wrong with it, and what to do about it.
-    public let message: String
-    /// File errors have no error below them: the message contains the system's reason.
-    public var cause: (any Error)? { nil }
+    /// Code, message and cause.
+    public let details: ErrorDetails<Code>
 
     /// Makes an error.
     ///
-    /// - Parameters:
-    ///   - code: The kind of failure.
-    ///   - message: The file, what is wrong with it, and what to do about it; safe to log.
-    public init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
+    /// - Parameter details: Code, message and cause.
+    public init(_ details: ErrorDetails<Code>) { self.details = details }
 }

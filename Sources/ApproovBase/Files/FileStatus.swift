@@ -25,6 +25,17 @@ package struct FileStatus: Equatable, Sendable {
     package init?(_ path: String, followsLink: Bool = true) {
         var status = Glibc.stat()
         guard (followsLink ? stat(path, &status) : lstat(path, &status)) == 0 else { return nil }
+        self.init(status)
+    }
+
+    /// Reads the status of an open file; nil when the system refuses, and `errno` then holds the reason.
+    init?(of descriptor: Int32) {
+        var status = Glibc.stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    private init(_ status: stat) {
         isRegular = status.st_mode & S_IFMT == S_IFREG
         isFolder = status.st_mode & S_IFMT == S_IFDIR
         permissions = status.st_mode & 0o7777

@@ -35,9 +35,7 @@ package struct PrivateFile: Sendable {
     /// - Throws: `FileError.fileUnsafe` when it is not a regular file, belongs to another user, or group or others have any right to it;
     ///   `.tooLarge`; `.fileUnreadable`.
     package func read(upTo limit: Int, isSigned: Bool = false) throws(FileError) -> [UInt8]? {
-        // O_NONBLOCK: a FIFO without a writer would otherwise block this call.
-        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else {
+        guard let file = ReadableFile(path, followsLink: false) else {
             switch errno {
             case ENOENT: return nil
             case ELOOP: throw refusal(.fileUnsafe, "is a symbolic link; replace the link with the file itself, or remove it")
@@ -45,20 +43,17 @@ package struct PrivateFile: Sendable {
             case let number: throw refusal(.fileUnreadable, "cannot be opened", number, remedy: "check its permissions")
             }
         }
-        defer { close(descriptor) }
-        let mode = try checkedMode(of: descriptor)
+        let mode = try checkedMode(file.status)
         guard isSigned || mode & 0o077 == 0 else {
             throw refusal(.fileUnsafe, "is open to other users (mode \(String(mode, radix: 8))); run chmod 600 \(path), or remove it")
         }
         var content: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
-            let count = buffer.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count == 0 { return content }
-            guard count > 0 else {
-                if errno == EINTR { continue }
+            guard let count = buffer.withUnsafeMutableBytes({ file.read(into: $0) }) else {
                 throw refusal(.fileUnreadable, "cannot be read", errno)
             }
+            if count == 0 { return content }
             guard content.count + count <= limit else {
                 throw refusal(.tooLarge, "has more than \(limit) bytes, so no release of this package wrote it; remove it")
             }
@@ -130,14 +125,13 @@ package struct PrivateFile: Sendable {
     }
 
     /// The mode of a regular file of this process's user.
-    private func checkedMode(of descriptor: Int32) throws(FileError) -> mode_t {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw refusal(.fileUnreadable, "cannot be examined", errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(.fileUnsafe, "is not a regular file: remove it") }
-        guard status.st_uid == geteuid() else {
-            throw refusal(.fileUnsafe, "belongs to user \(status.st_uid), not to \(geteuid()): change its owner or remove it")
+    private func checkedMode(_ status: FileStatus?) throws(FileError) -> mode_t {
+        guard let status else { throw refusal(.fileUnreadable, "cannot be examined", errno) }
+        guard status.isRegular else { throw refusal(.fileUnsafe, "is not a regular file: remove it") }
+        guard status.owner == geteuid() else {
+            throw refusal(.fileUnsafe, "belongs to user \(status.owner), not to \(geteuid()): change its owner or remove it")
         }
-        return status.st_mode & 0o777
+        return status.permissions & 0o777
     }
 
     /// Takes every right to the file from group and others.
@@ -152,7 +146,7 @@ package struct PrivateFile: Sendable {
             throw refusal(.fileUnreadable, "cannot be opened", errno, remedy: "check its permissions")
         }
         defer { close(descriptor) }
-        let mode = try checkedMode(of: descriptor)
+        let mode = try checkedMode(FileStatus(of: descriptor))
         guard mode & 0o077 != 0 else { return nil }
         guard fchmod(descriptor, 0o600) == 0 else {
             throw refusal(

@@ -5,25 +5,24 @@ internal import Foundation
 /// The message names the position and never quotes the input.
 public struct JSONError: CodedError {
     /// A stable, comparable name for the kind of failure.
-    public enum Code: String, Sendable, CustomStringConvertible {
+    public struct Code: ErrorCode {
+        /// The code's name, as it appears in logs.
+        public let rawValue: String
+
+        /// Makes a code from its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
         /// The bytes are not strict JSON (RFC 8259): repeated members, trailing data, NUL, bad UTF-8 or nesting beyond 32.
-        case malformedJSON
+        public static let malformedJSON = Code("malformedJSON")
         /// There are more bytes than the caller allows.
-        case tooLarge
-
-        /// The code's name.
-        public var description: String { rawValue }
+        public static let tooLarge = Code("tooLarge")
     }
 
-    /// The kind of failure.
-    public let code: Code
-    /// What is wrong and what to do about it.
-    public let message: String
-    /// Always nil: JSON errors have no underlying error.
-    public var cause: (any Error)? { nil }
+    /// Code, message and cause.
+    public let details: ErrorDetails<Code>
 
-    init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
+    /// Makes an error.
+    ///
+    /// - Parameter details: Code, message and cause.
+    public init(_ details: ErrorDetails<Code>) { self.details = details }
 }

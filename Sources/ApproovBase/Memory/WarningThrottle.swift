@@ -4,8 +4,7 @@ internal import Synchronization
 ///
 /// The subjects come from a set that the operator's configuration bounds, never from a request.
 package final class WarningThrottle<Subject: Hashable & Sendable>: Sendable {
-    private let pause: Duration = .seconds(3_600)
-    private let last = Mutex<[Subject: Duration]>([:])
+    private let throttle = Mutex(Throttle<Subject>(interval: .seconds(3_600), capacity: .max))
 
     package init() {}
 
@@ -16,10 +15,6 @@ package final class WarningThrottle<Subject: Hashable & Sendable>: Sendable {
     ///   - uptime: The monotonic time.
     /// - Returns: True if no warning about the subject was logged within the last hour.
     package func isDue(_ subject: Subject, at uptime: Duration) -> Bool {
-        last.withLock { last in
-            if let before = last[subject], uptime - before < pause { return false }
-            last[subject] = uptime
-            return true
-        }
+        throttle.withLock { $0.admits(subject, at: uptime) }
     }
 }

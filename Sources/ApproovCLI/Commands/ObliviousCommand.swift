@@ -112,7 +112,8 @@ struct ObliviousCommand: AsyncParsableCommand {
             let keys = try await KeyConfigurationSource(keyConfig).read(trusting: Files.anchors(at: caCert))
             let store = try store.open(.making)
             try await store.setOblivious(
-                ObliviousSettings(relay: relay, keyConfig: Base64.encode(keys), chunked: (chunked ?? .auto).setting))
+                ObliviousSettings(relay: relay, keyConfig: Base64.encode(keys), chunked: (chunked ?? .auto).setting),
+                checkedBy: KeyConfigurationList.checked(published:))
             try report("set", in: store)
             let host = try TransportURL(relay).host.name
             if try store.host(for: host) == nil {

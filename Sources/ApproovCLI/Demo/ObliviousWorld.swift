@@ -48,7 +48,8 @@ struct ObliviousWorld {
         }
         try await store.setOblivious(
             ObliviousSettings(
-                relay: DemoWorld.url("/", port: relay.port, host: relayHost), keyConfig: Base64.encode(keyFile.load().published.encoded())))
+                relay: DemoWorld.url("/", port: relay.port, host: relayHost), keyConfig: Base64.encode(keyFile.load().published.encoded())),
+            checkedBy: KeyConfigurationList.checked(published:))
         try await store.addHost(
             apiHost, settings: HostSettings(pins: apiKeys.map(\.pin.description), oblivious: true, trustRoots: root.pem))
         try await store.addHost(

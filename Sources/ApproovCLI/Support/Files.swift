@@ -1,3 +1,4 @@
+import ApproovBase
 import CertificatePinning
 import Foundation
 
@@ -12,12 +13,10 @@ enum Files {
     /// - Throws: `CommandFailure` that says how to make the folder.
     static func makePrivateFolder(of path: String) throws {
         let folder = URL(filePath: path).absoluteURL.deletingLastPathComponent().path(percentEncoded: false)
-        guard !FileManager.default.fileExists(atPath: folder) else { return }
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        do throws(FileError) {
+            try PrivateFile.makeFolder(path: folder)
         } catch {
-            throw CommandFailure("the folder \(folder) cannot be made; make it as root: install -d -m 700 -o USER \(folder)")
+            throw CommandFailure(error.message)
         }
     }
 

@@ -87,9 +87,8 @@ struct PublishedKeyCheck {
     }
 
     private func refusal(_ response: TransportResponse, _ body: [UInt8], of key: KeyConfiguration) -> Report {
-        let problem = try? JSONValue(reading: body, limit: Self.answerBytes).object()
         // A widely used gateway answers 401 to a key that it does not know.
-        guard response.status == 401 || response.status == 400 && problem?["type"] == .string(OHTTPProblemType.key) else {
+        guard response.status == 401 || response.status == 400 && Problem.type(in: body) == OHTTPProblemType.key else {
             return failed("or the gateway behind it, answers \(response.status) instead of an encapsulated response")
         }
         return Report(

@@ -13,7 +13,7 @@ struct TrustedProxyOptions: ParsableArguments {
 
     func validate() throws {
         do throws(AddressRange.Malformed) {
-            _ = try AddressRange.all(trustedProxy)
+            for text in trustedProxy { _ = try AddressRange(text) }
         } catch {
             throw ValidationError("--trusted-proxy \(error.message).")
         }

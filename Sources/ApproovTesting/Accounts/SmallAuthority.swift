@@ -86,7 +86,7 @@ extension TransportResponse {
     }
 
     package static func problem(_ name: Problem.Name, _ status: Int, to request: TransportRequest) -> TransportResponse {
-        .bytes(Problem(name, title: "no", status: status).json.serialized(), type: Problem.mediaType, status: status, to: request)
+        .bytes(Problem(name, title: "no", status: status).details.serialized(), type: Problem.mediaType, status: status, to: request)
     }
 
     package static func bytes(_ bytes: [UInt8], type: String, status: Int = 200, to request: TransportRequest) -> TransportResponse {

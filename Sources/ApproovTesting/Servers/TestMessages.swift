@@ -1,3 +1,4 @@
+public import Foundation
 public import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -127,11 +128,14 @@ public struct TestResponse: Sendable {
 }
 
 /// An error of a server of this module, in words.
-public struct TestServerError: Error, Sendable, CustomStringConvertible {
+public struct TestServerError: LocalizedError, Sendable, CustomStringConvertible {
     /// What went wrong.
     public let description: String
 
     /// Makes an error with a description.
     /// - Parameter description: What went wrong.
     public init(_ description: String) { self.description = description }
+
+    /// The same as the description, so that `localizedDescription` is useful.
+    public var errorDescription: String? { description }
 }

@@ -32,7 +32,7 @@ struct PEMKey: ~Copyable {
 
     /// Reads a SubjectPublicKeyInfo (RFC 7468, section 13).
     static func publicKey(pem: String, for algorithm: TokenAlgorithm) throws(TokenError) -> PEMKey {
-        guard !pem.contains("PRIVATE KEY") else {
+        guard !PEMText.hasPrivateKey(pem) else {
             throw TokenError(
                 .malformedKey,
                 "a verifier needs a public key, and this is a private key; extract the public key with `openssl pkey -in KEY -pubout`")

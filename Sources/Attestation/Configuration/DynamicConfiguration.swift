@@ -143,11 +143,11 @@ public struct DynamicConfiguration: Sendable, Hashable {
             hosts[name] = try within("hosts.\(LoggableText.name(name))") { () throws(AttestationError) in try HostSettings(json: settings) }
         }
         managedTrustRoots =
-            try json.optionalElements("managedTrustRoots") { (element) throws(AttestationError) in try PinText.validated(element) } ?? []
+            try json.optionalElements("managedTrustRoots") { (element) throws(AttestationError) in try PinRules.validated(element) } ?? []
         oblivious = try json.optionalMember("oblivious").map { (member) throws(AttestationError) in
             try within("oblivious") { () throws(AttestationError) in try ObliviousSettings(json: member) }
         }
-        authorityPins = try json.optionalElements("authorityPins") { (element) throws(AttestationError) in try PinText.validated(element) }
+        authorityPins = try json.optionalElements("authorityPins") { (element) throws(AttestationError) in try PinRules.validated(element) }
         configKeys = try json.optionalElements("configKeys") { (element) throws(AttestationError) in try PublicJWK(json: element) }
         try checkRules()
     }
@@ -175,7 +175,7 @@ public struct DynamicConfiguration: Sendable, Hashable {
             guard !settings.oblivious || oblivious != nil else {
                 throw AttestationError(.malformedConfiguration, "is oblivious, but the member oblivious is missing", member: member)
             }
-            try PinText.requireDifferentKeys(settings.pins, member: member + ".pins")
+            try PinRules.requireDifferentKeys(settings.pins, member: member + ".pins")
             guard settings.enforce else { continue }
             if settings.pins.isEmpty {
                 guard !managedTrustRoots.isEmpty else {
@@ -190,8 +190,8 @@ public struct DynamicConfiguration: Sendable, Hashable {
                     member: member + ".pins")
             }
         }
-        try PinText.requireDifferentKeys(managedTrustRoots, member: "managedTrustRoots")
-        try PinText.requireDifferentKeys(authorityPins ?? [], member: "authorityPins")
+        try PinRules.requireDifferentKeys(managedTrustRoots, member: "managedTrustRoots")
+        try PinRules.requireDifferentKeys(authorityPins ?? [], member: "authorityPins")
         if let authorityPins, authorityPins.count < 2 {
             throw AttestationError(.malformedConfiguration, "needs two different pins, one of them a backup", member: "authorityPins")
         }
@@ -206,15 +206,5 @@ enum ConfigKeys {
             throw AttestationError(
                 .malformedConfiguration, "must name 1 to \(DynamicConfiguration.maximumConfigKeys) different keys", member: "configKeys")
         }
-    }
-}
-
-enum AccountName {
-    static func isValid(_ name: String) -> Bool {
-        (1...128).contains(name.utf8.count) && name.utf8.allSatisfy { (0x21...0x7e).contains($0) }
-    }
-
-    static var refusal: AttestationError {
-        AttestationError(.malformedMember, "must be 1 to 128 visible ASCII characters", member: "account")
     }
 }

@@ -1,5 +1,4 @@
 package import ApproovBase
-import Crypto
 
 /// The rule for one host, or one host pattern, of the account.
 public struct HostSettings: Sendable, Hashable {
@@ -54,7 +53,7 @@ public struct HostSettings: Sendable, Hashable {
     /// - Parameter json: A JSON object.
     /// - Throws: ``AttestationError`` naming the member that is missing or malformed.
     package init(json: JSONValue) throws(AttestationError) {
-        pins = try json.elements("pins") { (element) throws(AttestationError) in try PinText.validated(element) }
+        pins = try json.elements("pins") { (element) throws(AttestationError) in try PinRules.validated(element) }
         enforce = try json.bool("enforce", default: true)
         attested = try json.bool("attested", default: true)
         oblivious = try json.bool("oblivious", default: false)
@@ -75,68 +74,9 @@ public struct HostSettings: Sendable, Hashable {
     }
 
     private func checkTexts() throws(AttestationError) {
-        if let trustRoots { try PEMText.check(trustRoots, member: "trustRoots") }
+        if let trustRoots { try TrustRootRules.check(trustRoots, member: "trustRoots") }
         if let kid, !KeyIdentifier.isReadable(kid) {
             throw AttestationError(.malformedMember, "must be \(KeyIdentifier.readableRule)", member: "kid")
-        }
-    }
-}
-
-/// Checks the spelling of pins.
-///
-/// The module CertificatePinning gives them their meaning.
-enum PinText {
-    static let prefix = "sha256/"
-    private static let hashOfNothing = [UInt8](SHA256.hash(data: [UInt8]()))
-
-    /// Returns the element's text if it is a pin.
-    static func validated(_ element: JSONValue) throws(AttestationError) -> String {
-        let text = try element.string()
-        guard bytes(of: text) != nil else {
-            throw AttestationError(
-                .malformedMember,
-                "is not a pin; write sha256/ followed by the padded base64 of 32 bytes (`approov pin -get HOST` prints it)")
-        }
-        return text
-    }
-
-    /// Returns the hash in a pin; nil if the text is not a pin.
-    static func bytes(of text: String) -> [UInt8]? {
-        let encoded = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
-        guard let bytes = Base64.decode(encoded), bytes.count == 32 else { return nil }
-        return bytes
-    }
-
-    /// Refuses pins that look like a backup but are not.
-    ///
-    /// These are a key named twice, in either spelling, and the SHA-256 of zero bytes, which a pipe into `openssl dgst` prints if the
-    /// command before it failed.
-    static func requireDifferentKeys(_ pins: [String], member: String) throws(AttestationError) {
-        guard distinct(pins) == pins.count else {
-            throw AttestationError(
-                .malformedConfiguration, "names a key twice; remove the second entry, or replace it with a backup key's pin",
-                member: member)
-        }
-        guard pins.contains(where: { bytes(of: $0) == hashOfNothing }) else { return }
-        throw AttestationError(
-            .malformedConfiguration,
-            "contains the SHA-256 of zero bytes, which is not the pin of any key; `approov pin -get HOST` prints a server's pins",
-            member: member)
-    }
-
-    /// Returns the number of different keys among the pins.
-    static func distinct(_ pins: [String]) -> Int {
-        Set(pins.compactMap(bytes(of:))).count
-    }
-}
-
-/// Checks that a text looks like PEM certificates.
-///
-/// The module CertificatePinning parses them.
-enum PEMText {
-    static func check(_ text: String, member: String) throws(AttestationError) {
-        guard text.contains("-----BEGIN CERTIFICATE-----"), text.contains("-----END CERTIFICATE-----"), !text.contains("PRIVATE KEY") else {
-            throw AttestationError(.malformedMember, "must be one or more PEM certificates and nothing else", member: member)
         }
     }
 }

@@ -84,14 +84,14 @@ public struct InitialConfiguration: Sendable {
         guard AccountName.isValid(account) else { throw AccountName.refusal }
         epoch = try json.integer("epoch", in: positiveSafeIntegers)
         authority = try Self.authority(try json.string("authority"))
-        authorityPins = try json.elements("authorityPins") { (element) throws(AttestationError) in try PinText.validated(element) }
-        guard PinText.distinct(authorityPins) >= 2 else {
+        authorityPins = try json.elements("authorityPins") { (element) throws(AttestationError) in try PinRules.validated(element) }
+        guard PinRules.distinct(authorityPins) >= 2 else {
             throw AttestationError(
                 .malformedInitialConfiguration, "needs two different pins, one of them a backup", member: "authorityPins")
         }
-        try PinText.requireDifferentKeys(authorityPins, member: "authorityPins")
+        try PinRules.requireDifferentKeys(authorityPins, member: "authorityPins")
         trustRoots = try json.optionalString("trustRoots")
-        if let trustRoots { try PEMText.check(trustRoots, member: "trustRoots") }
+        if let trustRoots { try TrustRootRules.check(trustRoots, member: "trustRoots") }
         configKeys = try json.elements("configKeys") { (element) throws(AttestationError) in try PublicJWK(json: element) }
         try ConfigKeys.check(configKeys)
         let inner = try json.member("configuration")

@@ -15,20 +15,15 @@ public enum ExecutableMeasurement {
     /// - Throws: ``AttestationError`` with code `measurementFailed` when it is not a regular file or cannot be read.
     public static func sha256(ofFileAt url: URL) throws(AttestationError) -> String {
         let path = url.path(percentEncoded: false)
-        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else { throw refusal(path, "cannot be opened: \(String(cString: strerror(errno)))") }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw refusal(path, "is not a regular file") }
+        guard let file = ReadableFile(path) else { throw refusal(path, "cannot be opened: \(String(cString: strerror(errno)))") }
+        guard file.status?.isRegular == true else { throw refusal(path, "is not a regular file") }
         var hash = SHA256()
         var buffer = [UInt8](repeating: 0, count: 256 * 1024)
         while true {
-            let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-            if count == 0 { return Base64.encode(Array(hash.finalize())) }
-            guard count > 0 else {
-                if errno == EINTR { continue }
+            guard let count = buffer.withUnsafeMutableBytes({ file.read(into: $0) }) else {
                 throw refusal(path, "cannot be read: \(String(cString: strerror(errno)))")
             }
+            if count == 0 { return Base64.encode(Array(hash.finalize())) }
             buffer.withUnsafeBytes { hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         }
     }

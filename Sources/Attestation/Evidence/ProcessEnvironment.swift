@@ -1,3 +1,4 @@
+import ApproovBase
 import Glibc
 
 /// Observes the environment of the process.
@@ -46,16 +47,12 @@ enum ProcessEnvironment {
 
     /// Returns the content of a file under /proc; nil if it cannot be read or has 4 MiB or more.
     private static func contents(_ path: String) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
+        guard let file = ReadableFile(path) else { return nil }
         var content: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16 * 1024)
         while content.count < 4 * 1024 * 1024 {
-            let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            guard let count = buffer.withUnsafeMutableBytes({ file.read(into: $0) }) else { return nil }
             if count == 0 { return content }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return nil }
             content.append(contentsOf: buffer[..<count])
         }
         return nil

@@ -44,7 +44,7 @@ package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The media type of a problem.
-    package static let mediaType = "application/problem+json"
+    package static let mediaType = ProblemDetails.mediaType
     /// The beginning of every type URI.
     package static let typePrefix = "urn:approov:problem:"
     /// The most bytes of a problem that is read.
@@ -91,12 +91,17 @@ package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         detail = try json.optionalString("detail")
     }
 
-    /// All members that have a value, as a JSON object.
-    package var json: JSONValue {
-        jsonObject([
-            "type": .string(type), "title": .string(title), "status": .integer(Int64(status)), "detail": detail.map(JSONValue.string),
-        ])
+    /// Reads the type of any problem, also of one that is not an authority's.
+    ///
+    /// - Parameter bytes: The content of an `application/problem+json` response, at most ``maximumBytes``.
+    /// - Returns: The type URI; nil when the bytes are not problem details, or name no type.
+    package static func type(in bytes: [UInt8]) -> String? {
+        guard let json = try? JSONValue(reading: bytes, limit: maximumBytes) else { return nil }
+        return try? json.string("type")
     }
+
+    /// The problem as problem details.
+    package var details: ProblemDetails { ProblemDetails(type: type, status: status, title: title, detail: detail) }
 
     /// The kind and status on one line; the received name is shortened and made printable.
     package var description: String {

@@ -30,7 +30,7 @@ extension Certificate {
     /// - Throws: ``PinningError`` with code `malformedCertificate`, also for PEM blocks that are not certificates and for text after the
     ///   last one.
     public static func all(in bytes: [UInt8]) throws -> [Certificate] {
-        guard PEM.isPEM(bytes) else { return [try Certificate(der: bytes)] }
+        guard PEMText.isPEM(bytes) else { return [try Certificate(der: bytes)] }
         return try PEM.blocks(bytes, onFailure: .malformedCertificate).map { block in
             guard isCertificate(block) else {
                 throw PinningError(

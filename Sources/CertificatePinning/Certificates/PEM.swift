@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import COpenSSL
 
 /// Reads PEM blocks (RFC 7468) through OpenSSL, without decrypting anything.
@@ -14,12 +15,9 @@ enum PEM {
         mutating func wipe() { bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
     }
 
-    static func isPEM(_ bytes: [UInt8]) -> Bool {
-        bytes.firstRange(of: Array("-----BEGIN ".utf8)) != nil
-    }
-
     private static func hasTrailingText(_ text: [UInt8]) -> Bool {
-        guard let last = text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).last(where: { !$0.allSatisfy(isBlank) }), isPEM(text)
+        guard let last = text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).last(where: { !$0.allSatisfy(isBlank) }),
+            PEMText.isPEM(text)
         else { return false }
         // Only an END line at the first column ends a block; after leading spaces it is not PEM either.
         return !last.starts(with: "-----END ".utf8)

@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import COpenSSL
 package import Foundation
 
@@ -44,7 +45,7 @@ public final class TrustAnchors: Sendable {
     ///   certificate is a root.
     public convenience init(pem: String) throws {
         let bytes = [UInt8](pem.utf8)
-        guard PEM.isPEM(bytes) else {
+        guard PEMText.isPEM(bytes) else {
             throw PinningError(
                 .malformedCertificate, "the text contains no PEM certificate, which begins with the line \"-----BEGIN CERTIFICATE-----\"")
         }

@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import COpenSSL
 
 /// Reads private keys; the program supplies the password of an encrypted one.
@@ -21,7 +22,7 @@ enum PrivateKeyReader {
         guard bytes.count <= maximumSize else { throw PinningError(.malformedKey, "the private key has more than \(maximumSize) bytes") }
         ERR_clear_error()
         defer { ERR_clear_error() }
-        return PEM.isPEM(bytes) ? try key(inPEM: bytes, password) : try key(inDER: bytes, password)
+        return PEMText.isPEM(bytes) ? try key(inPEM: bytes, password) : try key(inDER: bytes, password)
     }
 
     private static func key(inPEM bytes: [UInt8], _ password: (() throws -> String?)?) throws -> OpaquePointer {

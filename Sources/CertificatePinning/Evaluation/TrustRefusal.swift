@@ -1,10 +1,11 @@
 internal import ApproovBase
 internal import COpenSSL
+public import Foundation
 
 /// Why a server was refused: the certificates presented, the pins expected, what is wrong and what to do about it.
 ///
-/// All of it is safe to log.
-public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
+/// Two refusals are equal when their reasons are. All of it is safe to log.
+public struct TrustRefusal: LocalizedError, Sendable, Equatable, CustomStringConvertible {
     /// The kind of the refusal.
     public let reason: Reason
     /// The requested host, escaped for a log.
@@ -92,4 +93,14 @@ public struct TrustRefusal: Error, Sendable, CustomStringConvertible {
         }
         return text
     }
+    /// The same as the description, so that `localizedDescription` is useful.
+    public var errorDescription: String? { description }
+
+    /// Compares the reasons only, as other errors of this package compare their codes.
+    ///
+    /// - Parameters:
+    ///   - left: A refusal.
+    ///   - right: Another refusal.
+    /// - Returns: True when their reasons are equal.
+    public static func == (left: TrustRefusal, right: TrustRefusal) -> Bool { left.reason == right.reason }
 }

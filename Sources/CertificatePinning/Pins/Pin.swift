@@ -1,13 +1,10 @@
 internal import ApproovBase
 internal import COpenSSL
-internal import Foundation
 
 /// The SHA-256 of a public key, encoded as the DER of its SubjectPublicKeyInfo (RFC 7469, section 2.4).
 ///
 /// The initialisers validate the text, so that a malformed pin never reaches a handshake.
 public struct Pin: Hashable, Sendable, CustomStringConvertible {
-    private static let prefix = "sha256/"
-
     // Four words instead of an array: no allocation, and equality is four comparisons.
     private let word0, word1, word2, word3: UInt64
 
@@ -26,16 +23,13 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
     ///   - allowingHashOfNothing: Whether the hash of no bytes is accepted.
     /// - Throws: ``PinningError`` with code `malformedPin`.
     package init(_ text: String, allowingHashOfNothing: Bool) throws {
-        let encoded = text.hasPrefix(Self.prefix) ? String(text.dropFirst(Self.prefix.count)) : text
-        guard encoded.utf8.count == 44, let data = Data(base64Encoded: encoded), data.count == 32,
-            data.base64EncodedString() == encoded
-        else {
+        guard let digest = PinText.digest(text) else {
             throw PinningError(
                 .malformedPin,
                 "\"\(LoggableText.quoted(text))\" is not a pin; write \"sha256/\" followed by the 44 base64 characters of a SHA-256;"
                     + " `approov pin -get` prints the pin of a server, certificate or key")
         }
-        self = [UInt8](data).withUnsafeBytes { Pin(digest: $0) }
+        self = digest.withUnsafeBytes { Pin(digest: $0) }
         if !allowingHashOfNothing { try refuseHashOfNothing() }
     }
 
@@ -51,10 +45,8 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
         try refuseHashOfNothing()
     }
 
-    /// Refuses the hash that `openssl dgst -sha256` prints when the command before it in the pipe failed: as a backup pin it would be
-    /// useless.
     private func refuseHashOfNothing() throws {
-        guard self == Pin(spki: []) else { return }
+        guard self == PinText.hashOfNothing.withUnsafeBytes({ Pin(digest: $0) }) else { return }
         throw PinningError(
             .malformedPin,
             "\(self) is the SHA-256 of zero bytes and not the pin of any key; the command that printed it had no input;"
@@ -106,5 +98,5 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// "sha256/" and the base64 of the digest.
-    public var description: String { Self.prefix + Data(bytes).base64EncodedString() }
+    public var description: String { PinText.text(bytes) }
 }

@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import COpenSSL
 
 /// Makes pins from certificates, certification requests, and public or private keys, in PEM or DER.
@@ -28,7 +29,7 @@ public enum PublicKeyFile {
         }
         ERR_clear_error()
         defer { ERR_clear_error() }
-        guard PEM.isPEM(bytes) else { return [try KeyEncoding.pin(anyDER: bytes)] }
+        guard PEMText.isPEM(bytes) else { return [try KeyEncoding.pin(anyDER: bytes)] }
         var pins: [Pin] = []
         var blocks = try PEM.blocks(bytes, onFailure: .malformedKey)
         defer { for index in blocks.indices { blocks[index].wipe() } }

@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import Foundation
 internal import Synchronization
 
@@ -27,10 +28,9 @@ final class RevocationCache: Sendable {
     }
 
     private struct Entry {
-        var knowledge: Knowledge
-        var since: Date
-        var validUntil: Date
-        var lastUse: UInt64
+        let knowledge: Knowledge
+        let since: Date
+        let validUntil: Date
 
         func isCurrent(at time: Date) -> Bool {
             guard time <= validUntil else { return false }
@@ -40,43 +40,27 @@ final class RevocationCache: Sendable {
         }
     }
 
-    private struct State {
-        var entries: [Key: Entry] = [:]
-        var clock: UInt64 = 0
-    }
+    private let entries: Mutex<LeastRecentlyUsed<Key, Entry>>
 
-    private let capacity: Int
-    private let state = Mutex(State())
-
-    init(capacity: Int = 1_024) { self.capacity = capacity }
+    init(capacity: Int = 1_024) { entries = Mutex(LeastRecentlyUsed(capacity: capacity)) }
 
     /// The cached result about a certificate; nil when none is valid at the time.
     func knowledge(of key: Key, at time: Date) -> Knowledge? {
-        state.withLock { state in
-            guard let entry = state.entries[key] else { return nil }
+        entries.withLock { entries in
+            guard let entry = entries.update(key, { $0 }) else { return nil }
             guard entry.isCurrent(at: time) else {
-                state.entries[key] = nil
+                entries.remove(key)
                 return nil
             }
-            state.clock += 1
-            state.entries[key]?.lastUse = state.clock
             return entry.knowledge
         }
     }
 
     /// Caches a result that was obtained at `time`, until `end`.
     func store(_ knowledge: Knowledge, of key: Key, at time: Date, until end: Date) {
-        state.withLock { state in
-            state.clock += 1
-            if state.entries.count >= capacity, state.entries[key] == nil,
-                let oldest = state.entries.min(by: { $0.value.lastUse < $1.value.lastUse })
-            {
-                state.entries[oldest.key] = nil
-            }
-            state.entries[key] = Entry(knowledge: knowledge, since: time, validUntil: end, lastUse: state.clock)
-        }
+        entries.withLock { $0.insert(Entry(knowledge: knowledge, since: time, validUntil: end), for: key) }
     }
 
     /// The number of entries.
-    var count: Int { state.withLock { $0.entries.count } }
+    var count: Int { entries.withLock { $0.count } }
 }

@@ -11,7 +11,6 @@ final class CurlLoop {
     private(set) var now: UInt64
     private let mailbox: CurlMailbox
     private let configuration: CurlTransportConfiguration
-    private let load: CurlLoad
     /// The pools that take new requests, by generation.
     private var currentPools: [UInt64: CurlPool] = [:]
     /// All pools by number: the current ones, and retired ones whose requests have not ended.
@@ -33,10 +32,9 @@ final class CurlLoop {
     /// How long an idle pool keeps its connections while its policy still exists, in nanoseconds.
     private static let idlePoolLimit: UInt64 = 120_000_000_000
 
-    init(epoll: Int32, mailbox: CurlMailbox, load: CurlLoad, configuration: CurlTransportConfiguration) {
+    init(epoll: Int32, mailbox: CurlMailbox, configuration: CurlTransportConfiguration) {
         self.epoll = epoll
         self.mailbox = mailbox
-        self.load = load
         self.configuration = configuration
         now = Self.clock()
         _ = clibcurl_epoll_control(
@@ -93,7 +91,7 @@ final class CurlLoop {
 
     private func start(_ transfer: CurlTransfer) {
         guard !isStopping else {
-            load.leave()
+            transfer.permit = nil
             return transfer.fail(TransportError(.shutDown, "the transport was shut down"))
         }
         do {
@@ -114,7 +112,7 @@ final class CurlLoop {
             active.append(transfer)
             nextSweep = min(nextSweep, now + transfer.sweepInterval)
         } catch {
-            load.leave()
+            transfer.permit = nil
             transfer.fail(error)
         }
     }
@@ -275,7 +273,7 @@ final class CurlLoop {
         }
         transfer.activeIndex = -1
         transfer.loop = nil
-        load.leave()
+        transfer.permit = nil
         return transfer
     }
 

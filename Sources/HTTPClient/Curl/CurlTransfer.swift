@@ -1,3 +1,4 @@
+import ApproovBase
 import CLibCurl
 import CertificatePinning
 import HTTPTypes
@@ -20,6 +21,9 @@ final class CurlTransfer: @unchecked Sendable {
     let url: TransportURL
     /// The header lines, which libcurl borrows for as long as the transfer lives.
     var headers: UnsafeMutablePointer<curl_slist>?
+
+    /// Counts the transfer among those under way; the driver releases it when it has taken the transfer out of libcurl.
+    var permit: ConcurrencyLimit.Permit?
 
     // Used by the driver's thread alone.
     unowned(unsafe) var loop: CurlLoop?

@@ -44,8 +44,9 @@ public final class CurlTransport: HTTPTransport {
     fileprivate let mailbox: CurlMailbox
     private let handles = CurlEasyHandlePool()
     private let library: CurlLibrary
-    private let load: CurlLoad
-    let lookups: LookupDesk
+    /// The requests under way.
+    private let load: ConcurrencyLimit
+    let lookups: LookupCoalescer
     private let heads = LastValue<CurlExchange.RawHead, ResponseHeadParser.Head>()
 
     /// Starts the transport's thread.
@@ -62,15 +63,15 @@ public final class CurlTransport: HTTPTransport {
     init(configuration: CurlTransportConfiguration, library: CurlLibrary) throws(TransportError) {
         self.library = library
         mailbox = try CurlMailbox()
-        load = CurlLoad(limit: configuration.maximumRequests)
-        lookups = LookupDesk(fetcher: configuration.lookupFetcher, timeout: configuration.lookupTimeout)
+        load = ConcurrencyLimit(configuration.maximumRequests)
+        lookups = LookupCoalescer(fetcher: configuration.lookupFetcher, timeout: configuration.lookupTimeout)
         let epoll = clibcurl_epoll_create()
         guard epoll >= 0 else {
             throw TransportError(.internalError, "no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files")
         }
         do throws(TransportError) {
-            try CurlThread.start { [mailbox, load] in
-                CurlLoop(epoll: epoll, mailbox: mailbox, load: load, configuration: configuration).run()
+            try CurlThread.start { [mailbox] in
+                CurlLoop(epoll: epoll, mailbox: mailbox, configuration: configuration).run()
             }
         } catch {
             close(epoll)
@@ -170,36 +171,17 @@ public final class CurlTransport: HTTPTransport {
     }
 
     private func start(_ transfer: CurlTransfer) {
-        guard load.enter() else {
+        guard let permit = load.permit() else {
             return transfer.fail(
                 TransportError(.tooManyRequests, "\(load.limit) requests are under way already; send fewer at once or raise the limit"))
         }
+        transfer.permit = consume permit
         let accepted = mailbox.post(.start(transfer))
         guard accepted else {
-            load.leave()
+            transfer.permit = nil
             return transfer.fail(TransportError(.shutDown, "the transport was shut down"))
         }
         transfer.upload.startProducing { [mailbox] in mailbox.post(.unpause(transfer)) }
-    }
-}
-
-/// Counts the requests under way, against the most there may be.
-final class CurlLoad: Sendable {
-    let limit: Int
-    private let count = Atomic(0)
-
-    init(limit: Int) { self.limit = limit }
-
-    func enter() -> Bool {
-        guard count.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
-            leave()
-            return false
-        }
-        return true
-    }
-
-    func leave() {
-        count.wrappingSubtract(1, ordering: .relaxed)
     }
 }
 

@@ -60,7 +60,7 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
             request.headerFields[.contentType] = "application/ocsp-request"
             request.body = .bytes(lookup.requestBody)
         }
-        let response = try await sayingWhatHelps(lookup.kind) { try await transport.send(request) }
+        let response = try await addingRemedy(lookup.kind) { try await transport.send(request) }
         guard response.status == 200 else {
             throw TransportError(.malformedResponse, "the look-up was answered with status \(response.status)")
         }
@@ -68,11 +68,11 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
         guard types.contains(type.filter { $0 != " " }) else {
             throw TransportError(.malformedResponse, "the look-up's answer is not \(types[0])")
         }
-        return try await sayingWhatHelps(lookup.kind) { try await response.body.collect(upTo: limit) }
+        return try await addingRemedy(lookup.kind) { try await response.body.collect(upTo: limit) }
     }
 
     /// Throws what `body` throws; for a CRL that is too large, the error says what to do.
-    private func sayingWhatHelps<Value>(_ kind: TrustLookup.Kind, _ body: () async throws -> Value) async throws -> Value {
+    private func addingRemedy<Value>(_ kind: TrustLookup.Kind, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
         } catch let error as TransportError where error.code == .bodyTooLarge && kind == .crl {

@@ -40,6 +40,36 @@ public struct KeyConfigurationList: Sendable, Hashable {
         configurations = found
     }
 
+    /// Reads what a gateway publishes: a list, or a single configuration without the length that precedes it in a list.
+    ///
+    /// RFC 9458, section 3.2 defines the list, so it is tried first. Some gateways publish a single configuration.
+    ///
+    /// - Parameter bytes: The content of an `application/ohttp-keys` resource, at most 64 KiB.
+    /// - Throws: ``OHTTPError`` with code `malformedKeyConfiguration` when the bytes are neither, or `limitExceeded`.
+    public init(published bytes: some DataProtocol) throws(OHTTPError) {
+        do {
+            self = try KeyConfigurationList(decoding: bytes)
+        } catch {
+            guard error.code == .malformedKeyConfiguration, let single = try? KeyConfiguration(decoding: bytes) else { throw error }
+            self = KeyConfigurationList([single])
+        }
+    }
+
+    /// Checks what a gateway publishes, and returns it as the list that a signed configuration must contain.
+    ///
+    /// A list is returned byte for byte: it may contain configurations that only other releases can use.
+    ///
+    /// - Parameter bytes: A list, or a single configuration; at most 64 KiB.
+    /// - Returns: The encoding of a list in which at least one configuration is usable.
+    /// - Throws: ``OHTTPError`` with code `malformedKeyConfiguration`, `unsupportedKeyConfiguration` when this library can use none of the
+    ///   configurations, or `limitExceeded`.
+    public static func checked(published bytes: some DataProtocol) throws(OHTTPError) -> [UInt8] {
+        let list = try KeyConfigurationList(published: bytes)
+        _ = try list.preferred()
+        if (try? KeyConfigurationList(decoding: bytes)) != nil { return [UInt8](bytes) }
+        return list.encoded()
+    }
+
     /// The list in the encoding of RFC 9458, section 3.2.
     public func encoded() -> [UInt8] {
         var bytes: [UInt8] = []

@@ -64,6 +64,29 @@ import Testing
         #expect(try KeyConfigurationList(decoding: stored).configurations == [key])
     }
 
+    @Test("the store contains what the check returns")
+    func checked() async throws {
+        let store = try await TestAccount().store
+        let list: [UInt8] = [7, 7]
+        try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: Base64.encode([1, 2, 3]))) { bytes in
+            #expect(bytes == [1, 2, 3])
+            return list
+        }
+        #expect(store.obliviousSettings?.keyConfig == Base64.encode(list))
+    }
+
+    @Test("keys that the check refuses, or for which it returns nothing, change nothing")
+    func refusedByCheck() async throws {
+        struct Refused: Error {}
+        let store = try await TestAccount().store
+        let version = store.configurationVersion
+        let settings = ObliviousSettings(relay: Self.relay, keyConfig: try keys(1))
+        await refuses(.malformedOblivious) { try await store.setOblivious(settings) { _ in throw Refused() } }
+        await refuses(.malformedOblivious) { try await store.setOblivious(settings) { _ in [] } }
+        #expect(store.configurationVersion == version)
+        #expect(store.obliviousSettings == nil)
+    }
+
     @Test("the relay stays while a host is oblivious")
     func remove() async throws {
         let store = try await AuthorityBench().store

@@ -26,7 +26,8 @@ import Testing
         "only a plain http or https URL is a name",
         arguments: [
             "", "a.example.com", "ftp://a.example.com", "https://", "https://u@a.example.com", "https://a.example.com?x",
-            "https://a.example.com#x",
+            "https://a.example.com#x", "https://a.example.com:0", "https://a.example.com:65536", "https://a.example.com\\x",
+            "https://a.example.com/" + String(repeating: "x", count: 2_048),
         ])
     func none(url: String) {
         #expect(AudienceName(url) == nil)

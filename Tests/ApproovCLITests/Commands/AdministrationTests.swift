@@ -340,6 +340,7 @@ struct AdministrationTests {
         #expect(served.exitCode == 1 && served.errors.contains("\(file) is not a folder"), "\(served.errors)")
         let below = try await Approov.run("serve", "--data", file + "/data", "--listen", "127.0.0.1:0")
         #expect(
-            below.exitCode == 1 && below.errors.contains("cannot be made: Not a directory; make it as root: install -d"), "\(below.errors)")
+            below.exitCode == 1 && below.errors.contains("cannot be made: Not a directory; name another one, or make it: install -d"),
+            "\(below.errors)")
     }
 }

@@ -116,13 +116,13 @@ import Testing
     @Test("a problem is read back")
     func roundTrip() throws {
         let problem = Problem(.challengeUsed, title: "The challenge was answered before", status: 409, detail: "Ask for a new one")
-        #expect(try Problem(json: problem.json) == problem)
+        #expect(try Problem(json: JSONValue(reading: problem.details.serialized(), limit: Problem.maximumBytes)) == problem)
         #expect(problem.type == "urn:approov:problem:challenge-used")
     }
 
     @Test("a problem of another kind is refused")
     func refused() throws {
-        let good = Problem(.notFound, title: "t", status: 404).json
+        let good = try JSONValue(reading: Problem(.notFound, title: "t", status: 404).details.serialized(), limit: Problem.maximumBytes)
         let changes: [(String, JSONValue?)] = [
             ("type", nil), ("type", "about:blank"), ("type", "urn:other:problem:x"), ("status", nil), ("status", .integer(99)),
             ("status", "404"),
@@ -132,6 +132,16 @@ import Testing
             let error = try #require(throws: AttestationError.self, "\(name)") { try Problem(json: try good.setting(name, to: value)) }
             #expect(error.member == name)
         }
+    }
+
+    @Test("the type of any problem is read, and anything else has none")
+    func type() {
+        let other = ProblemDetails(type: "https://example.com/x", status: 400, title: "t")
+        #expect(Problem.type(in: other.serialized()) == "https://example.com/x")
+        #expect(Problem.type(in: ProblemDetails(status: 400, title: "t").serialized()) == nil)
+        for text in ["", "[]", #"{"type":1}"#, #"{"type":"x""#] { #expect(Problem.type(in: Array(text.utf8)) == nil) }
+        let large = ProblemDetails(type: "x", status: 400, title: String(repeating: "t", count: Problem.maximumBytes))
+        #expect(Problem.type(in: large.serialized()) == nil)
     }
 
     @Test("its description is one printable line")

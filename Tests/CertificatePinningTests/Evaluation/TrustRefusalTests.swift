@@ -30,6 +30,14 @@ struct TrustRefusalTests {
                 + " expected one of: \(pin)")
     }
 
+    @Test("refusals are equal by reason, and localizedDescription says what the description says")
+    func comparable() {
+        let refusal = TrustRefusal(.expired, host: "a.test", detail: "one")
+        #expect(refusal == TrustRefusal(.expired, host: "b.test", detail: "two"))
+        #expect(refusal != TrustRefusal(.revoked, host: "a.test", detail: "one"))
+        #expect((refusal as any Error).localizedDescription == refusal.description)
+    }
+
     @Test("a detail of any length is cut")
     func bounded() {
         let refusal = TrustRefusal(.other, host: String(repeating: "h", count: 10_000), detail: String(repeating: "d", count: 1_000_000))

@@ -57,7 +57,7 @@ struct ObliviousPath {
         try await world.authority.store.setOblivious(
             ObliviousSettings(
                 relay: "https://\(Self.relayHost):\(relay.port)/", keyConfig: Base64.encode(keyFile.load().published.encoded()),
-                chunked: chunked))
+                chunked: chunked), checkedBy: KeyConfigurationList.checked(published:))
     }
 
     /// Waits until the gateway serves the keys that are in its file now.

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite("LookupDesk", .timeLimit(.minutes(2)))
-struct LookupDeskTests {
+@Suite("LookupCoalescer", .timeLimit(.minutes(2)))
+struct LookupCoalescerTests {
     /// Answers when it is told to, and counts what it is asked.
     private actor Fetcher: TrustLookupFetching {
         private(set) var count = 0
@@ -38,13 +38,13 @@ struct LookupDeskTests {
 
     @Test("one look-up serves all who wait for it")
     func shared() async throws {
-        let desk = LookupDesk(fetcher: fetcher, timeout: .seconds(20))
+        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20))
         let request = try request()
         let transport = InProcessTransport(status: 200)
         try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
             for _ in 0..<50 {
                 group.addTask {
-                    try await desk.results(of: [lookup], for: request, until: nil, over: transport)[lookup]?.bytes
+                    try await coalescer.results(of: [lookup], for: request, until: nil, over: transport)[lookup]?.bytes
                 }
             }
             try #require(await eventually { desk.waiterCount == 50 })
@@ -56,14 +56,14 @@ struct LookupDeskTests {
 
     @Test("a request through a proxy does not join a look-up that goes past it, nor the other way round")
     func proxies() async throws {
-        let desk = LookupDesk(fetcher: fetcher, timeout: .seconds(20))
+        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20))
         let direct = try request()
         var proxied = direct
         proxied.options.proxy = ProxyConfiguration(kind: .http, host: try CanonicalHost("proxy.test"), port: 3_128)
         let transport = InProcessTransport(status: 200)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for request in [direct, proxied, direct, proxied] {
-                group.addTask { _ = try await desk.results(of: [lookup], for: request, until: nil, over: transport) }
+                group.addTask { _ = try await coalescer.results(of: [lookup], for: request, until: nil, over: transport) }
             }
             try #require(await eventually { desk.waiterCount == 4 })
             fetcher.gate.open()
@@ -75,11 +75,11 @@ struct LookupDeskTests {
 
     @Test("one who gives up leaves it to the others, and the last one takes it with him")
     func cancelled() async throws {
-        let desk = LookupDesk(fetcher: fetcher, timeout: .seconds(20))
+        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20))
         let request = try request()
         let transport = InProcessTransport(status: 200)
         let tasks = (0..<2).map { _ in
-            Task { try await desk.results(of: [lookup], for: request, until: nil, over: transport) }
+            Task { try await coalescer.results(of: [lookup], for: request, until: nil, over: transport) }
         }
         try #require(await eventually { desk.waiterCount == 2 })
         tasks[0].cancel()
@@ -93,10 +93,10 @@ struct LookupDeskTests {
 
     @Test("a look-up that ran out of time is a failure that says so")
     func late() async throws {
-        let desk = LookupDesk(fetcher: fetcher, timeout: .milliseconds(50))
-        let result = try await desk.results(of: [lookup], for: request(), until: nil, over: InProcessTransport(status: 200))[lookup]
+        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .milliseconds(50))
+        let result = try await coalescer.results(of: [lookup], for: request(), until: nil, over: InProcessTransport(status: 200))[lookup]
         #expect(result?.failure?.contains("no answer within") == true)
-        let patient = LookupDesk(fetcher: fetcher, timeout: .seconds(20))
+        let patient = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20))
         let until = ContinuousClock.now + .milliseconds(50)
         let other = try await patient.results(of: [lookup], for: request(), until: until, over: InProcessTransport(status: 200))[lookup]
         #expect(other?.failure != nil)

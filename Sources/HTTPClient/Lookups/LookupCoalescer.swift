@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 /// Performs the look-ups that made handshakes end early: each one once at a time, however many requests wait for it, and within limits.
-final class LookupDesk: Sendable {
+final class LookupCoalescer: Sendable {
     /// The most look-ups at once; one more fails immediately.
     private static let capacity = 256
 

@@ -5,7 +5,7 @@ internal import OHTTP
 internal import Synchronization
 
 /// The keys of a running gateway: loads changes of the key file, and drops keys that have ended.
-final class KeyWatch: Sendable {
+final class ReloadingKeyring: Sendable {
     /// The keys that the gateway uses for requests.
     struct Current: Sendable {
         let keys: GatewayKeys

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ApproovGateway
 
-@Suite(.timeLimit(.minutes(1))) struct KeyWatchTests {
+@Suite(.timeLimit(.minutes(1))) struct ReloadingKeyringTests {
     @Test("a key whose time is over is removed from its file once that can be written, and is not accepted meanwhile")
     func removal() async throws {
         let directory = try TemporaryFolder()
@@ -18,7 +18,7 @@ import Testing
         file.lockTimeout = .milliseconds(20)
         _ = try file.load()
         let new = try #require(try file.rotate(overlap: .seconds(10)).published.configurations.first)
-        let watch = try KeyWatch(file: file, time: clock, logger: logs.logger)
+        let watch = try ReloadingKeyring(file: file, time: clock, logger: logs.logger)
         let told = Mutex<[Set<UInt8>]>([])
         let size = try Data(contentsOf: url).count
         clock.advance(by: .seconds(11))

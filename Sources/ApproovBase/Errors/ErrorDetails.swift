@@ -1,0 +1,21 @@
+/// The content that every ``CodedError`` stores.
+public struct ErrorDetails<Code: ErrorCode>: Sendable {
+    /// The kind of failure.
+    public let code: Code
+    /// What is wrong and what to do about it; safe to log.
+    public let message: String
+    /// The underlying error, if there is one.
+    public let cause: (any Error)?
+
+    /// Makes the content of an error.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of failure.
+    ///   - message: What is wrong and what to do about it; safe to log.
+    ///   - cause: The underlying error.
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+}

@@ -1,0 +1,80 @@
+import ApproovBase
+import Testing
+
+@Suite struct ConcurrencyLimitTests {
+    /// Whether the limit gives no permit now; one that it gives is released at once.
+    private func isFull(_ limit: ConcurrencyLimit) -> Bool { limit.permit() == nil }
+
+    /// Calls `body` while it holds a permit.
+    private func holding(_ limit: ConcurrencyLimit, _ body: () -> Void) {
+        let permit = limit.permit()
+        let isHeld = permit != nil
+        #expect(isHeld)
+        body()
+        _ = consume permit
+    }
+
+    @Test("no more permits are out than the limit allows, and each is released when its use ends")
+    func limit() {
+        let limit = ConcurrencyLimit(2)
+        holding(limit) {
+            holding(limit) {
+                #expect(isFull(limit))
+                #expect(limit.count == 2)
+            }
+            #expect(limit.count == 1 && !isFull(limit))
+        }
+        #expect(limit.count == 0)
+    }
+
+    @Test("a permit that is released early is released once")
+    func early() {
+        let limit = ConcurrencyLimit(1)
+        for _ in 0..<3 {
+            if let permit = limit.permit() { permit.release() }
+            #expect(limit.count == 0)
+        }
+        var kept = limit.permit()
+        #expect(limit.count == 1)
+        kept = nil
+        let isReleased = kept == nil
+        #expect(isReleased && limit.count == 0)
+    }
+
+    @Test("a shared permit is released with its last reference")
+    func shared() {
+        let limit = ConcurrencyLimit(1)
+        var owners: [ConcurrencyLimit.SharedPermit] = []
+        if let permit = limit.permit() { owners = Array(repeating: ConcurrencyLimit.SharedPermit(permit), count: 2) }
+        #expect(isFull(limit))
+        owners.removeLast()
+        #expect(limit.count == 1)
+        owners.removeAll()
+        #expect(limit.count == 0)
+    }
+
+    @Test("callers at the same time never exceed the limit, and leave nothing taken")
+    func concurrent() async {
+        let limit = ConcurrencyLimit(3)
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    var isKept = true
+                    for _ in 0..<2_000 {
+                        let permit = limit.permit()
+                        isKept = isKept && limit.count <= 3
+                        if let permit { permit.release() }
+                    }
+                    return isKept
+                }
+            }
+            for await isKept in group { #expect(isKept) }
+        }
+        #expect(limit.count == 0)
+    }
+
+    @Test("a limit of none gives no permit")
+    func none() {
+        #expect(isFull(ConcurrencyLimit(0)))
+    }
+}
