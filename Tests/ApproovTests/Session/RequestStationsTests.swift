@@ -100,4 +100,29 @@ import Testing
         await #expect(throws: ApproovError(.pinningError, "")) { try await session.data(for: URLRequest("http://api.test/")) }
         #expect(world.apiRequests.isEmpty)
     }
+
+    @Test("a configuration that changes with every token ends in an error, and the request is not sent")
+    func endlessChange() async throws {
+        let world = try World()
+        let version = Shared<Int64>(1)
+        world.authority.script.value.lifetime = 10
+        world.authority.script.value.fault = { [unowned world] request in
+            guard request.url.target == "/v1/attestations" else { return nil }
+            let number = version.change { version in
+                version += 1
+                return version
+            }
+            let newer = try world.account.signed(world.account.configuration(version: number))
+            world.authority.script.change { $0.configurations = [newer] }
+            // The token has expired when it arrives, so each attempt needs another one.
+            world.clock.advance(by: .seconds(12))
+            return nil
+        }
+        let error = await #expect(throws: ApproovError.self) {
+            try await world.session().data(for: URLRequest("https://api.test/"))
+        }
+        #expect(error?.code == .networkingError && error?.message.contains("changed again and again") == true)
+        #expect(world.authority.seen.value.attestations.count == 4)
+        #expect(world.apiRequests.isEmpty)
+    }
 }
