@@ -80,4 +80,19 @@ struct SystemdUnitTests {
         #expect(Int(descriptors) ?? 0 >= 65_536)
         #expect(values("DynamicUser", in: unit) == ["yes"] || values("User", in: unit).first?.hasPrefix("approov") == true)
     }
+
+    @Test("the Debian package makes the user that the unit names", arguments: ["authority", "gateway"])
+    func user(role: String) async throws {
+        let user = try #require(values("User", in: try text("approov-\(role).service")).first)
+        // With these, the script finds no user and no folder that exist, and says which it would make.
+        let folder = try TemporaryFolder()
+        for (name, body) in [("getent", "exit 2"), ("useradd", "echo \"$@\""), ("install", "")] {
+            let path = try folder.write("#!/bin/sh\n\(body)\n", to: name)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        }
+        let script = Repository.root.appending(path: "Packaging/debian/postinst").path
+        let run = try await ChildProcess.run(URL(filePath: "/bin/sh"), [script, "configure"], environment: ["PATH": folder.url.path])
+        #expect(run.exitCode == 0)
+        #expect(run.output.split(separator: "\n").contains { $0.hasSuffix(" \(user)") })
+    }
 }
