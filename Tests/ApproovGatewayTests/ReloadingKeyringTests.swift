@@ -29,7 +29,7 @@ import Testing
         #expect(told.withLock { $0.last } == [new.id])
         #expect(try Data(contentsOf: url).count == size)
         lock.release()
-        clock.advance(by: KeyWatch.interval)
+        clock.advance(by: ReloadingKeyring.interval)
         await clock.sleepers(atLeast: 1)
         #expect(try Data(contentsOf: url).count < size)
         #expect(logs.lines.filter { $0.hasPrefix("error") }.count == 1)

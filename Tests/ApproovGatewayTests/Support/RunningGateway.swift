@@ -169,7 +169,7 @@ extension ManualClock {
     /// Lets the gateway look at its key file once, and waits until it has.
     func passKeyWatch() async {
         await sleepers(atLeast: 1)
-        advance(by: KeyWatch.interval)
+        advance(by: ReloadingKeyring.interval)
         await sleepers(atLeast: 1)
     }
 }
