@@ -66,7 +66,9 @@ package final class World: Sendable {
     }
 
     /// The requests that reached an API directly.
-    package var apiRequests: [TransportRequest] { transport.requests.filter { !["authority.test", "relay.test"].contains($0.url.host.name) } }
+    package var apiRequests: [TransportRequest] {
+        transport.requests.filter { !["authority.test", "relay.test"].contains($0.url.host.name) }
+    }
 
     /// The requests that reached the relay.
     package var relayRequests: [TransportRequest] { transport.requests.filter { $0.url.host.name == "relay.test" } }

@@ -126,7 +126,9 @@ import Testing
         "a malformed pin is refused", arguments: ["", "sha256/", "sha1/AAAA", "sha256/AAAA", "sha256/" + String(repeating: "A", count: 44)])
     func malformedPins(pin: String) async throws {
         let store = try await AuthorityBench().store
-        await refuses(.malformedPin) { try await store.addHost("a.example.com", settings: HostSettings(pins: [pin, AuthorityBench.pins[0]])) }
+        await refuses(.malformedPin) {
+            try await store.addHost("a.example.com", settings: HostSettings(pins: [pin, AuthorityBench.pins[0]]))
+        }
         await refuses(.malformedPin) { try await store.setManagedTrustRoots([pin]) }
     }
 

@@ -28,7 +28,9 @@ import Testing
     @Test("an older version is refused, also when it is validly signed")
     func rollback() throws {
         let state = try account.state().accepting([try account.signed(version: 7)], now: TestAccount.now)
-        let error = try #require(throws: AttestationError.self) { try state.accepting([try account.signed(version: 6)], now: TestAccount.now) }
+        let error = try #require(throws: AttestationError.self) {
+            try state.accepting([try account.signed(version: 6)], now: TestAccount.now)
+        }
         #expect(error.code == .rolledBack)
         #expect(error.message.contains("6"))
         #expect(state.accepted.version == 7)

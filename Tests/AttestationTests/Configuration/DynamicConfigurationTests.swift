@@ -61,7 +61,10 @@ import Testing
     func hashOfNothing() {
         let nothing = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
         for (member, change) in [
-            ("hosts.x.example.com.pins", { $0.hosts["x.example.com"] = HostSettings(pins: [TestAccount.pinA, TestAccount.pinB, nothing]) }),
+            (
+                "hosts.x.example.com.pins",
+                { $0.hosts["x.example.com"] = HostSettings(pins: [TestAccount.pinA, TestAccount.pinB, nothing]) }
+            ),
             ("hosts.x.example.com.pins", { $0.hosts["x.example.com"] = HostSettings(pins: [nothing], enforce: false) }),
             ("managedTrustRoots", { $0.managedTrustRoots = [TestAccount.pinA, nothing] }),
             ("authorityPins", { $0.authorityPins = [TestAccount.pinA, TestAccount.pinB, String(nothing.dropFirst(7))] }),
@@ -118,7 +121,8 @@ import Testing
     @Test("a list that names a key twice is refused wherever it stands, also beside enough others and in its two spellings")
     func repeatedPins() throws {
         let lists = [
-            [TestAccount.pinA, TestAccount.pinA, TestAccount.pinB], [TestAccount.pinA, TestAccount.pinB, String(TestAccount.pinA.dropFirst(7))],
+            [TestAccount.pinA, TestAccount.pinA, TestAccount.pinB],
+            [TestAccount.pinA, TestAccount.pinB, String(TestAccount.pinA.dropFirst(7))],
             [TestAccount.pinA, TestAccount.pinB, TestAccount.pinB],
         ]
         for list in lists {

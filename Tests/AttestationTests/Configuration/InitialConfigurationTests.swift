@@ -85,7 +85,8 @@ import Testing
 
     @Test("a malformed or a single pin of the authority is refused")
     func pins() throws {
-        #expect(try refusal(setting: "authorityPins", to: .array([.string(TestAccount.pinA), "sha256/AAAA"]))?.member == "authorityPins[1]")
+        #expect(
+            try refusal(setting: "authorityPins", to: .array([.string(TestAccount.pinA), "sha256/AAAA"]))?.member == "authorityPins[1]")
         for pins in [[], [TestAccount.pinA], [TestAccount.pinA, TestAccount.pinA]] as [[String]] {
             let error = try refusal(setting: "authorityPins", to: .array(pins.map { .string($0) }))
             #expect(error?.code == .malformedInitialConfiguration)

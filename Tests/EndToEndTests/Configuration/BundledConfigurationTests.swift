@@ -5,10 +5,11 @@ import ApproovTokens
 import Attestation
 import Foundation
 import HTTPTypes
+import TestTags
 import Testing
 
 /// What an app finds that names neither a configuration nor a folder for its state: a program of its own, copied to where the test says.
-@Suite("An app with everything by default", .timeLimit(.minutes(4)))
+@Suite("An app with everything by default", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct BundledConfigurationTests {
     private let folder: TemporaryFolder
     private let app: URL

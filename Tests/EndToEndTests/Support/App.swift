@@ -59,7 +59,8 @@ extension LoopbackWorld {
         var options = AppOptions()
         try change(&options)
         let state = folder.file(options.state)
-        let installation = try InstallationAttester(stateDirectory: state, executable: options.executable ?? executable, time: options.clock)
+        let installation = try InstallationAttester(
+            stateDirectory: state, executable: options.executable ?? executable, time: options.clock)
         let attester: any Attester
         let initial: InitialConfiguration
         if let front = options.front {
@@ -71,7 +72,8 @@ extension LoopbackWorld {
             initial = try await authority.initialConfiguration()
         }
         let service = try ApproovService(
-            configuration: ApproovConfiguration(initial), stateDirectory: state, attester: attester, clock: options.clock, limits: options.limits,
+            configuration: ApproovConfiguration(initial), stateDirectory: state, attester: attester, clock: options.clock,
+            limits: options.limits,
             proxy: options.authorityProxy)
         let session = try ApproovSession(
             wrapping: URLSession(configuration: options.wrapping), service: service,

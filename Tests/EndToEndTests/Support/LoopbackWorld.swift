@@ -113,7 +113,8 @@ struct LoopbackWorld {
         handler: @escaping @Sendable (TestRequest) async throws -> TestResponse
     ) async throws -> TestHTTPServer {
         try await TestHTTPServer.start(
-            certificate: TestPKI.leaf(hosts: LoopbackWorld.names, issuer: root, key: key ?? TestKey()), versions: versions, handler: handler)
+            certificate: TestPKI.leaf(hosts: LoopbackWorld.names, issuer: root, key: key ?? TestKey()), versions: versions, handler: handler
+        )
     }
 
     /// A server with a certificate of the same trusted root but a key that is not pinned.

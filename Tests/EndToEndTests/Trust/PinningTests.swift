@@ -4,10 +4,11 @@ import ApproovTesting
 import Attestation
 import CertificatePinning
 import Foundation
+import TestTags
 import Testing
 
 /// Which servers protected calls go to, as pins change.
-@Suite("Pins", .timeLimit(.minutes(4)))
+@Suite("Pins", .tags(.sockets), .timeLimit(.minutes(5)))
 struct PinningTests {
     @Test("an impostor with another key below the same root sees no byte of HTTP")
     func impostor() async throws {
@@ -107,7 +108,8 @@ struct PinningTests {
             let text = error.description
             #expect(!text.contains("\n") && text.hasPrefix("pinningError: "))
             for part in [
-                "\(LoopbackWorld.apiHost) is refused", "pinMismatch", "no key of the validated path is pinned", "add the pin presented first",
+                "\(LoopbackWorld.apiHost) is refused", "pinMismatch", "no key of the validated path is pinned",
+                "add the pin presented first",
                 "\(leaf.pin) (CN=\(LoopbackWorld.apiHost))", "\(intermediate.pin) (", "\(world.root.pin) (",
                 "expected one of: ", "\(world.keys[0].pin)", "\(world.keys[1].pin)",
             ] { #expect(text.contains(part), "\(part) is not in: \(text)") }

@@ -7,9 +7,10 @@ import Foundation
 import FoundationNetworking
 import HTTPTypes
 import Synchronization
+import TestTags
 import Testing
 
-@Suite("Violations of pins, on the wire", .timeLimit(.minutes(4)))
+@Suite("Violations of pins, on the wire", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ViolationTests {
     private final class Inbox: Sendable {
         private let list = Mutex<[(path: String, body: [UInt8], headers: String)]>([])
@@ -30,7 +31,8 @@ struct ViolationTests {
         let anchors = try TrustAnchors(pem: world.root.pem)
         let manager = ApproovTrustManager(anchors: anchors, reports: ViolationReports(to: reports, anchors: anchors))
         let session = try ApproovSession(
-            wrapping: URLSession(configuration: .ephemeral), service: service, trustManager: manager, bindHeader: LoopbackWorld.bindingHeader)
+            wrapping: URLSession(configuration: .ephemeral), service: service, trustManager: manager,
+            bindHeader: LoopbackWorld.bindingHeader)
         return (service, session, manager)
     }
 
@@ -111,7 +113,8 @@ struct ViolationTests {
     @Test("a report server that refuses connections or says nothing costs the request nothing", arguments: [true, false])
     func deadReportServer(isSilent: Bool) async throws {
         try await LoopbackWorld.with { world in
-            let silent = try await RawServer.start(certificate: TestPKI.leaf(hosts: LoopbackWorld.names, issuer: world.root)) { connection in
+            let silent = try await RawServer.start(certificate: TestPKI.leaf(hosts: LoopbackWorld.names, issuer: world.root)) {
+                connection in
                 _ = try await connection.receiveHead()
                 try await waitForCancellation()
             }

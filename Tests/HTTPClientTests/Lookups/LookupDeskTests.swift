@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite("LookupDesk", .timeLimit(.minutes(2)))
+@Suite("LookupDesk", .timeLimit(.minutes(5)))
 struct LookupDeskTests {
     /// Answers when it is told to, and counts what it is asked.
     private actor Fetcher: TrustLookupFetching {
