@@ -175,10 +175,10 @@ let package = Package(
             swiftSettings: settings),
 
         .testTarget(
-            name: "ApproovBaseTests", dependencies: ["ApproovBase", "ApproovTesting"], swiftSettings: settings),
+            name: "ApproovBaseTests", dependencies: ["ApproovBase", "ApproovTesting", "TestTags"], swiftSettings: settings),
         .testTarget(
             name: "CertificatePinningTests",
-            dependencies: ["ApproovBase", "ApproovTesting", "CertificatePinning", "COpenSSL"],
+            dependencies: ["ApproovBase", "ApproovTesting", "CertificatePinning", "COpenSSL", "TestTags"],
             swiftSettings: settings),
         .executableTarget(
             name: "cancellation-storm",
@@ -194,36 +194,39 @@ let package = Package(
             name: "HTTPClientTests",
             dependencies: [
                 "ApproovBase", "cancellation-storm", "ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPClient", httpTypes,
+                "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "OHTTPTests", dependencies: ["ApproovBase", "ApproovTesting", "OHTTP", crypto, httpTypes], swiftSettings: settings),
+            name: "OHTTPTests", dependencies: ["ApproovBase", "ApproovTesting", "OHTTP", crypto, httpTypes, "TestTags"],
+            swiftSettings: settings),
         .testTarget(
             name: "HTTPServingTests",
             dependencies: [
                 "ApproovBase", "ApproovTesting", "HTTPServing", hummingbird, lifecycle, logging, nioCore, nioEmbedded, nioHTTP1, nioHTTP2,
+                "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovRelayTests",
             dependencies: [
                 "ApproovBase", "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes, logging, metricsTestKit,
-                nioCore,
+                nioCore, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "AttestationTests",
-            dependencies: ["ApproovBase", "ApproovTesting", "Attestation", crypto],
+            dependencies: ["ApproovBase", "ApproovTesting", "Attestation", crypto, "TestTags"],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovTokensTests",
-            dependencies: ["ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", crypto, cryptoExtras],
+            dependencies: ["ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", crypto, cryptoExtras, "TestTags"],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovTests",
             dependencies: [
                 "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", crypto, httpTypes,
-                logging,
+                logging, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -231,13 +234,14 @@ let package = Package(
             dependencies: [
                 "ApproovAuthority", "ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient",
                 "HTTPServing", "OHTTP", crypto, grdb, httpTypes, hummingbird, hummingbirdTesting, logging, metricsTestKit, nioCore,
+                "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovGatewayTests",
             dependencies: [
                 "ApproovBase", "ApproovGateway", "ApproovTesting", "CertificatePinning", "HTTPClient", "HTTPServing", "OHTTP", crypto,
-                httpTypes, hummingbird, logging, metricsTestKit, nioCore,
+                httpTypes, hummingbird, logging, metricsTestKit, nioCore, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -245,7 +249,7 @@ let package = Package(
             dependencies: [
                 "ApproovBase", "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation", crypto, httpTypes, hummingbird,
                 hummingbirdTesting,
-                logging, metricsTestKit, nioCore, nioEmbedded, nioHTTP2,
+                logging, metricsTestKit, nioCore, nioEmbedded, nioHTTP2, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -253,16 +257,18 @@ let package = Package(
             dependencies: [
                 "ApproovAuthority", "ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient",
                 asn1,
-                httpTypes, x509, lifecycle, logging,
+                httpTypes, x509, lifecycle, logging, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovCLITests",
             dependencies: [
                 "ApproovBase", "ApproovCLI", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", argumentParser,
-                crypto, httpTypes, logging,
+                crypto, httpTypes, logging, "TestTags",
             ],
             swiftSettings: settings),
+        // The tags of tests. A library for them alone, as a product must not link the testing library.
+        .target(name: "TestTags", path: "Tests/TestTags", swiftSettings: settings),
         // A process that tests kill while it writes.
         .executableTarget(
             name: "configuration-writer",
@@ -287,14 +293,14 @@ let package = Package(
             dependencies: [
                 "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "Approov", "ApproovAuthority", "ApproovBase",
                 "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovTokenCheck", "ApproovTesting", "ApproovTokens", "Attestation",
-                "CertificatePinning", "HTTPClient", "OHTTP", crypto, httpTypes, hummingbird, nioCore, nioHTTP1, nioPosix, nioSSL,
+                "CertificatePinning", "HTTPClient", "OHTTP", "TestTags", crypto, httpTypes, hummingbird, nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ReadmeTests",
             dependencies: [
                 "Approov", "ApproovCLI", "ApproovServer", "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation",
-                "CertificatePinning", "OHTTP", argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
+                "CertificatePinning", "OHTTP", "TestTags", argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
             ],
             swiftSettings: settings),
     ]

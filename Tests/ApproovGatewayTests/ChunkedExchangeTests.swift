@@ -4,12 +4,13 @@ import HTTPClient
 import HTTPTypes
 import OHTTP
 import Synchronization
+import TestTags
 import Testing
 
 @testable import ApproovGateway
 
 /// Requests that are encapsulated in chunks, on real sockets.
-@Suite(.timeLimit(.minutes(5))) struct ChunkedExchangeTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ChunkedExchangeTests {
     @Test(
         "a request and its answer go through, with content and without", arguments: ["", "hello", String(repeating: "x", count: 100_000)])
     func answers(content: String) async throws {

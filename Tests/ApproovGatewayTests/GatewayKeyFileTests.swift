@@ -158,8 +158,8 @@ import Testing
         var file = file
         file.lockTimeout = .milliseconds(20)
         try FileLock(path: url.path() + ".lock").withLock {
-            #expect(throws: GatewayError(.gatewayKeysUnusable, "")) { _ = try file.rotate(overlap: .zero) }
-            #expect(throws: GatewayError(.gatewayKeysUnusable, "")) { try file.removeEnded() }
+            #expect(code(as: GatewayError.self) { _ = try file.rotate(overlap: .zero) } == .gatewayKeysUnusable)
+            #expect(code(as: GatewayError.self) { try file.removeEnded() } == .gatewayKeysUnusable)
         }
         #expect(try file.load().published == before)
         #expect(try file.rotate(overlap: .zero).published != before)

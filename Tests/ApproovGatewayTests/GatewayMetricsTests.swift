@@ -4,12 +4,13 @@ import HTTPClient
 import HTTPTypes
 import MetricsTestKit
 import OHTTP
+import TestTags
 import Testing
 
 @testable import ApproovGateway
 
 /// What a gateway counts, of requests on real sockets.
-@Suite(.timeLimit(.minutes(5))) struct GatewayMetricsTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct GatewayMetricsTests {
     @Test("every outcome is counted once where it belongs, and nothing else is measured: no address, target or content is in it")
     func outcomes() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in

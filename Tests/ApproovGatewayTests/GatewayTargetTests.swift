@@ -2,12 +2,13 @@ import ApproovTesting
 import Foundation
 import HTTPTypes
 import OHTTP
+import TestTags
 import Testing
 
-@testable import ApproovGateway
+import ApproovGateway
 
 /// Requests for targets that are not allowed, on real sockets.
-@Suite(.timeLimit(.minutes(5))) struct GatewayTargetTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct GatewayTargetTests {
     @Test("a request for another target is answered 403 inside, and nothing is connected to")
     func forbidden() async throws {
         let allowed = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }

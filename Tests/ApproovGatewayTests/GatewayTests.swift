@@ -1,10 +1,11 @@
 import ApproovTesting
 import Foundation
+import TestTags
 import Testing
 
-@testable import ApproovGateway
+import ApproovGateway
 
-@Suite struct GatewayTests {
+@Suite(.tags(.sockets)) struct GatewayTests {
     @Test("a gateway on a port where another server listens is an error that says so")
     func portTaken() async throws {
         try await RunningGateway.with(allow: ["https://api.example.com"]) { first in

@@ -3,12 +3,13 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 import OHTTP
+import TestTags
 import Testing
 
-@testable import ApproovGateway
+import ApproovGateway
 
 /// Keys that change while a gateway serves.
-@Suite(.timeLimit(.minutes(5))) struct KeyRotationTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct KeyRotationTests {
     @Test("a new key is published within a second, the old one goes on for the overlap, and then is unknown")
     func rotation() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }

@@ -6,12 +6,13 @@ import HTTPTypes
 import MetricsTestKit
 import NIOCore
 import OHTTP
+import TestTags
 import Testing
 
 @testable import ApproovGateway
 
 /// What a gateway admits, forwards and says of it, without sockets.
-@Suite struct OriginForwarderTests {
+@Suite(.tags(.sockets)) struct OriginForwarderTests {
     private let clock = ManualClock()
     private let logs = LogRecord()
     private let metrics = TestMetrics()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ApproovGateway
 
-@Suite(.timeLimit(.minutes(1))) struct ReloadingKeyringTests {
+@Suite(.timeLimit(.minutes(5))) struct ReloadingKeyringTests {
     @Test("a key whose time is over is removed from its file once that can be written, and is not accepted meanwhile")
     func removal() async throws {
         let directory = try TemporaryFolder()

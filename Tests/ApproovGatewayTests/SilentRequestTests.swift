@@ -3,12 +3,13 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 import OHTTP
+import TestTags
 import Testing
 
-@testable import ApproovGateway
+import ApproovGateway
 
 /// Requests that are begun and not gone on with, and answers that no client reads.
-@Suite(.timeLimit(.minutes(2))) struct SilentRequestTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct SilentRequestTests {
     private static func head(_ type: String) -> String {
         "POST /gateway HTTP/1.1\r\nHost: x\r\nContent-Type: \(type)\r\nContent-Length: 200\r\n\r\n"
     }

@@ -5,12 +5,13 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 import OHTTP
+import TestTags
 import Testing
 
-@testable import ApproovGateway
+import ApproovGateway
 
 /// Requests that are encapsulated whole, on real sockets, from a client that only knows RFC 9458 and 9292.
-@Suite(.timeLimit(.minutes(5))) struct WholeExchangeTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct WholeExchangeTests {
     private static let echo: @Sendable (TestRequest) async throws -> TestResponse = { request in
         let body = try await request.body.collect()
         return TestResponse(headerFields: [.contentType: "text/plain"], body: Array("\(request.method) \(request.target) ".utf8) + body)

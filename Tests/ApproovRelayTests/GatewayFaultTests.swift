@@ -5,10 +5,11 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 import Synchronization
+import TestTags
 import Testing
 
 /// What a relay does when its gateway misbehaves.
-@Suite(.timeLimit(.minutes(1))) struct GatewayFaultTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct GatewayFaultTests {
     private static let head = "HTTP/1.1 200 OK\r\nContent-Type: message/ohttp-res\r\n"
 
     /// The status that a client gets when the gateway does as the script says.

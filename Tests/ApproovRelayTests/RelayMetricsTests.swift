@@ -3,12 +3,13 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 import MetricsTestKit
+import TestTags
 import Testing
 
-@testable import ApproovRelay
+import ApproovRelay
 
 /// What a relay counts, of messages on real sockets.
-@Suite(.timeLimit(.minutes(5))) struct RelayMetricsTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct RelayMetricsTests {
     @Test("every outcome is counted once where it belongs, and nothing else is measured: no address or content is in it")
     func outcomes() async throws {
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in

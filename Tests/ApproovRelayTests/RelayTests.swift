@@ -3,10 +3,11 @@ import ApproovTesting
 import Foundation
 import HTTPClient
 import HTTPTypes
+import TestTags
 import Testing
 
 /// What a relay forwards and brings back, on real sockets.
-@Suite(.timeLimit(.minutes(1))) struct RelayTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct RelayTests {
     private static let types = [
         ("message/ohttp-req", "message/ohttp-res"), ("message/ohttp-chunked-req", "message/ohttp-chunked-res"),
     ]

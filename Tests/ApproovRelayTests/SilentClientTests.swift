@@ -2,12 +2,13 @@ import ApproovTesting
 import Foundation
 import HTTPClient
 import HTTPTypes
+import TestTags
 import Testing
 
-@testable import ApproovRelay
+import ApproovRelay
 
 /// Clients that begin requests and do not go on with them.
-@Suite(.timeLimit(.minutes(1))) struct SilentClientTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct SilentClientTests {
     private static func head(_ type: String, length: Int = 200) -> String {
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: \(type)\r\nContent-Length: \(length)\r\n\r\n"
     }

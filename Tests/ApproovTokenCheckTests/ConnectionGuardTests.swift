@@ -4,11 +4,12 @@ import Foundation
 import HTTPClient
 import Hummingbird
 import Logging
+import TestTags
 import Testing
 
 @testable import ApproovTokenCheck
 
-@Suite(.timeLimit(.minutes(2))) struct ConnectionGuardTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ConnectionGuardTests {
     private struct AddressContext: RequestContext {
         var coreContext: CoreRequestContextStorage
         let address: String?

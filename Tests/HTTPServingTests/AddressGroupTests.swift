@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import HTTPServing
+import HTTPServing
 
 @Suite struct AddressGroupTests {
     private func group(_ address: String) throws -> AddressGroup { AddressGroup(try SocketAddress(ipAddress: address, port: 1)) }

@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import HTTPServing
+import HTTPServing
 
 @Suite struct AddressRangeTests {
     @Test(

@@ -1,11 +1,12 @@
 import ApproovTesting
 import HTTPServing
+import TestTags
 import Testing
 
 /// What one client cannot hold, on real sockets.
 ///
 /// The timeouts are so short that on a busy machine a good client may be closed, too: a test tries again until one is answered.
-@Suite(.timeLimit(.minutes(5))) struct ConnectionTableTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ConnectionTableTests {
     @Test("a client that says nothing, or drips its head, is closed after the idle timeout")
     func idle() async throws {
         try await BareListener.with({ $0.idleTimeout = .milliseconds(500) }) { port in

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTPServing
+import HTTPServing
 
 @Suite struct DescriptorLimitTests {
     @Test("as many connections are taken as are wanted, or as there are descriptors for, with those that their requests need")

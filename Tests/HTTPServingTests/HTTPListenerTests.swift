@@ -2,10 +2,11 @@ import ApproovTesting
 import HTTPServing
 import Hummingbird
 import Logging
+import TestTags
 import Testing
 
 /// What the listener lets in, on real sockets in the clear.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct HTTPListenerTests {
+@Suite(.tags(.sockets), .serialized, .timeLimit(.minutes(5))) struct HTTPListenerTests {
     @Test("an address that is not this machine's cannot be listened on, and the message names it", arguments: ["192.0.2.1", "no name"])
     func cannotListen(host: String) async throws {
         let listener = HTTPListener(

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTPServing
+import HTTPServing
 
 @Suite struct ListenerAddressTests {
     @Test("only loopback addresses are loopback", arguments: ["127.0.0.1", "127.8.9.1", "::1", "localhost", "api.demo.localhost"])

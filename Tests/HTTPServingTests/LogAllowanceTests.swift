@@ -2,7 +2,7 @@ import ApproovTesting
 import Logging
 import Testing
 
-@testable import HTTPServing
+import HTTPServing
 
 @Suite struct LogAllowanceTests {
     @Test("a minute has so many lines, the next one begins with how many were left out, and debug shows them all")

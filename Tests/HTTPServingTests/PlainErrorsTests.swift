@@ -1,6 +1,7 @@
+import TestTags
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PlainErrorsTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct PlainErrorsTests {
     @Test("a path that is not there is answered 404, one with another method 405 with the method, both as problem details")
     func errors() async throws {
         try await BareListener.with { port in

@@ -1,10 +1,11 @@
 import ApproovTesting
+import TestTags
 import Testing
 
-@testable import HTTPServing
+import HTTPServing
 
 /// The PROXY protocol on real sockets.
-@Suite(.timeLimit(.minutes(1))) struct ProxyProtocolHandlerTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ProxyProtocolHandlerTests {
     private static let request = Array("GET /address HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".utf8)
 
     private func answer(_ bytes: [UInt8], port: Int, from host: UInt8 = 1) async throws -> String {

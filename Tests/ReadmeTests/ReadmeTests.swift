@@ -1,11 +1,12 @@
 import ApproovTesting
 import ArgumentParser
 import Foundation
+import TestTags
 import Testing
 
 @testable import ApproovCLI
 
-@Suite struct ReadmeTests {
+@Suite(.tags(.processes)) struct ReadmeTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     private static let repository = folder.deletingLastPathComponent().deletingLastPathComponent()
 

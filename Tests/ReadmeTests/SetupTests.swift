@@ -1,9 +1,10 @@
 import ApproovTesting
 import Foundation
+import TestTags
 import Testing
 
 /// Runs Scripts/setup where all that it calls is a fake, which says how it was called.
-@Suite struct SetupTests {
+@Suite(.tags(.processes)) struct SetupTests {
     private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Scripts/setup").path
 

@@ -12,9 +12,10 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import Synchronization
+import TestTags
 import Testing
 
-@Suite struct SnippetTests {
+@Suite(.tags(.sockets)) struct SnippetTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     @Test("the binding snippet sends a token that is bound to its Authorization, to a server that holds the pins")

@@ -12,7 +12,7 @@ package final class RawClient: Sendable {
     /// - Throws: `TestServerError` when the client's address cannot be used or no server listens on the port.
     package init(port: Int, from host: UInt8 = 1) throws {
         serverPort = port
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         // sockaddr_in (ip(7)): family, then port and 127.0.0.x in network order.
         func address(_ port: Int, _ host: UInt8) -> [UInt8] {
             [UInt8(AF_INET), 0, UInt8(port >> 8), UInt8(port & 0xFF), 127, 0, 0, host] + [UInt8](repeating: 0, count: 8)
@@ -60,7 +60,7 @@ package final class RawClient: Sendable {
     /// Waits until the server's program has read all that was sent.
     /// - Returns: Whether it has; false when it did not in time, or the connection has ended.
     package func waitUntilRead() async -> Bool {
-        await eventually { SocketTable.unreadBytes(port: serverPort, peer: port) == 0 }
+        await eventually { SocketTable.isRead(port: serverPort, peer: port) }
     }
 
     /// Reads until the connection ends, or until ninety seconds pass without a byte.

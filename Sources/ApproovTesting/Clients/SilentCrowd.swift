@@ -44,8 +44,11 @@ package enum SilentCrowd {
     private static func raiseDescriptorLimit() {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
-        limit.rlim_cur = limit.rlim_max
+        // Both ends of each connection are in this process. A usual crowd needs no more than the usual limit, which then stays: programs that
+        // this process starts, and select(2), have trouble with very high numbers.
+        let needed = rlim_t(2 * count + 512)
+        guard getrlimit(resource, &limit) == 0, limit.rlim_cur < needed else { return }
+        limit.rlim_cur = min(needed, limit.rlim_max)
         setrlimit(resource, &limit)
     }
 }

@@ -30,42 +30,88 @@ package final class ChildProcess: Sendable {
         package var output: String { String(decoding: data, as: UTF8.self) }
     }
 
-    private let process = Process()
+    /// The process identifier.
+    package let id: Int32
+    private let executable: URL
     private let scratch: TemporaryFolder
+    /// The end, once there is one; nil as long as the identifier is this program's.
+    private let end: Shared<End?>
     private let ended: Task<End, Never>
 
     /// Starts a program.
+    ///
+    /// Not with Foundation's `Process`, which shares sockets, run loops and unprotected state between all threads that start programs.
     /// - Parameters:
     ///   - executable: The program's file.
     ///   - arguments: The program's arguments.
     ///   - folder: The working directory; by default this process's.
     ///   - environment: Environment variables beside PATH, its own HOME, and those that make a Swift program print where it crashed.
     ///   - output: Another destination for standard output, which then cannot be read here.
-    /// - Throws: When the program cannot be started.
+    /// - Throws: `TestServerError` when the program cannot be started.
     package init(
         _ executable: URL, _ arguments: [String] = [], in folder: URL? = nil, environment: [String: String] = [:], output: FileHandle? = nil
     ) throws {
         scratch = try TemporaryFolder()
-        process.executableURL = executable
-        process.arguments = arguments
-        process.currentDirectoryURL = folder
-        process.environment = [
+        self.executable = executable
+        let environment = [
             "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": scratch.url.path(percentEncoded: false),
             "SWIFT_BACKTRACE": "enable=yes,color=no",
         ].merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try output ?? FileHandle(forWritingTo: URL(filePath: scratch.write("", to: "out")))
-        process.standardError = try FileHandle(forWritingTo: URL(filePath: scratch.write("", to: "err")))
+        let output = try output ?? FileHandle(forWritingTo: URL(filePath: scratch.write("", to: "out")))
+        let errors = try FileHandle(forWritingTo: URL(filePath: scratch.write("", to: "err")))
+        var words = [executable.path(percentEncoded: false)] + arguments
+        // posix_spawn has no portable way to change the folder.
+        if let folder { words = ["/usr/bin/env", "-C", folder.path(percentEncoded: false)] + words }
+        let id = try Self.spawn(words, environment, output: output.fileDescriptor, errors: errors.fileDescriptor)
+        let end = Shared<End?>(nil)
+        (self.id, self.end) = (id, end)
         let (ends, continuation) = AsyncStream.makeStream(of: End.self)
-        process.terminationHandler = {
-            continuation.yield($0.terminationReason == .exit ? .exit($0.terminationStatus) : .signal($0.terminationStatus))
-        }
+        // Waiting blocks, so it has its own thread.
+        Thread { continuation.yield(Self.wait(for: id, end)) }.start()
         // Detached, so that a cancelled caller does not cancel it: every child is waited for, and none is left behind.
         ended = Task.detached {
             for await end in ends { return end }
             return .exit(-1)
         }
-        try process.run()
+    }
+
+    private static func spawn(_ words: [String], _ environment: [String: String], output: Int32, errors: Int32) throws -> Int32 {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
+        // Libraries open descriptors that a child would inherit: it would hold connections that a test closes.
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+            if let descriptor = Int32(name), descriptor > STDERR_FILENO { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        let (copies, variables) = (words.map { strdup($0) } + [nil], environment.map { strdup("\($0)=\($1)") } + [nil])
+        defer { for text in copies + variables { free(text) } }
+        var id = pid_t()
+        let failure = posix_spawn(&id, words[0], &actions, &attributes, copies, variables)
+        guard failure == 0 else {
+            throw TestServerError("\(words[0]) cannot be started: \(String(cString: strerror(failure)))")
+        }
+        return id
+    }
+
+    /// Waits until a child ends, and notes the end before its identifier can be another process's.
+    private static func wait(for id: Int32, _ end: Shared<End?>) -> End {
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+        return end.change { end in
+            var status: Int32 = 0
+            while waitpid(id, &status, 0) == -1, errno == EINTR {}
+            // The low seven bits are the signal, or 0 for an exit; the code is in the second byte (wait(2)).
+            let result = status & 0x7F == 0 ? End.exit(status >> 8 & 0xFF) : .signal(status & 0x7F)
+            end = result
+            return result
+        }
     }
 
     deinit { signal(SIGKILL) }
@@ -78,8 +124,7 @@ package final class ChildProcess: Sendable {
     /// The built `approov`.
     package static let approov = beside("approov")
 
-    package var id: Int32 { process.processIdentifier }
-    package var isRunning: Bool { process.isRunning }
+    package var isRunning: Bool { end.value == nil }
 
     /// The standard output so far.
     package var output: String { (try? scratch.text("out")) ?? "" }
@@ -87,7 +132,9 @@ package final class ChildProcess: Sendable {
 
     /// Sends the program a signal, unless it has ended.
     package func signal(_ number: Int32) {
-        if process.isRunning { kill(process.processIdentifier, number) }
+        end.change { end in
+            if end == nil { kill(id, number) }
+        }
     }
 
     /// Waits until the program ends.
@@ -101,10 +148,10 @@ package final class ChildProcess: Sendable {
     /// - Throws: When the program ends earlier; the error holds its standard error.
     package func waitForOutput(until isEnough: (String) -> Bool = { $0.contains("\n") }) async throws -> String {
         while true {
-            let isLast = !process.isRunning
+            let isLast = !isRunning
             let text = output
             if isEnough(text) { return text }
-            if isLast { throw TestServerError("\(process.executableURL?.lastPathComponent ?? "") ended: \(text)\(errors)") }
+            if isLast { throw TestServerError("\(executable.lastPathComponent) ended: \(text)\(errors)") }
             try await Task.sleep(for: .milliseconds(2))
         }
     }

@@ -3,7 +3,7 @@ import ApproovTokens
 import Foundation
 import Testing
 
-@testable import ApproovAuthority
+import ApproovAuthority
 
 @Suite struct AuthorityStoreKeysetsTests {
     @Test("keysets are listed by date, those of one second by key identifier")

@@ -2,12 +2,13 @@ import ApproovTesting
 import Attestation
 import Foundation
 import HTTPServing
+import TestTags
 import Testing
 
 @testable import ApproovAuthority
 
 /// What one client cannot take, on real sockets in the clear.
-@Suite struct AuthorityLimitsTests {
+@Suite(.tags(.sockets)) struct AuthorityLimitsTests {
     private func with(_ change: (inout AuthorityConfiguration.Limits) -> Void, _ body: (RunningAuthority) async throws -> Void) async throws
     {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))

@@ -5,12 +5,13 @@ import Attestation
 import Crypto
 import Foundation
 import GRDB
+import TestTags
 import Testing
 
 @testable import ApproovAuthority
 
 /// What the authority keeps to itself.
-@Suite struct AuthorityPrivacyTests {
+@Suite(.tags(.sockets)) struct AuthorityPrivacyTests {
     @Test("no log line has a token, an address, a device or a challenge, at any level; a rejection's has the code to look up, by default")
     func logs() async throws {
         let account = try await AuthorityBench()

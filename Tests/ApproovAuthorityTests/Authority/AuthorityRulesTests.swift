@@ -1,11 +1,12 @@
 import ApproovTesting
 import Attestation
 import Foundation
+import TestTags
 import Testing
 
-@testable import ApproovAuthority
+import ApproovAuthority
 
-@Suite struct AuthorityRulesTests {
+@Suite(.tags(.sockets)) struct AuthorityRulesTests {
     private func check(_ configuration: AuthorityConfiguration) async throws {
         _ = try Authority(store: try await AuthorityBench().store, configuration: configuration, logger: .silent)
     }

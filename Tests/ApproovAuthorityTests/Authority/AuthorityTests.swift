@@ -7,12 +7,13 @@ import Crypto
 import Foundation
 import HTTPClient
 import HTTPTypes
+import TestTags
 import Testing
 
 @testable import ApproovAuthority
 
 /// The authority on real sockets.
-@Suite(.timeLimit(.minutes(5))) struct AuthorityTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct AuthorityTests {
     private let jose: HTTPFields = [.contentType: "application/jose"]
 
     private func json(_ bytes: [UInt8]) throws -> JSONValue { try JSONValue(reading: bytes, limit: 1 << 20) }
@@ -222,10 +223,7 @@ import Testing
     @Test("a request that is being answered ends when the authority is asked to stop, and the stop takes less than the drain")
     func drain() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
-        var limits = AuthorityConfiguration.Limits()
-        // Had it to be over, the test's time would be, too.
-        limits.drain = .seconds(3_600)
-        try await RunningAuthority.with(store: account.store, configuration: .loopback(tls: .none, limits: limits)) { authority in
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(tls: .none, limits: .endless)) { authority in
             // A request whose body is still to come, and a connection that has said nothing.
             let open = try RawClient(port: authority.port)
             let silent = try RawClient(port: authority.port)
@@ -242,7 +240,7 @@ import Testing
     func drainOverHTTP2() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let transport = try CurlTransport()
-        try await RunningAuthority.with(store: account.store, configuration: .loopback()) { authority in
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(limits: .endless)) { authority in
             #expect(try await authority.send("/health", over: transport).status == 200)
             let (isAsked, gate) = (Gate(), Gate())
             let rest = Shared<[[UInt8]]>([[0x7D], [0x7B]])
@@ -271,11 +269,9 @@ import Testing
     @Test("a request that never ends does not keep the authority longer than the drain")
     func drainLimit() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
-        var limits = AuthorityConfiguration.Limits()
-        limits.drain = .milliseconds(500)
         // Nothing else ends the request.
-        limits.requestTimeout = .seconds(3_600)
-        limits.idleTimeout = .seconds(3_600)
+        var limits = AuthorityConfiguration.Limits.endless
+        limits.drain = .milliseconds(500)
         try await RunningAuthority.with(store: account.store, configuration: .loopback(tls: .none, limits: limits)) { authority in
             let open = try RawClient(port: authority.port)
             open.write("POST /v1/challenges HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
@@ -292,5 +288,14 @@ extension ManualClock {
         await sleepers(atLeast: 1)
         advance(by: AuthorityUpkeep.interval)
         await sleepers(atLeast: 1)
+    }
+}
+
+extension AuthorityConfiguration.Limits {
+    /// Times that are never over while a test runs, however slow the machine is.
+    fileprivate static var endless: Self {
+        var limits = Self()
+        (limits.idleTimeout, limits.requestTimeout, limits.drain) = (.seconds(3_600), .seconds(3_600), .seconds(3_600))
+        return limits
     }
 }

@@ -1,12 +1,13 @@
 import ApproovTesting
+import TestTags
 import Testing
 
-@testable import ApproovAuthority
+import ApproovAuthority
 
 /// An authority beside a client that takes all the connections it can get.
 ///
 /// `APPROOV_CROWD=6000` has that many silent connections, and prints the worst answer's time.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct CrowdTests {
+@Suite(.tags(.sockets), .serialized, .timeLimit(.minutes(5))) struct CrowdTests {
     @Test("silent connections of one address keep no other client from the authority")
     func authority() async throws {
         let account = try await AuthorityBench()

@@ -3,12 +3,13 @@ import ApproovTesting
 import ApproovTokens
 import Attestation
 import Foundation
+import TestTags
 import Testing
 
-@testable import ApproovAuthority
+import ApproovAuthority
 
 /// The authority behind a proxy that speaks the PROXY protocol.
-@Suite(.timeLimit(.minutes(1))) struct TrustedProxyTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct TrustedProxyTests {
     /// Posts as a proxy at 127.0.0.1 does for a client at 203.0.113.x.
     private func post(_ path: String, _ body: [UInt8] = [], for client: UInt8, port: Int) async throws -> (head: String, json: JSONValue) {
         let proxy = try RawClient(port: port)

@@ -7,7 +7,7 @@ import Testing
 @testable import ApproovAuthority
 
 /// SQLite itself says that the database is full, as on a disk without room.
-@Suite("A store without room", .timeLimit(.minutes(1)))
+@Suite("A store without room", .timeLimit(.minutes(5)))
 struct FullStoreTests {
     private func limit(_ store: AuthorityStore, toPages pages: Int?) async throws {
         try await store.database.connections.write { database in

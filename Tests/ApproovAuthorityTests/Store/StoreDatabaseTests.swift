@@ -7,7 +7,7 @@ import Testing
 
 @testable import ApproovAuthority
 
-@Suite("The database of a store", .timeLimit(.minutes(1)))
+@Suite("The database of a store", .timeLimit(.minutes(5)))
 struct StoreDatabaseTests {
     private let older: OlderRelease
     private let clock = ManualClock(date: OlderRelease.date)

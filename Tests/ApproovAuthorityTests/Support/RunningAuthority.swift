@@ -8,7 +8,7 @@ import HTTPTypes
 import Logging
 import Testing
 
-@testable import ApproovAuthority
+import ApproovAuthority
 
 /// An authority that listens on loopback for the length of a test.
 struct RunningAuthority {

@@ -1,9 +1,10 @@
 import ApproovTesting
 import CertificatePinning
 import Foundation
+import TestTags
 import Testing
 
-@Suite("approov api", .timeLimit(.minutes(1)))
+@Suite("approov api", .tags(.processes), .timeLimit(.minutes(5)))
 struct APICommandTests {
     private let folder: TemporaryFolder
     private let data: String

@@ -3,9 +3,10 @@ import CertificatePinning
 import Crypto
 import Foundation
 import OHTTP
+import TestTags
 import Testing
 
-@Suite("Administration from the command line", .timeLimit(.minutes(1)))
+@Suite("Administration from the command line", .tags(.processes), .timeLimit(.minutes(5)))
 struct AdministrationTests {
     private let folder: TemporaryFolder
     private let data: String

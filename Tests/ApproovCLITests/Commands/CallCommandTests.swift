@@ -4,9 +4,10 @@ import CertificatePinning
 import Crypto
 import Foundation
 import HTTPTypes
+import TestTags
 import Testing
 
-@Suite("approov call", .timeLimit(.minutes(1)))
+@Suite("approov call", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct CallCommandTests {
     private let folder: TemporaryFolder
     private let root: TestCertificate

@@ -3,9 +3,10 @@ import CertificatePinning
 import Foundation
 import HTTPTypes
 import OHTTP
+import TestTags
 import Testing
 
-@Suite("approov call over a relay", .timeLimit(.minutes(2)))
+@Suite("approov call over a relay", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct CallObliviousTests {
     @Test("our own relay and gateway: the call is answered, and a target that is not allowed is 403")
     func ownRelay() async throws {

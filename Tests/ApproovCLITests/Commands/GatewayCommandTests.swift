@@ -5,9 +5,10 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 import OHTTP
+import TestTags
 import Testing
 
-@Suite("approov gateway", .timeLimit(.minutes(5)), .serialized)
+@Suite("approov gateway", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct GatewayCommandTests {
     private let folder: TemporaryFolder
     private let keys: String

@@ -1,9 +1,10 @@
 import ApproovTesting
 import CertificatePinning
 import Foundation
+import TestTags
 import Testing
 
-@Suite("approov api -check, against servers on real sockets", .timeLimit(.minutes(2)))
+@Suite("approov api -check, against servers on real sockets", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct HostCheckRunTests {
     private static let host = "api.check.localhost"
 

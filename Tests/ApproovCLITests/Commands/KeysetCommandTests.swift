@@ -1,8 +1,9 @@
 import ApproovTesting
 import Foundation
+import TestTags
 import Testing
 
-@Suite("approov keyset", .timeLimit(.minutes(1)))
+@Suite("approov keyset", .tags(.processes), .timeLimit(.minutes(5)))
 struct KeysetCommandTests {
     @Test("key pairs are listed with the date on which each was made, in UTC")
     func list() async throws {

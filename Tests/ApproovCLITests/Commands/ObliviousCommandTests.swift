@@ -3,9 +3,10 @@ import CertificatePinning
 import Foundation
 import HTTPTypes
 import OHTTP
+import TestTags
 import Testing
 
-@Suite("approov oblivious", .timeLimit(.minutes(1)))
+@Suite("approov oblivious", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct ObliviousCommandTests {
     private let folder: TemporaryFolder
     private let data: String

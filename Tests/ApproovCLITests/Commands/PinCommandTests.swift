@@ -1,9 +1,10 @@
 import ApproovTesting
 import CertificatePinning
 import Foundation
+import TestTags
 import Testing
 
-@Suite("approov pin", .timeLimit(.minutes(1)))
+@Suite("approov pin", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct PinCommandTests {
     private let folder: TemporaryFolder
     private let root: TestCertificate

@@ -1,9 +1,10 @@
 import ApproovTesting
 import CertificatePinning
 import Foundation
+import TestTags
 import Testing
 
-@Suite("The policy from the command line", .timeLimit(.minutes(1)))
+@Suite("The policy from the command line", .tags(.processes), .timeLimit(.minutes(5)))
 struct PolicyCommandTests {
     private let folder: TemporaryFolder
     private let data: String

@@ -4,10 +4,11 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 import OHTTP
+import TestTags
 import Testing
 
 /// What `oblivious -show` and `api -check` say of the key that apps are told to use, against a relay and a gateway that run.
-@Suite("The published key", .timeLimit(.minutes(2)))
+@Suite("The published key", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct PublishedKeyTests {
     private struct Shown: Decodable {
         struct Check: Decodable {

@@ -1,9 +1,10 @@
 import ApproovTesting
 import Crypto
 import Foundation
+import TestTags
 import Testing
 
-@Suite("approov registration", .timeLimit(.minutes(1)))
+@Suite("approov registration", .tags(.processes), .timeLimit(.minutes(5)))
 struct RegistrationCommandTests {
     private let folder: TemporaryFolder
     private let data: String

@@ -3,9 +3,10 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 import HTTPTypes
+import TestTags
 import Testing
 
-@Suite("approov relay", .timeLimit(.minutes(1)))
+@Suite("approov relay", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct RelayCommandTests {
     private let folder: TemporaryFolder
 

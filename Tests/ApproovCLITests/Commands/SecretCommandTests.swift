@@ -1,9 +1,10 @@
 import ApproovTesting
 import CertificatePinning
 import Foundation
+import TestTags
 import Testing
 
-@Suite("approov secret", .timeLimit(.minutes(1)))
+@Suite("approov secret", .tags(.processes), .timeLimit(.minutes(5)))
 struct SecretCommandTests {
     private let folder: TemporaryFolder
     private let data: String

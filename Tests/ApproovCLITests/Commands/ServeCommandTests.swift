@@ -2,9 +2,10 @@ import ApproovTesting
 import CertificatePinning
 import Foundation
 import HTTPTypes
+import TestTags
 import Testing
 
-@Suite("approov serve", .timeLimit(.minutes(1)))
+@Suite("approov serve", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct ServeCommandTests {
     private let folder: TemporaryFolder
 

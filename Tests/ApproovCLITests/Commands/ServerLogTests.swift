@@ -3,10 +3,11 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 import OHTTP
+import TestTags
 import Testing
 
 /// What the servers write to standard error.
-@Suite("Logs of the servers", .timeLimit(.minutes(2)), .serialized)
+@Suite("Logs of the servers", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct ServerLogTests {
     private let folder: TemporaryFolder
     private let transport: CurlTransport

@@ -1,9 +1,10 @@
 import ApproovTesting
 import CertificatePinning
 import Foundation
+import TestTags
 import Testing
 
-@Suite("approov token", .timeLimit(.minutes(1)))
+@Suite("approov token", .tags(.processes), .timeLimit(.minutes(5)))
 struct TokenCommandTests {
     private let folder: TemporaryFolder
     private let data: String

@@ -1,11 +1,12 @@
 import ApproovTesting
 import ArgumentParser
 import Foundation
+import TestTags
 import Testing
 
 @testable import ApproovCLI
 
-@Suite("Usage of the command line", .timeLimit(.minutes(1)))
+@Suite("Usage of the command line", .tags(.processes), .timeLimit(.minutes(5)))
 struct UsageTests {
     @Test(
         "wrong usage exits 2 and says why on standard error",

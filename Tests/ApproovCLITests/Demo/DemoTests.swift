@@ -1,11 +1,12 @@
 import ApproovTesting
 import ArgumentParser
 import Foundation
+import TestTags
 import Testing
 
 @testable import ApproovCLI
 
-@Suite("approov demo", .timeLimit(.minutes(2)), .serialized)
+@Suite("approov demo", .tags(.processes), .timeLimit(.minutes(5)), .serialized)
 struct DemoTests {
     private struct Line: Decodable {
         let step: String

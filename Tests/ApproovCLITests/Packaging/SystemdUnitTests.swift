@@ -1,12 +1,13 @@
 import ApproovTesting
 import ArgumentParser
 import Foundation
+import TestTags
 import Testing
 
 @testable import ApproovCLI
 
 /// The unit files in Packaging/systemd, with the settings that lie beside them.
-@Suite("Systemd units", .timeLimit(.minutes(1)))
+@Suite("Systemd units", .tags(.processes), .timeLimit(.minutes(5)))
 struct SystemdUnitTests {
     private static let roles = ["authority", "relay", "gateway"]
     /// Where the Debian package installs the command.

@@ -2,7 +2,7 @@ import ApproovTesting
 import Logging
 import Testing
 
-@Suite("The log record", .timeLimit(.minutes(1)))
+@Suite("The log record", .timeLimit(.minutes(5)))
 struct LogRecordTests {
     @Test("it keeps level, message and metadata of every line")
     func lines() {

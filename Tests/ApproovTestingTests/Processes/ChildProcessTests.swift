@@ -1,8 +1,9 @@
 import ApproovTesting
 import Foundation
+import TestTags
 import Testing
 
-@Suite("Another program", .timeLimit(.minutes(1)))
+@Suite("Another program", .tags(.processes), .timeLimit(.minutes(5)))
 struct ChildProcessTests {
     private static let shell = URL(filePath: "/bin/sh")
 

@@ -4,9 +4,10 @@ import Foundation
 import FoundationNetworking
 import HTTPClient
 import HTTPTypes
+import TestTags
 import Testing
 
-@Suite("The raw server", .timeLimit(.minutes(1)))
+@Suite("The raw server", .tags(.sockets), .timeLimit(.minutes(5)))
 struct RawServerTests {
     @Test("it sends what the script says and records what the client sent")
     func scripted() async throws {

@@ -1,9 +1,10 @@
 import ApproovTesting
 import Foundation
 import ServiceLifecycle
+import TestTags
 import Testing
 
-@Suite("A running service", .timeLimit(.minutes(1)))
+@Suite("A running service", .tags(.sockets), .timeLimit(.minutes(5)))
 struct RunningServiceTests {
     private struct Failure: Error {}
 

@@ -6,9 +6,10 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 import HTTPTypes
+import TestTags
 import Testing
 
-@Suite("The test authority", .timeLimit(.minutes(1)))
+@Suite("The test authority", .tags(.sockets), .timeLimit(.minutes(5)))
 struct TestAuthorityTests {
     private func challenge(of configuration: InitialConfiguration) async throws -> TransportResponse {
         let url = try TransportURL(configuration.authority.appending(path: "v1/challenges"))

@@ -2,9 +2,10 @@ import ApproovTesting
 import Foundation
 import FoundationNetworking
 import HTTPTypes
+import TestTags
 import Testing
 
-@Suite("The test HTTP server", .timeLimit(.minutes(1)))
+@Suite("The test HTTP server", .tags(.sockets), .timeLimit(.minutes(5)))
 struct TestHTTPServerTests {
     @Test("a request over plain HTTP reaches the handler and is counted")
     func plain() async throws {

@@ -27,7 +27,7 @@ import Testing
 
     @Test("text that is no configuration is refused", arguments: ["", " \n", "{", "[]", "null", "{}", "hello", "{\"account\":\"a\"}"])
     func malformed(_ text: String) {
-        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(text) }
+        #expect(code(as: ApproovError.self) { try ApproovConfiguration(text) } == .configurationError)
     }
 
     @Test("trailing data, a repeated member and a text beyond 1 MiB are refused")
@@ -37,7 +37,7 @@ import Testing
             sound + "x", sound.replacing("{\"account\"", with: "{\"account\":\"b\",\"account\"", maxReplacements: 1),
             sound + String(repeating: " ", count: 1 << 20),
         ] {
-            #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(text) }
+            #expect(code(as: ApproovError.self) { try ApproovConfiguration(text) } == .configurationError)
         }
     }
 
@@ -52,7 +52,7 @@ import Testing
                 configuration: signature)
         }
         let renamed = try text().replacing("\"account\":\"test-account\"", with: "\"account\":\"someone-else\"")
-        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(renamed) }
+        #expect(code(as: ApproovError.self) { try ApproovConfiguration(renamed) } == .configurationError)
     }
 
     @Test(
@@ -79,21 +79,24 @@ import Testing
 
     @Test("two entries for one host in two spellings are refused")
     func duplicates() throws {
-        #expect(throws: ApproovError(.configurationError, "")) {
-            try ApproovConfiguration(account.initial(account.configuration(hosts: ["api.test": .pinned, "API.test.": .pinned])))
-        }
+        #expect(
+            code(as: ApproovError.self) {
+                try ApproovConfiguration(account.initial(account.configuration(hosts: ["api.test": .pinned, "API.test.": .pinned])))
+            } == .configurationError)
     }
 
     @Test("roots that are no certificates are refused, for a host and for the authority")
     func roots() throws {
         let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
-        #expect(throws: ApproovError(.configurationError, "")) {
-            try ApproovConfiguration(account.initial(account.configuration(hosts: ["api.test": .pinned.with { $0.trustRoots = broken }])))
-        }
+        #expect(
+            code(as: ApproovError.self) {
+                try ApproovConfiguration(
+                    account.initial(account.configuration(hosts: ["api.test": .pinned.with { $0.trustRoots = broken }])))
+            } == .configurationError)
         let text = try text().replacing(
             String(decoding: JSONValue.string(account.root.pem).serialized(), as: UTF8.self),
             with: String(decoding: JSONValue.string(broken).serialized(), as: UTF8.self))
-        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(text) }
+        #expect(code(as: ApproovError.self) { try ApproovConfiguration(text) } == .configurationError)
     }
 
     @Test("a file that is missing, a folder, a FIFO, unreadable or too large is refused without a wait")
@@ -104,14 +107,18 @@ import Testing
         } throws: {
             "\($0)".contains("missing")
         }
-        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(contentsOf: folder.url) }
+        #expect(code(as: ApproovError.self) { try ApproovConfiguration(contentsOf: folder.url) } == .configurationError)
         #expect(mkfifo(folder.path("fifo"), 0o600) == 0)
-        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(contentsOf: folder.url.appending(path: "fifo")) }
-        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(contentsOf: URL(filePath: "/dev/zero")) }
+        #expect(
+            code(as: ApproovError.self) { try ApproovConfiguration(contentsOf: folder.url.appending(path: "fifo")) } == .configurationError)
+        #expect(code(as: ApproovError.self) { try ApproovConfiguration(contentsOf: URL(filePath: "/dev/zero")) } == .configurationError)
         try Data(count: (1 << 20) + 1).write(to: folder.url.appending(path: "large"))
-        #expect(throws: ApproovError(.configurationError, "")) { try ApproovConfiguration(contentsOf: folder.url.appending(path: "large")) }
-        #expect(throws: ApproovError(.configurationError, "")) {
-            try ApproovConfiguration(contentsOf: try #require(URL(string: "https://api.test/approov-initial.config")))
-        }
+        #expect(
+            code(as: ApproovError.self) { try ApproovConfiguration(contentsOf: folder.url.appending(path: "large")) } == .configurationError
+        )
+        #expect(
+            code(as: ApproovError.self) {
+                try ApproovConfiguration(contentsOf: try #require(URL(string: "https://api.test/approov-initial.config")))
+            } == .configurationError)
     }
 }

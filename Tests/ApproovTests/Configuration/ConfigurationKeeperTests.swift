@@ -37,10 +37,7 @@ import Testing
         #expect(keeper.current.protectedHost(for: try CanonicalHost("new.test")) != nil)
         #expect(keeper.current.protectedHost(for: try CanonicalHost("api.test")) == nil)
         #expect(store.storeCount == 1)
-        guard case .accepted(version: 7) = await firstEvent(of: keeper) else {
-            Issue.record("no event")
-            return
-        }
+        #expect(await firstEvent(of: keeper)?.accepted == 7)
         // And a restart begins with it.
         #expect(try self.keeper(store).current.configuration.version == 7)
     }
@@ -82,10 +79,7 @@ import Testing
             #expect(await keeper.offer([candidate]) == false)
             #expect(keeper.current.configuration.version == 7)
             #expect(store.storeCount == 1)
-            guard case .refused(let error) = await events.next() else {
-                Issue.record("no event")
-                return
-            }
+            let error = try #require(await events.next()?.refusal)
             #expect(error.code == .configurationError)
         }
     }
@@ -99,17 +93,11 @@ import Testing
         let (five, six) = (try version(5), try version(6))
         for offered in [five, five, six] { #expect(await keeper.offer([offered]) == false) }
         for _ in 0..<2 {
-            guard case .refused(let error) = await events.next() else {
-                Issue.record("no event")
-                return
-            }
+            let error = try #require(await events.next()?.refusal)
             #expect(error.description.contains("older than this app's") && error.description.contains("sdk -newEpoch"))
         }
         _ = await keeper.offer([try version(8)])
-        guard case .accepted(version: 8) = await events.next() else {
-            Issue.record("reported more than once")
-            return
-        }
+        #expect(await events.next()?.accepted == 8)
     }
 
     @Test("a signed entry whose name became a public suffix since does not keep the app from starting, nor from taking it up")
@@ -152,10 +140,7 @@ import Testing
         #expect(await keeper.offer([try version(7)]))
         #expect(keeper.current.configuration.version == 7)
         #expect(await next(&events) == "accepted 7")
-        guard case .notStored(let error) = await events.next() else {
-            Issue.record("no event")
-            return
-        }
+        let error = try #require(await events.next()?.storingFailure)
         #expect(error.code == .configurationError && error.message.contains("version 7 is in force"))
         #expect(try self.keeper(store).current.configuration.version == 1)
         // The first attempt after the failure fails as well, and the one after that does not.
@@ -390,10 +375,7 @@ import Testing
         #expect(store.storeCount == 1)
         let started = try keeper(store)
         #expect(started.current.configuration.version == 1)
-        guard case .refused = await firstEvent(of: started) else {
-            Issue.record("no event")
-            return
-        }
+        #expect(await firstEvent(of: started)?.refusal != nil)
         #expect(store.setAsideCount == 0)
         store.readFailure.value = nil
         #expect(try keeper(store).current.configuration.version == 7)
@@ -428,10 +410,7 @@ import Testing
         _ = await keeper.offer([try version(7, hosts: ["api.test": .pinned.with { $0.pinsExpireAt = 1_000 }])])
         var events = keeper.events.stream().makeAsyncIterator()
         _ = await events.next()
-        guard case .pinsPastTheirDate(hosts: ["api.test"]) = await events.next() else {
-            Issue.record("no event")
-            return
-        }
+        #expect(await events.next()?.pinsPastTheirDate == ["api.test"])
         let host = try CanonicalHost("api.test")
         #expect(keeper.current.protectedHost(for: host)?.rule.evaluators.first is PublicKeysTrustEvaluator)
     }
@@ -474,10 +453,7 @@ import Testing
         let newer = try account.signed(account.configuration(version: 2, epoch: 2)).serialized
         let store = MemoryStore(newer)
         let old = try keeper(store)
-        guard case .refused = await firstEvent(of: old) else {
-            Issue.record("no event")
-            return
-        }
+        #expect(await firstEvent(of: old)?.refusal != nil)
         #expect(await old.offer([try version(7)]))
         #expect(await old.offer([try version(8)]))
         #expect(old.current.configuration.version == 8)
@@ -531,10 +507,7 @@ import Testing
             store.bytes = other
             #expect(await keeper.offer([]) == false)
             #expect(store.bytes == inForce)
-            guard case .refused = await events.next() else {
-                Issue.record("no event")
-                return
-            }
+            #expect(await events.next()?.refusal != nil)
         }
         let count = store.storeCount
         #expect(await keeper.offer([]) == false)
@@ -599,10 +572,7 @@ import Testing
         let keeper = try keeper(RacingStore(base: store, sound: nil, lockFailure: CocoaError(.fileLocking)))
         #expect(keeper.current.configuration.version == 1)
         #expect(store.setAsideCount == 0)
-        guard case .refused = await firstEvent(of: keeper) else {
-            Issue.record("no event")
-            return
-        }
+        #expect(await firstEvent(of: keeper)?.refusal != nil)
     }
 
     @Test("two keepers that update one folder two hundred times: every read verifies, the highest version wins")

@@ -121,9 +121,10 @@ struct ObliviousChannelTests {
     @Test("an oblivious host is not called over plain http, and nothing is sent")
     func plainHTTP() async throws {
         let world = try world()
-        await #expect(throws: ApproovError(.pinningError, "")) {
-            try await world.session().data(for: URLRequest("http://api.test/"))
-        }
+        #expect(
+            await codeThrown(as: ApproovError.self) {
+                try await world.session().data(for: URLRequest("http://api.test/"))
+            } == .pinningError)
         #expect(world.transport.requests.isEmpty)
     }
 
@@ -318,9 +319,10 @@ struct ObliviousChannelTests {
         world.gateway.script.change { script in
             script.fault = { request in .bytes([1, 2, 3], type: type, status: status, to: request) }
         }
-        await #expect(throws: ApproovError(.obliviousError, "")) {
-            try await world.session().data(for: URLRequest("https://api.test/"))
-        }
+        #expect(
+            await codeThrown(as: ApproovError.self) {
+                try await world.session().data(for: URLRequest("https://api.test/"))
+            } == .obliviousError)
         #expect(world.relayRequests.count == 1)
     }
 
@@ -381,7 +383,9 @@ struct ObliviousChannelTests {
             if step == 0 {
                 _ = try await session.data(for: URLRequest("https://api.test/"))
             } else {
-                await #expect(throws: ApproovError(.obliviousError, "")) { try await session.data(for: URLRequest("https://api.test/")) }
+                #expect(
+                    await codeThrown(as: ApproovError.self) { try await session.data(for: URLRequest("https://api.test/")) }
+                        == .obliviousError)
             }
         }
     }
@@ -392,9 +396,10 @@ struct ObliviousChannelTests {
         world.gateway.script.change { script in
             script.host = { _ in BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data(count: 1_001)) }
         }
-        await #expect(throws: ApproovError(.responseTooLarge, "")) {
-            try await world.session().data(for: URLRequest("https://api.test/"), limit: 1_000)
-        }
+        #expect(
+            await codeThrown(as: ApproovError.self) {
+                try await world.session().data(for: URLRequest("https://api.test/"), limit: 1_000)
+            } == .responseTooLarge)
         #expect(try await world.session().data(for: URLRequest("https://api.test/"), limit: 1_001).0.count == 1_001)
     }
 
@@ -409,7 +414,8 @@ struct ObliviousChannelTests {
             }
         }
         let session = try world.session()
-        await #expect(throws: ApproovError(.redirectRefused, "")) { try await session.data(for: URLRequest("https://api.test/")) }
+        #expect(
+            await codeThrown(as: ApproovError.self) { try await session.data(for: URLRequest("https://api.test/")) } == .redirectRefused)
         #expect(world.apiRequests.isEmpty)
         #expect(try await session.data(for: URLRequest("https://api.test/within")).1.statusCode == 200)
     }
@@ -423,7 +429,7 @@ struct ObliviousChannelTests {
             hosts: ["api.test": .pinned.with { $0.oblivious = true }, "relay.test": .pinned.with { $0.attested = false }],
             certificates: ["relay.test": impostor])
         let session = try world.session()
-        await #expect(throws: ApproovError(.pinningError, "")) { try await session.data(for: URLRequest("https://api.test/")) }
+        #expect(await codeThrown(as: ApproovError.self) { try await session.data(for: URLRequest("https://api.test/")) } == .pinningError)
         #expect(world.relayRequests.isEmpty)
         #expect(world.transport.refusedRequests.map { $0.url.host.name } == ["relay.test"])
     }
@@ -455,7 +461,7 @@ struct ObliviousChannelTests {
             #expect(gateway.opened.value.map(\.body) == [Data("transfer".utf8)])
         } else {
             // It had to be read as a whole before the relay was called.
-            await #expect(throws: ApproovError(.pinningError, "")) { try await session.data(for: request) }
+            #expect(await codeThrown(as: ApproovError.self) { try await session.data(for: request) } == .pinningError)
             #expect(gateway.opened.value.isEmpty)
         }
         #expect(world.service.configuration.version == 2)
@@ -486,7 +492,8 @@ struct ObliviousChannelTests {
             allRequestsMustBeOblivious: true)
         _ = try await session.data(for: URLRequest("https://api.test/"))
         for host in ["plain.test", "else.test"] {
-            await #expect(throws: ApproovError(.obliviousError, "")) { try await session.data(for: URLRequest("https://\(host)/")) }
+            #expect(
+                await codeThrown(as: ApproovError.self) { try await session.data(for: URLRequest("https://\(host)/")) } == .obliviousError)
         }
         #expect(world.apiRequests.isEmpty)
     }

@@ -1,3 +1,4 @@
+import ApproovTesting
 import Attestation
 import Foundation
 import HTTPClient
@@ -34,11 +35,11 @@ struct ObliviousRouteTests {
     func refused() throws {
         let keys = Data(key.encoded())
         for bad in [Data(), Data([0]), keys.dropLast(), keys + [0], Data([0, 3, 1, 0, 0x30])] {
-            #expect(throws: ApproovError(.configurationError, "")) { try ObliviousRoute(relay: relay, keyConfiguration: bad) }
+            #expect(code(as: ApproovError.self) { try ObliviousRoute(relay: relay, keyConfiguration: bad) } == .configurationError)
         }
         for text in ["http://relay.test/", "ftp://relay.test/", "relay"] {
             let bad = try #require(URL(string: text))
-            #expect(throws: ApproovError(.configurationError, "")) { try ObliviousRoute(relay: bad, keyConfiguration: keys) }
+            #expect(code(as: ApproovError.self) { try ObliviousRoute(relay: bad, keyConfiguration: keys) } == .configurationError)
         }
         let local = try #require(URL(string: "http://127.0.0.1:8080/"))
         #expect(try ObliviousRoute(relay: local, keyConfiguration: keys).relay.port == 8_080)

@@ -298,16 +298,10 @@ import Testing
         #expect(!again.isConfigChanged && again.token == changed.token)
         #expect(await !world.service.fetchToken(for: url, binding: "c").isConfigChanged)
         var events = world.service.configurationEvents().makeAsyncIterator()
-        guard case .accepted(version: 2) = await events.next() else {
-            Issue.record("no event")
-            return
-        }
+        #expect(await events.next()?.accepted == 2)
         world.authority.script.value.configurations = [try world.account.signed(world.account.configuration(version: 3))]
         #expect(try await world.service.refreshConfiguration())
-        guard case .accepted(version: 3) = await events.next() else {
-            Issue.record("another event")
-            return
-        }
+        #expect(await events.next()?.accepted == 3)
     }
 
     @Test("a result prints neither its token nor its members")

@@ -142,9 +142,10 @@ import Testing
     func samePatterns() throws {
         let one = try HostPattern("**.corp.test", excluding: ["a.corp.test"])
         let two = try HostPattern("corp.test", includeSubdomains: true)
-        #expect(throws: ApproovError(.configurationError, "")) {
-            try policy(patterns: [(one, Marked(name: "1")), (two, Marked(name: "2"))])
-        }
+        #expect(
+            code(as: ApproovError.self) {
+                try policy(patterns: [(one, Marked(name: "1")), (two, Marked(name: "2"))])
+            } == .configurationError)
     }
 
     @Test("roots of which none is valid today are an error where the manager is first used; roots that end later are not")
@@ -152,11 +153,12 @@ import Testing
         let now = Date()
         let old = try TestPKI.root(validity: now.addingTimeInterval(-7_200)...now.addingTimeInterval(-3_600))
         let expired = try TrustAnchors(pem: old.pem)
-        #expect(throws: ApproovError(.configurationError, "")) { try ApproovTrustManager(anchors: expired).policy(protecting: []) }
+        #expect(code(as: ApproovError.self) { try ApproovTrustManager(anchors: expired).policy(protecting: []) } == .configurationError)
         let reports = ViolationReports(to: try #require(URL(string: "https://reports.test")), anchors: expired)
-        #expect(throws: ApproovError(.configurationError, "")) {
-            try ApproovTrustManager(anchors: anchors, reports: reports).policy(protecting: [])
-        }
+        #expect(
+            code(as: ApproovError.self) {
+                try ApproovTrustManager(anchors: anchors, reports: reports).policy(protecting: [])
+            } == .configurationError)
         let clock = ManualClock(date: now.addingTimeInterval(-5_000))
         let manager = ApproovTrustManager(anchors: expired, clock: clock)
         clock.setDate(now)
@@ -220,11 +222,12 @@ import Testing
         "an evaluator for a malformed host, or two for one host, refuse everything instead of being skipped",
         arguments: [["*": 1], ["a b": 1], ["": 1], ["https://a.test": 1], ["A.test": 1, "a.test": 2], ["a.test:443": 1]])
     func malformed(_ keys: [String: Int]) throws {
-        #expect(throws: ApproovError(.configurationError, "")) { try policy(keys.mapValues { Marked(name: "\($0)") }) }
+        #expect(code(as: ApproovError.self) { try policy(keys.mapValues { Marked(name: "\($0)") }) } == .configurationError)
         let manager = ApproovTrustManager(evaluators: keys.mapValues { Marked(name: "\($0)") }, anchors: anchors)
-        #expect(throws: ApproovError(.configurationError, "")) {
-            try ApproovSession(service: nil, trustManager: manager, configuration: .over(InProcessTransport(status: 200)))
-        }
+        #expect(
+            code(as: ApproovError.self) {
+                try ApproovSession(service: nil, trustManager: manager, configuration: .over(InProcessTransport(status: 200)))
+            } == .configurationError)
     }
 
     @Test("a new configuration makes a new generation; one that says nothing new about hosts keeps the connections")

@@ -5,12 +5,13 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 import OHTTP
+import TestTags
 import Testing
 
 @testable import Approov
 
 /// One test after the other: what they change belongs to the process.
-@Suite("The URLProtocol", .serialized)
+@Suite("The URLProtocol", .tags(.sockets), .serialized)
 struct ApproovURLProtocolTests {
     private let gateway: SmallGateway
     private let transport: InProcessTransport

@@ -86,7 +86,7 @@ struct ObliviousLoaderTests {
     func failedFetch() async throws {
         keyServer.value = ([.cacheControl: "max-age=60"], 500)
         let (loader, _) = try loader()
-        await #expect(throws: ApproovError(.networkingError, "")) { try await loader.load(URLRequest("https://any.test/")) }
+        #expect(await codeThrown(as: ApproovError.self) { try await loader.load(URLRequest("https://any.test/")) } == .networkingError)
         keyServer.value = ([.cacheControl: "max-age=60"], 200)
         _ = try await loader.load(URLRequest("https://any.test/"))
         #expect(fetches.value == 2)
@@ -141,7 +141,7 @@ struct ObliviousLoaderTests {
     func alwaysRefused() async throws {
         gateway.script.change { script in script.fault = { TransportResponse(status: 401, url: $0.url) } }
         let (loader, transport) = try loader()
-        await #expect(throws: ApproovError(.obliviousError, "")) { try await loader.load(URLRequest("https://any.test/")) }
+        #expect(await codeThrown(as: ApproovError.self) { try await loader.load(URLRequest("https://any.test/")) } == .obliviousError)
         #expect(transport.requests.count == 4)
     }
 
@@ -157,7 +157,7 @@ struct ObliviousLoaderTests {
             }
         }
         let post = URLRequest("https://any.test/", method: "POST", body: "x")
-        await #expect(throws: ApproovError(.obliviousError, "")) { try await loader.load(post) }
+        #expect(await codeThrown(as: ApproovError.self) { try await loader.load(post) } == .obliviousError)
         #expect(gateway.opened.value.count == 1)
         #expect(transport.requests.filter { $0.url.host.name == "relay.test" }.count == 1)
         gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
@@ -262,7 +262,7 @@ struct ObliviousLoaderTests {
             userAgent: "x", relayURL: #require(URL(string: "https://relay.test/")), trustManager: ApproovTrustManager(logger: .silent),
             transport: transport
         ) { _ in Fixed(bytes: bytes) }
-        await #expect(throws: ApproovError(.obliviousError, "")) { try await loader.load(URLRequest("https://any.test/")) }
+        #expect(await codeThrown(as: ApproovError.self) { try await loader.load(URLRequest("https://any.test/")) } == .obliviousError)
         #expect(transport.requests.isEmpty)
     }
 
@@ -273,11 +273,13 @@ struct ObliviousLoaderTests {
         }
         for (agent, relay) in [("x", "http://relay.test/"), ("x\r\ny: z", "https://relay.test/"), ("x", "file:///relay")] {
             let url = try #require(URL(string: relay))
-            #expect(throws: ApproovError(.configurationError, "")) {
-                try ObliviousLoader().configure(userAgent: agent, relayURL: url, trustManager: ApproovTrustManager(logger: .silent)) { _ in
-                    None()
-                }
-            }
+            #expect(
+                code(as: ApproovError.self) {
+                    try ObliviousLoader().configure(userAgent: agent, relayURL: url, trustManager: ApproovTrustManager(logger: .silent)) {
+                        _ in
+                        None()
+                    }
+                } == .configurationError)
         }
     }
 }

@@ -88,7 +88,7 @@ import Testing
     func measurementFails() async throws {
         let file = folder.url.appending(path: "program")
         let attester = try attester(executable: file)
-        await #expect(throws: AttestationError(.measurementFailed, "")) { try await attester.evidence(for: request) }
+        #expect(await codeThrown(as: AttestationError.self) { try await attester.evidence(for: request) } == .measurementFailed)
         try Data("one".utf8).write(to: file)
         _ = try await attester.evidence(for: request)
     }

@@ -5,10 +5,11 @@ import Attestation
 import Foundation
 import HTTPClient
 import HTTPTypes
+import TestTags
 import Testing
 
 /// The authority as a separate process, stopped and killed at work.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct AuthorityCrashTests {
     private static let host = "api.example.com"
     private static let measurement = Base64.encode([UInt8](repeating: 7, count: 32))

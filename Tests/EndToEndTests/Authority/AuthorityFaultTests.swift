@@ -2,10 +2,11 @@ import Approov
 import ApproovAuthority
 import ApproovTesting
 import Foundation
+import TestTags
 import Testing
 
 /// What becomes of protected requests while the authority does not do as it should.
-@Suite("A faulty authority", .timeLimit(.minutes(4)))
+@Suite("A faulty authority", .tags(.sockets), .timeLimit(.minutes(5)))
 struct AuthorityFaultTests {
     struct Fault: Sendable, CustomTestStringConvertible {
         let testDescription: String

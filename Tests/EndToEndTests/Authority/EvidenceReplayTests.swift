@@ -5,10 +5,11 @@ import ApproovTokens
 import Attestation
 import Crypto
 import Foundation
+import TestTags
 import Testing
 
 /// Evidence that the authority must not believe, over its sockets and against its store.
-@Suite("Evidence", .timeLimit(.minutes(4)))
+@Suite("Evidence", .tags(.sockets), .timeLimit(.minutes(5)))
 struct EvidenceReplayTests {
     private func with(
         time: any TimeSource = SystemTimeSource(), _ body: (LoopbackWorld, AuthorityCaller, _ measurement: String) async throws -> Void

@@ -6,10 +6,11 @@ import Attestation
 import CertificatePinning
 import Foundation
 import HTTPClient
+import TestTags
 import Testing
 
 /// What release edb79f7 wrote, in use with the code of today: Tests/Fixtures/edb79f7/README.txt.
-@Suite("Data of an older release", .timeLimit(.minutes(2)))
+@Suite("Data of an older release", .tags(.sockets), .timeLimit(.minutes(5)))
 struct OlderReleaseTests {
     private static let fixture = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Fixtures/edb79f7")

@@ -5,10 +5,11 @@ import ApproovTokens
 import Attestation
 import Foundation
 import HTTPTypes
+import TestTags
 import Testing
 
 /// What an app finds that names neither a configuration nor a folder for its state: a separate program, which the test copies.
-@Suite("An app with everything by default", .timeLimit(.minutes(4)))
+@Suite("An app with everything by default", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct BundledConfigurationTests {
     private let folder: TemporaryFolder
     private let app: URL

@@ -2,6 +2,7 @@ import Approov
 import ApproovTesting
 import Attestation
 import Foundation
+import TestTags
 import Testing
 
 /// strace, which kills a program at a system call of one's choice, or makes the call fail.
@@ -47,7 +48,7 @@ private enum Strace {
     }
 }
 
-@Suite("A configuration that is interrupted while it is stored", .serialized)
+@Suite("A configuration that is interrupted while it is stored", .tags(.processes))
 struct CrashConsistencyTests {
     /// Version 2 is stored, and version 3 about to be.
     private func prepared() async throws -> (files: WriterFiles, command: [String]) {

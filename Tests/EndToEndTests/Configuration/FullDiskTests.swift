@@ -3,6 +3,7 @@ import ApproovAuthority
 import ApproovTesting
 import Attestation
 import Foundation
+import TestTags
 import Testing
 
 /// A file system of a megabyte in its own mount namespace, which goes with the command that runs in it.
@@ -32,7 +33,7 @@ private enum SmallDisk {
     }
 }
 
-@Suite("A disk that is really full")
+@Suite("A disk that is really full", .tags(.processes))
 struct FullDiskTests {
     @Test(
         "keeps the old configuration as it was, says so, and takes the new one once there is room",

@@ -1,9 +1,10 @@
 import ApproovTesting
 import Attestation
 import Foundation
+import TestTags
 import Testing
 
-@Suite("Processes that share one state directory")
+@Suite("Processes that share one state directory", .tags(.processes))
 struct SharedStateTests {
     @Test("two of them update it a thousand times: every read verifies, no version goes back, and the highest wins")
     func thousandUpdates() async throws {

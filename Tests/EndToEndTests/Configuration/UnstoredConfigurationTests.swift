@@ -5,10 +5,11 @@ import Attestation
 import CertificatePinning
 import CertificatePinning
 import Foundation
+import TestTags
 import Testing
 
 /// A pin is revoked while the new configuration cannot be stored.
-@Suite("A revoked pin and a store that does not work", .timeLimit(.minutes(4)))
+@Suite("A revoked pin and a store that does not work", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct UnstoredConfigurationTests {
     /// Pins two keys that the API does not have.
     private func revoke(_ world: LoopbackWorld) async throws {

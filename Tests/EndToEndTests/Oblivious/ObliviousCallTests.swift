@@ -9,10 +9,11 @@ import Foundation
 import FoundationNetworking
 import HTTPClient
 import OHTTP
+import TestTags
 import Testing
 
 /// Calls to an API behind a relay and a gateway.
-@Suite("An attested call over Oblivious HTTP", .timeLimit(.minutes(4)))
+@Suite("An attested call over Oblivious HTTP", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ObliviousCallTests {
     /// Runs a test with a relay and a gateway in front of the world's API.
     private func withPath(chunked: Bool? = nil, _ body: (LoopbackWorld, ObliviousPath) async throws -> Void) async throws {

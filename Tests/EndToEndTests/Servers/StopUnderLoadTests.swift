@@ -4,12 +4,13 @@ import ApproovTesting
 import Attestation
 import Foundation
 import HTTPTypes
+import TestTags
 import Testing
 
 /// What becomes of requests when a server's process is told to stop.
 ///
 /// `APPROOV_STOPS=100` stops each server a hundred times.
-@Suite(.serialized, .timeLimit(.minutes(30))) struct StopUnderLoadTests {
+@Suite(.tags(.sockets, .processes), .serialized, .timeLimit(.minutes(30))) struct StopUnderLoadTests {
     private static let stops = ProcessInfo.processInfo.environment["APPROOV_STOPS"].flatMap(Int.init) ?? 2
 
     private struct Site {

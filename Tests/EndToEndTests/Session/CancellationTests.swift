@@ -1,12 +1,13 @@
 import Approov
 import ApproovTesting
 import Foundation
+import TestTags
 import Testing
 
 /// Calls whose callers no longer wait.
 ///
 /// Covers F61 of the list of traps.
-@Suite("A call that is cancelled", .timeLimit(.minutes(4)))
+@Suite("A call that is cancelled", .tags(.sockets), .timeLimit(.minutes(5)))
 struct CancellationTests {
     @Test("of a thousand calls a third is cancelled at random moments: the others get their own answers, and no connection stays")
     func storm() async throws {

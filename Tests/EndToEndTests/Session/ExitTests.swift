@@ -1,7 +1,8 @@
 import ApproovTesting
+import TestTags
 import Testing
 
-@Suite struct ExitTests {
+@Suite(.tags(.processes)) struct ExitTests {
     /// OpenSSL's own tidying up at exit pulled its tables away under threads that were still at work: SIGSEGV in place of the exit code.
     @Test(
         "a program that exits while its threads make connections or verify tokens ends with its own exit code",

@@ -4,10 +4,11 @@ import Foundation
 import FoundationNetworking
 import HTTPClient
 import HTTPTypes
+import TestTags
 import Testing
 
 /// What callers are told while bodies are on their way.
-@Suite("Progress", .timeLimit(.minutes(2)))
+@Suite("Progress", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ProgressTests {
     private static let size = 1_000_000
 

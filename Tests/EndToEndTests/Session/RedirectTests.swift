@@ -4,12 +4,13 @@ import ApproovTesting
 import Foundation
 import FoundationNetworking
 import HTTPTypes
+import TestTags
 import Testing
 
 /// Where a token goes when a protected API sends its caller elsewhere.
 ///
 /// Covers C8, C10 of the list of traps.
-@Suite("Redirects and spellings", .timeLimit(.minutes(4)))
+@Suite("Redirects and spellings", .tags(.sockets), .timeLimit(.minutes(5)))
 struct RedirectTests {
     /// Sends the app from the protected API to a URL.
     private func redirect(_ world: LoopbackWorld, to target: String) throws -> URL {

@@ -2,10 +2,11 @@ import ApproovAuthority
 import ApproovTesting
 import Attestation
 import Foundation
+import TestTags
 import Testing
 
 /// Bodies that are larger than what a process should take.
-@Suite("Streams", .timeLimit(.minutes(4)))
+@Suite("Streams", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct StreamingTests {
     private static let size = 256 << 20
     /// What a process may have in memory.

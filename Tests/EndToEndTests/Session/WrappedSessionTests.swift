@@ -3,10 +3,11 @@ import ApproovTesting
 import Foundation
 import FoundationNetworking
 import HTTPTypes
+import TestTags
 import Testing
 
 /// What the wrapped session's configuration goes on doing.
-@Suite("A wrapped session", .timeLimit(.minutes(4)))
+@Suite("A wrapped session", .tags(.sockets), .timeLimit(.minutes(5)))
 struct WrappedSessionTests {
     /// Starts an API that keeps what headers it was called with.
     private func recording(

@@ -5,10 +5,11 @@ import ApproovTokens
 import Attestation
 import Crypto
 import Foundation
+import TestTags
 import Testing
 
 /// What a protected call carries, and what the API makes of it.
-@Suite("An attested call", .timeLimit(.minutes(4)))
+@Suite("An attested call", .tags(.sockets), .timeLimit(.minutes(5)))
 struct AttestedCallTests {
     @Test("it is answered, with a token that the account's secret signed and that is bound to Authorization")
     func answered() async throws {

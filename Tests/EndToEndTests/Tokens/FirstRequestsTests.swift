@@ -1,8 +1,9 @@
 import Foundation
+import TestTags
 import Testing
 
 /// An app's first requests, all at once.
-@Suite("First requests", .timeLimit(.minutes(4)))
+@Suite("First requests", .tags(.sockets), .timeLimit(.minutes(5)))
 struct FirstRequestsTests {
     @Test("a thousand at once ask the authority for one token and are all answered")
     func oneAttestation() async throws {

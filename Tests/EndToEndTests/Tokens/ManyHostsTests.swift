@@ -4,10 +4,11 @@ import ApproovTesting
 import Attestation
 import CertificatePinning
 import Foundation
+import TestTags
 import Testing
 
 /// An entry of the configuration that is for many hosts.
-@Suite("An entry for many hosts", .timeLimit(.minutes(4)))
+@Suite("An entry for many hosts", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ManyHostsTests {
     @Test(
         "gives each of them its own token, which its backend takes and its sibling's refuses",

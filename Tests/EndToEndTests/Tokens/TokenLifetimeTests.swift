@@ -1,9 +1,10 @@
 import ApproovTesting
 import Foundation
+import TestTags
 import Testing
 
 /// Tokens that end while an app goes on calling.
-@Suite("Token lifetimes", .timeLimit(.minutes(4)))
+@Suite("Token lifetimes", .tags(.sockets), .timeLimit(.minutes(5)))
 struct TokenLifetimeTests {
     /// The app's clock and the authority's, which go together.
     private struct Clocks {

@@ -3,12 +3,13 @@ import ApproovTesting
 import Attestation
 import CertificatePinning
 import Foundation
+import TestTags
 import Testing
 
 /// What variables of the environment can do to a protected call of another process: nothing.
 ///
 /// Covers C11, C12, C14, C19 of the list of traps.
-@Suite("The environment", .timeLimit(.minutes(4)))
+@Suite("The environment", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct EnvironmentTests {
     /// Makes an attested call of the built `approov` with variables in its environment.
     private func call(

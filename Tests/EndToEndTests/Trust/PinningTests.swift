@@ -4,10 +4,11 @@ import ApproovTesting
 import Attestation
 import CertificatePinning
 import Foundation
+import TestTags
 import Testing
 
 /// Which servers protected calls go to, as pins change.
-@Suite("Pins", .timeLimit(.minutes(4)))
+@Suite("Pins", .tags(.sockets), .timeLimit(.minutes(5)))
 struct PinningTests {
     @Test("an impostor with another key below the same root sees no byte of HTTP")
     func impostor() async throws {

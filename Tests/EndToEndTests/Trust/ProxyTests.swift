@@ -4,12 +4,13 @@ import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPClient
+import TestTags
 import Testing
 
 /// Protected calls through a proxy that the caller configured.
 ///
 /// Covers C11 of the list of traps.
-@Suite("A configured proxy", .timeLimit(.minutes(4)))
+@Suite("A configured proxy", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ProxyTests {
     private func wrapping(proxy port: Int) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral

@@ -7,9 +7,10 @@ import Foundation
 import FoundationNetworking
 import HTTPTypes
 import Synchronization
+import TestTags
 import Testing
 
-@Suite("Violations of pins, on the wire", .timeLimit(.minutes(4)))
+@Suite("Violations of pins, on the wire", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ViolationTests {
     private final class Inbox: Sendable {
         private let list = Mutex<[(path: String, body: [UInt8], headers: String)]>([])

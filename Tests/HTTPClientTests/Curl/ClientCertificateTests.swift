@@ -1,9 +1,10 @@
 import ApproovTesting
 import CertificatePinning
 import HTTPClient
+import TestTags
 import Testing
 
-@Suite("Client certificates", .timeLimit(.minutes(2)))
+@Suite("Client certificates", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ClientCertificateTests {
     @Test(
         "a server that demands one gets it where the host's rule names it, and from a request to any other host gets none",

@@ -3,10 +3,11 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 import HTTPTypes
+import TestTags
 import Testing
 
 /// Covers C16, C20, C21 of the list of traps.
-@Suite(.timeLimit(.minutes(4))) struct CurlFaultTests {
+@Suite(.tags(.sockets, .processes), .timeLimit(.minutes(5))) struct CurlFaultTests {
     /// A server that does what the script says over TLS, and a client that trusts it.
     private func withScript(
         _ script: @escaping @Sendable (RawConnection) async throws -> Void,
@@ -42,7 +43,7 @@ import Testing
 
     @Test(
         "a refusal that comes while the content is still being made ends the request, whatever becomes of the connection",
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(5)),
         arguments: [
             ["Content-Length: 4", "busy"], ["Transfer-Encoding: chunked", "4\r\nbusy\r\n0\r\n\r\n"],
             ["Connection: close\r\nContent-Length: 4", "busy"],
@@ -78,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("a refusal that is cut off is an error, also where the content was still being made", .timeLimit(.minutes(1)))
+    @Test("a refusal that is cut off is an error, also where the content was still being made", .timeLimit(.minutes(5)))
     func earlyRefusalCutOff() async throws {
         for answer in ["Content-Length: 9\r\n\r\nbusy", "Transfer-Encoding: chunked\r\n\r\n9\r\nbusy"] {
             try await withScript { connection in

@@ -5,10 +5,11 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 import Synchronization
+import TestTags
 import Testing
 
 /// Covers C21 of the list of traps.
-@Suite struct CurlStreamingTests {
+@Suite(.tags(.sockets, .processes)) struct CurlStreamingTests {
     @Test("a body streams up and down while it is made", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func echo(versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions) { request in

@@ -2,10 +2,11 @@ import ApproovTesting
 import CertificatePinning
 import HTTPClient
 import HTTPTypes
+import TestTags
 import Testing
 
 /// When a response is whole that neither a length nor chunks delimit (RFC 9112, section 9.8).
-@Suite("The end of a response", .timeLimit(.minutes(2)))
+@Suite("The end of a response", .tags(.sockets), .timeLimit(.minutes(5)))
 struct CurlTransferEndTests {
     /// How a server ends a connection.
     enum Ending: Sendable, CaseIterable {

@@ -3,10 +3,11 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 import HTTPTypes
+import TestTags
 import Testing
 
 /// Covers C10 of the list of traps.
-@Suite struct CurlTransportTests {
+@Suite(.tags(.sockets)) struct CurlTransportTests {
     @Test("a GET is answered with status, fields and body", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func get(versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions) { request in

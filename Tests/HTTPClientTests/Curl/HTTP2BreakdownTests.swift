@@ -3,10 +3,11 @@ import CertificatePinning
 import HTTPClient
 import HTTPTypes
 import Synchronization
+import TestTags
 import Testing
 
 /// What becomes of an origin whose HTTP/2 fails, on a server that speaks it frame by frame.
-@Suite(.timeLimit(.minutes(1))) struct HTTP2BreakdownTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct HTTP2BreakdownTests {
     /// What the server does with a request over HTTP/2.
     enum Answer: Sendable {
         case response

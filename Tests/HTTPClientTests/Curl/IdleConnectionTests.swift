@@ -1,12 +1,13 @@
 import ApproovTesting
 import CertificatePinning
 import HTTPTypes
+import TestTags
 import Testing
 
-@testable import HTTPClient
+import HTTPClient
 
 /// Connections that a server closed while they were unused.
-@Suite("Idle connections", .timeLimit(.minutes(1)))
+@Suite("Idle connections", .tags(.sockets), .timeLimit(.minutes(5)))
 struct IdleConnectionTests {
     @Test(
         "a request that may be sent once only does not go over a connection that the server has closed meanwhile",

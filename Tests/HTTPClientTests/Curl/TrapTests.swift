@@ -2,6 +2,7 @@ import ApproovTesting
 import CertificatePinning
 import Foundation
 import HTTPTypes
+import TestTags
 import Testing
 
 @testable import HTTPClient
@@ -11,7 +12,7 @@ import Testing
 /// Each trap has a number, C1 to C25. A trap without a test here has one where its subject is tested: the comments of the suites name them.
 ///
 /// Covers C5, C6, C7, C8, C9, C14, C15, C17 of the list of traps.
-@Suite("Traps of libcurl and OpenSSL", .timeLimit(.minutes(2)))
+@Suite("Traps of libcurl and OpenSSL", .tags(.sockets), .timeLimit(.minutes(5)))
 struct TrapTests {
     private func refusal(_ site: Site, host: String = "localhost", _ policy: TrustPolicy) async -> TrustRefusal.Reason? {
         await transportError { try await site.get(host: host, policy: policy) }?.refusal?.reason

@@ -4,10 +4,11 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 import Synchronization
+import TestTags
 import Testing
 
 /// Covers C1, C2, C3, C4, C13, C16 of the list of traps.
-@Suite(.timeLimit(.minutes(4))) struct TrustHookTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct TrustHookTests {
     @Test("a pinned leaf, or a pinned root that the server did not send, passes")
     func pinned() async throws {
         let site = try await Site.start()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite("LookupCoalescer", .timeLimit(.minutes(2)))
+@Suite("LookupCoalescer", .timeLimit(.minutes(5)))
 struct LookupCoalescerTests {
     /// Answers when it is told to, and counts what it is asked.
     private actor Fetcher: TrustLookupFetching {

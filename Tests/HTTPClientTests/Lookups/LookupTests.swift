@@ -3,11 +3,12 @@ import CertificatePinning
 import Foundation
 import HTTPTypes
 import Synchronization
+import TestTags
 import Testing
 
 @testable import HTTPClient
 
-@Suite("Look-ups between two handshakes", .timeLimit(.minutes(4)))
+@Suite("Look-ups between two handshakes", .tags(.sockets), .timeLimit(.minutes(5)))
 struct LookupTests {
     @Test("what an evaluator needs is looked up, the connection is tried once more, and the answer is kept")
     func good() async throws {

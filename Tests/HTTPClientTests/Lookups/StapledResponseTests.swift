@@ -2,6 +2,7 @@ import ApproovTesting
 import CertificatePinning
 import Foundation
 import HTTPClient
+import TestTags
 import Testing
 
 /// `openssl s_server`, which can staple: one response for all of its connections.
@@ -28,7 +29,7 @@ struct StaplingServer {
     func stop() { process.signal(SIGTERM) }
 }
 
-@Suite("Stapled OCSP responses through libcurl", .timeLimit(.minutes(2)))
+@Suite("Stapled OCSP responses through libcurl", .tags(.processes), .timeLimit(.minutes(5)))
 struct StapledResponseTests {
     @Test("a staple decides before the request is sent", arguments: ["-tls1_2", "-tls1_3"])
     func staples(version: String) async throws {

@@ -4,7 +4,7 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 
-@testable import HTTPServing
+import HTTPServing
 
 /// A listener on loopback with nothing behind it but what its tests ask for.
 struct BareListener: Service {

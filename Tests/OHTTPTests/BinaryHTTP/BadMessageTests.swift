@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@testable import OHTTP
+import OHTTP
 
 @Suite("Bad Binary HTTP")
 struct BadMessageTests {

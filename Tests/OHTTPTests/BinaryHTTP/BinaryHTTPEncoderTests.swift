@@ -1,8 +1,9 @@
+import ApproovTesting
 import Foundation
 import HTTPTypes
 import Testing
 
-@testable import OHTTP
+import OHTTP
 
 @Suite("Binary HTTP written while it is made")
 struct BinaryHTTPEncoderTests {
@@ -34,24 +35,28 @@ struct BinaryHTTPEncoderTests {
 
     @Test("parts out of their order are refused")
     func order() throws {
-        #expect(throws: OHTTPError(.unencodable, "")) {
-            var encoder = BinaryHTTPRequestEncoder()
-            _ = try encoder.body(Data([1]))
-        }
-        #expect(throws: OHTTPError(.unencodable, "")) { _ = try BinaryHTTPRequestEncoder().end() }
-        #expect(throws: OHTTPError(.unencodable, "")) {
-            var encoder = BinaryHTTPRequestEncoder()
-            _ = try encoder.head(Samples.request.head)
-            _ = try encoder.head(Samples.request.head)
-        }
-        #expect(throws: OHTTPError(.unencodable, "")) {
-            var encoder = BinaryHTTPResponseEncoder()
-            _ = try encoder.head(HTTPResponse(status: 200))
-            _ = try encoder.informational(HTTPResponse(status: 103))
-        }
-        #expect(throws: OHTTPError(.unencodable, "")) {
-            var encoder = BinaryHTTPResponseEncoder()
-            _ = try encoder.head(HTTPResponse(status: 103))
-        }
+        #expect(
+            code(as: OHTTPError.self) {
+                var encoder = BinaryHTTPRequestEncoder()
+                _ = try encoder.body(Data([1]))
+            } == .unencodable)
+        #expect(code(as: OHTTPError.self) { _ = try BinaryHTTPRequestEncoder().end() } == .unencodable)
+        #expect(
+            code(as: OHTTPError.self) {
+                var encoder = BinaryHTTPRequestEncoder()
+                _ = try encoder.head(Samples.request.head)
+                _ = try encoder.head(Samples.request.head)
+            } == .unencodable)
+        #expect(
+            code(as: OHTTPError.self) {
+                var encoder = BinaryHTTPResponseEncoder()
+                _ = try encoder.head(HTTPResponse(status: 200))
+                _ = try encoder.informational(HTTPResponse(status: 103))
+            } == .unencodable)
+        #expect(
+            code(as: OHTTPError.self) {
+                var encoder = BinaryHTTPResponseEncoder()
+                _ = try encoder.head(HTTPResponse(status: 103))
+            } == .unencodable)
     }
 }

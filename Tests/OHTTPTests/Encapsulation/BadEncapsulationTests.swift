@@ -1,3 +1,4 @@
+import ApproovTesting
 import Foundation
 import Testing
 
@@ -94,9 +95,10 @@ struct BadEncapsulationTests {
 
     @Test("a suite that the configuration does not name is refused by the gateway, and not sealed with by the client")
     func suite() throws {
-        #expect(throws: OHTTPError(.unsupportedKeyConfiguration, "")) {
-            _ = try configuration.encapsulate([1], suite: .chaCha20Poly1305)
-        }
+        #expect(
+            code(as: OHTTPError.self) {
+                _ = try configuration.encapsulate([1], suite: .chaCha20Poly1305)
+            } == .unsupportedKeyConfiguration)
         let generous = try KeyConfiguration(id: 1, kem: .x25519, publicKey: configuration.publicKey, suites: [.chaCha20Poly1305])
         let sealed = try generous.encapsulate([1])
         expectUniform([UInt8](sealed.message))
@@ -178,7 +180,7 @@ struct BadEncapsulationTests {
     @Test("two keys of one identifier make no keyring")
     func duplicateKeys() throws {
         let keys = [try GatewayKey(id: 1), try GatewayKey(id: 1, kem: .p256)]
-        #expect(throws: OHTTPError(.duplicateKey, "")) { try GatewayKeyring(keys) }
+        #expect(code(as: OHTTPError.self) { try GatewayKeyring(keys) } == .duplicateKey)
     }
 
     @Test("no error has a byte of the message in it")

@@ -1,3 +1,4 @@
+import ApproovTesting
 import Foundation
 import Testing
 
@@ -63,7 +64,7 @@ struct EncapsulationTests {
         let keyID = opened.keyID
         #expect(keyID == 1)
         #expect(keyring.configurations.configurations.map(\.id) == [2, 1])
-        #expect(throws: OHTTPError(.decapsulationFailed, "")) { _ = try GatewayKeyring([new]).decapsulate(sealed.message) }
+        #expect(code(as: OHTTPError.self) { _ = try GatewayKeyring([new]).decapsulate(sealed.message) } == .decapsulationFailed)
     }
 
     @Test("a context can wait for its response in another task")

@@ -1,3 +1,4 @@
+import ApproovTesting
 import Foundation
 import Testing
 
@@ -39,14 +40,15 @@ struct GatewayKeyTests {
     @Test("a private key of the wrong size is refused", arguments: [0, 31, 33, 64])
     func sizes(count: Int) {
         for kem in KeyConfiguration.KEM.allCases {
-            #expect(throws: OHTTPError(.malformedKey, "")) {
-                try GatewayKey(id: 1, kem: kem, privateKey: [UInt8](repeating: 1, count: count), suites: [.aes128GCM])
-            }
+            #expect(
+                code(as: OHTTPError.self) {
+                    try GatewayKey(id: 1, kem: kem, privateKey: [UInt8](repeating: 1, count: count), suites: [.aes128GCM])
+                } == .malformedKey)
         }
     }
 
     @Test("a key without suites is refused")
     func noSuites() {
-        #expect(throws: OHTTPError(.malformedKeyConfiguration, "")) { try GatewayKey(id: 1, suites: []) }
+        #expect(code(as: OHTTPError.self) { try GatewayKey(id: 1, suites: []) } == .malformedKeyConfiguration)
     }
 }

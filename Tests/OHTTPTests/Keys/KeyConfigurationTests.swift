@@ -1,7 +1,8 @@
+import ApproovTesting
 import Foundation
 import Testing
 
-@testable import OHTTP
+import OHTTP
 
 @Suite("Key configurations")
 struct KeyConfigurationTests {
@@ -28,8 +29,8 @@ struct KeyConfigurationTests {
         let list = KeyConfigurationList([try configuration(1), try configuration(2, kem: .xWing), try configuration(3)])
         #expect(try list.preferred().id == 1)
         #expect(try list.preferred(among: [.xWing]).id == 2)
-        #expect(throws: OHTTPError(.unsupportedKeyConfiguration, "")) { try list.preferred(among: [.p256]) }
-        #expect(throws: OHTTPError(.unsupportedKeyConfiguration, "")) { try list.preferred(among: []) }
+        #expect(code(as: OHTTPError.self) { try list.preferred(among: [.p256]) } == .unsupportedKeyConfiguration)
+        #expect(code(as: OHTTPError.self) { try list.preferred(among: []) } == .unsupportedKeyConfiguration)
     }
 
     @Test("an entry with an unknown KEM is skipped, wherever it stands and whatever is in it")
@@ -42,8 +43,8 @@ struct KeyConfigurationTests {
             #expect(try KeyConfigurationList(decoding: bytes).configurations == [known])
         }
         let none = try KeyConfigurationList(decoding: entry(unknown))
-        #expect(throws: OHTTPError(.unsupportedKeyConfiguration, "")) { try none.preferred() }
-        #expect(throws: OHTTPError(.unsupportedKeyConfiguration, "")) { try KeyConfiguration(decoding: unknown) }
+        #expect(code(as: OHTTPError.self) { try none.preferred() } == .unsupportedKeyConfiguration)
+        #expect(code(as: OHTTPError.self) { try KeyConfiguration(decoding: unknown) } == .unsupportedKeyConfiguration)
     }
 
     @Test("unknown suites are skipped, and a configuration without a known one is not used")
@@ -54,7 +55,7 @@ struct KeyConfigurationTests {
         #expect(try KeyConfiguration(decoding: mixed).suites == [.aes256GCM])
         let none = head + [0, 4, 0, 1, 0xff, 0xff]
         #expect(try KeyConfigurationList(decoding: entry(none)).configurations.isEmpty)
-        #expect(throws: OHTTPError(.unsupportedKeyConfiguration, "")) { try KeyConfiguration(decoding: none) }
+        #expect(code(as: OHTTPError.self) { try KeyConfiguration(decoding: none) } == .unsupportedKeyConfiguration)
     }
 
     @Test("a list with a malformed entry is refused whole, even behind good ones")
@@ -127,7 +128,7 @@ struct KeyConfigurationTests {
         #expect(throws: Self.malformed) { try KeyConfiguration(id: 1, kem: .p256, publicKey: key, suites: [.aes128GCM]) }
         #expect(throws: Self.malformed) { try KeyConfiguration(id: 1, kem: .x25519, publicKey: [], suites: [.aes128GCM]) }
         let large = [UInt8](repeating: 0, count: KeyConfigurationList.maximumSize + 1)
-        #expect(throws: OHTTPError(.limitExceeded, "")) { try KeyConfigurationList(decoding: large) }
-        #expect(throws: OHTTPError(.limitExceeded, "")) { try KeyConfiguration(decoding: large) }
+        #expect(code(as: OHTTPError.self) { try KeyConfigurationList(decoding: large) } == .limitExceeded)
+        #expect(code(as: OHTTPError.self) { try KeyConfiguration(decoding: large) } == .limitExceeded)
     }
 }

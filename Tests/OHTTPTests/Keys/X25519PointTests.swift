@@ -1,3 +1,4 @@
+import ApproovTesting
 import Crypto
 import Foundation
 import Testing
@@ -19,16 +20,18 @@ struct X25519PointTests {
 
     @Test("are refused as a gateway's key and as an encapsulated key", arguments: points)
     func refused(point: [UInt8]) throws {
-        #expect(throws: OHTTPError(.malformedKeyConfiguration, "")) {
-            try KeyConfiguration(id: 1, kem: .x25519, publicKey: point, suites: [.aes128GCM])
-        }
+        #expect(
+            code(as: OHTTPError.self) {
+                try KeyConfiguration(id: 1, kem: .x25519, publicKey: point, suites: [.aes128GCM])
+            } == .malformedKeyConfiguration)
         let gateway = try GatewayKey(id: 1, suites: [.aes128GCM])
         let message = MessageHeader(keyID: 1, kem: .x25519, suite: .aes128GCM).bytes + point + [UInt8](repeating: 0, count: 100)
-        #expect(throws: OHTTPError(.decapsulationFailed, "")) { _ = try GatewayKeyring([gateway]).decapsulate(message) }
-        #expect(throws: OHTTPError(.decapsulationFailed, "")) {
-            let header = MessageHeader(keyID: 1, kem: .x25519, suite: .aes128GCM)
-            _ = try GatewayKeyring([gateway]).recipient(header, Data(point), .whole)
-        }
+        #expect(code(as: OHTTPError.self) { _ = try GatewayKeyring([gateway]).decapsulate(message) } == .decapsulationFailed)
+        #expect(
+            code(as: OHTTPError.self) {
+                let header = MessageHeader(keyID: 1, kem: .x25519, suite: .aes128GCM)
+                _ = try GatewayKeyring([gateway]).recipient(header, Data(point), .whole)
+            } == .decapsulationFailed)
     }
 
     @Test("are no others")
