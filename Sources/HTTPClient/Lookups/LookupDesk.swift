@@ -74,7 +74,7 @@ final class LookupDesk: Sendable {
             state.running[route] = (task, 1)
             return task
         }
-        guard let task else { return TrustLookupResult(failure: "too many look-ups are under way", receivedAt: Date()) }
+        guard let task else { return TrustLookupResult(failure: "too many look-ups are in progress", receivedAt: Date()) }
         let (answers, answer) = AsyncStream.makeStream(of: TrustLookupResult.self)
         Task {
             answer.yield(await task.value)
@@ -93,7 +93,7 @@ final class LookupDesk: Sendable {
             return result
         }
         cancel(route, task)
-        return TrustLookupResult(failure: "no caller waits for it any more", receivedAt: Date())
+        return TrustLookupResult(failure: "no caller waits for the look-up any more", receivedAt: Date())
     }
 
     private func leave(_ route: Route, _ task: Task<TrustLookupResult, Never>) {
@@ -137,6 +137,6 @@ final class LookupDesk: Sendable {
             timing.cancel()
         }
         for await result in answers { return result }
-        return TrustLookupResult(failure: "no caller waits for it any more", receivedAt: Date())
+        return TrustLookupResult(failure: "no caller waits for the look-up any more", receivedAt: Date())
     }
 }
