@@ -45,7 +45,7 @@ import Testing
     private func withServer(
         answering answer: @escaping @Sendable (_ number: Int) -> Answer,
         _ body: (
-            _ ledger: Ledger, _ get: @Sendable () async throws -> String?, _ post: @Sendable () async throws -> String?
+            _ ledger: Ledger, _ get: @escaping @Sendable () async throws -> String?, _ post: @escaping @Sendable () async throws -> String?
         ) async throws -> Void
     ) async throws {
         let root = try TestPKI.root()
