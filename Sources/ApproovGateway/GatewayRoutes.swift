@@ -39,7 +39,8 @@ struct GatewayRoutes: Sendable {
         }
         let deadline = ContinuousClock.now + (isChunked ? forwarder.limits.chunkedRequestTimeout : forwarder.limits.requestTimeout)
         let body = BorrowedRequestBody(
-            request.body, limit: limit, idleTimeout: forwarder.limits.idleTimeout, deadline: isChunked ? nil : deadline)
+            request.body, limit: limit, idleTimeout: forwarder.limits.idleTimeout,
+            timeout: isChunked ? nil : forwarder.limits.requestTimeout)
         do {
             // Take a slot only after the first content byte: until then a silent client uses nothing but its own connection.
             try await body.readAhead(1)

@@ -46,7 +46,7 @@ struct RelayRoutes: Sendable {
         if let length, length > limit { return refusal(.contentTooLarge) }
         let deadline = ContinuousClock.now + limits.requestTimeout
         guard let place = places.enter(context.remoteAddress) else { return refusal(.tooManyRequests, retryAfter: 1) }
-        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: limits.idleTimeout, deadline: deadline)
+        let body = BorrowedRequestBody(request.body, limit: limit, idleTimeout: limits.idleTimeout, timeout: limits.requestTimeout)
         do {
             // Until then a request takes only its client's own connection and place, so a silent client holds up no other.
             try await body.readAhead(message == .whole ? Self.wholeBytes : 1)

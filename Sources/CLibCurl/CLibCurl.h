@@ -27,12 +27,17 @@ static inline CURLcode clibcurl_set_list(CURL *easy, CURLoption option, struct c
 }
 
 typedef size_t (*clibcurl_data_function)(char *data, size_t size, size_t count, void *context);
+typedef int (*clibcurl_debug_function)(CURL *easy, curl_infotype kind, char *text, size_t count, void *context);
 typedef int (*clibcurl_seek_function)(void *context, curl_off_t offset, int origin);
 typedef CURLcode (*clibcurl_ssl_ctx_function)(CURL *easy, void *ssl_ctx, void *context);
 typedef int (*clibcurl_prereq_function)(void *context, char *primary_ip, char *local_ip, int primary_port, int local_port);
 
 static inline CURLcode clibcurl_set_data_function(CURL *easy, CURLoption option, clibcurl_data_function function) {
     return curl_easy_setopt(easy, option, function);
+}
+
+static inline CURLcode clibcurl_set_debug_function(CURL *easy, clibcurl_debug_function function) {
+    return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, function);
 }
 
 static inline CURLcode clibcurl_set_seek_function(CURL *easy, clibcurl_seek_function function) {

@@ -27,12 +27,12 @@ package struct AddressRange: Hashable, Sendable {
         var bits = bytes.count * 8
         if parts.count == 2 {
             guard let number = Int(parts[1]), (0...bits).contains(number), parts[1].allSatisfy(\.isNumber) else {
-                throw Malformed(message: "\(text): behind the slash stands a number from 0 to \(bits)")
+                throw Malformed(message: "\(text): the prefix length after the slash must be a number from 0 to \(bits)")
             }
             bits = number
         }
         guard Self.masked(bytes, bits) == bytes else {
-            throw Malformed(message: "\(text) has bits behind its first \(bits): name the range's first address")
+            throw Malformed(message: "\(text) has bits set after the first \(bits); write the first address of the range")
         }
         self.bytes = bytes
         self.bits = bits

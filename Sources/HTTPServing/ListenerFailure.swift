@@ -21,7 +21,7 @@ package struct ListenerFailure: Error {
 
     package static func insecure(_ host: String) -> ListenerFailure {
         ListenerFailure(
-            kind: .insecure, message: "\(host) is not a loopback address, and plain http is for those alone; serve with TLS")
+            kind: .insecure, message: "\(host) is not a loopback address, and plain http is allowed only on loopback; serve with TLS")
     }
 
     static func malformedProxy(_ malformed: AddressRange.Malformed) -> ListenerFailure {
@@ -39,7 +39,8 @@ package struct ListenerFailure: Error {
         let reason = (cause as? IOError).map { String(cString: strerror($0.errnoCode)) }
         return ListenerFailure(
             kind: .cannotListen,
-            message: "cannot listen on \(host) port \(port): end what listens there, or choose an address of this machine and a free port; "
+            message:
+                "cannot listen on \(host) port \(port): stop the program that listens there, or choose an address of this machine and a free port; "
                 + "port 0 lets the system choose\(reason.map { " (\($0))" } ?? "")", cause: reason == nil ? cause : nil)
     }
 }

@@ -78,44 +78,49 @@ import Testing
 
     @Test("a content of which nothing comes for too long ends with that error")
     func stalled() async throws {
+        let clock = ManualClock()
         let (body, source) = RequestBody.makeStream()
-        let borrowed = BorrowedRequestBody(body, limit: 100, idleTimeout: .milliseconds(20))
+        let borrowed = BorrowedRequestBody(body, limit: 100, idleTimeout: .seconds(30), time: clock)
         await source.yield(ByteBuffer(string: "one"))
-        await #expect(throws: BorrowedRequestBody.Stalled.self) { try await borrowed.readAhead(4) }
+        let reader = Task.immediate { try await borrowed.readAhead(4) }
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(30))
+        await #expect(throws: BorrowedRequestBody.Stalled.self) { try await reader.value }
         source.finish()
+    }
+
+    /// Reads one part, for which the client takes `pause`.
+    private func part(
+        after pause: Duration, of borrowed: BorrowedRequestBody, from source: RequestBody.Source, _ clock: ManualClock
+    ) async throws -> [UInt8]? {
+        let reader = Task.immediate { try await borrowed.next() }
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: pause)
+        await source.yield(ByteBuffer(string: "a"))
+        return try await reader.value
     }
 
     @Test("slow parts are no stall, but all of them must have come by the deadline")
     func deadline() async throws {
+        let clock = ManualClock()
         let (body, source) = RequestBody.makeStream()
-        let borrowed = BorrowedRequestBody(body, limit: .max, idleTimeout: .seconds(30), deadline: .now + .milliseconds(200))
-        let client = Task {
-            while !Task.isCancelled {
-                await source.yield(ByteBuffer(string: "a"))
-                try? await Task.sleep(for: .milliseconds(10))
-            }
-        }
-        await #expect(throws: BorrowedRequestBody.Stalled.self) { try await borrowed.readAhead(.max) }
-        client.cancel()
-        await client.value
+        let borrowed = BorrowedRequestBody(body, limit: 100, idleTimeout: .seconds(30), timeout: .seconds(100), time: clock)
+        for _ in 0..<4 { #expect(try await part(after: .seconds(24), of: borrowed, from: source, clock) == Array("a".utf8)) }
+        let reader = Task.immediate { try await borrowed.next() }
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(4))
+        await #expect(throws: BorrowedRequestBody.Stalled.self) { try await reader.value }
         source.finish()
     }
 
     @Test("each part may take as long as the idle timeout")
     func slowParts() async throws {
+        let clock = ManualClock()
         let (body, source) = RequestBody.makeStream()
-        // All of it takes longer than the idle timeout, and no part anywhere near as long.
-        let borrowed = BorrowedRequestBody(body, limit: 100, idleTimeout: .seconds(10))
-        let client = Task {
-            for _ in 0..<8 {
-                try? await Task.sleep(for: .milliseconds(1_300))
-                await source.yield(ByteBuffer(string: "a"))
-            }
-            source.finish()
-        }
-        try await borrowed.readAhead(100)
-        #expect(borrowed.takeWhole()?.count == 8)
-        await client.value
+        let borrowed = BorrowedRequestBody(body, limit: 100, idleTimeout: .seconds(10), time: clock)
+        for _ in 0..<8 { #expect(try await part(after: .seconds(9), of: borrowed, from: source, clock) == Array("a".utf8)) }
+        source.finish()
+        #expect(try await borrowed.next() == nil)
     }
 
     @Test("a content whose reader is cancelled is not taken for one that has ended")
@@ -132,12 +137,12 @@ import Testing
 
     /// A content whose reader was cancelled while nothing came.
     private func abandoned(
-        limit: Int = 100, idleTimeout: Duration = .seconds(30)
+        limit: Int = 100, clock: ManualClock = ManualClock()
     ) async throws -> (
         BorrowedRequestBody, RequestBody.Source
     ) {
         let (body, source) = RequestBody.makeStream()
-        let borrowed = BorrowedRequestBody(body, limit: limit, idleTimeout: idleTimeout)
+        let borrowed = BorrowedRequestBody(body, limit: limit, idleTimeout: .seconds(30), time: clock)
         let reader = Task.immediate { try await borrowed.next() }
         reader.cancel()
         await #expect(throws: CancellationError.self) { try await reader.value }
@@ -180,9 +185,16 @@ import Testing
 
     @Test("draining ends with the content's bounds: too many bytes, or none for too long", arguments: [true, false])
     func drainedWithinBounds(isLong: Bool) async throws {
-        let (borrowed, source) = try await abandoned(limit: 3, idleTimeout: .milliseconds(300))
-        if isLong { await source.yield(ByteBuffer(string: "long")) }
-        await borrowed.drain()
+        let clock = ManualClock()
+        let (borrowed, source) = try await abandoned(limit: 3, clock: clock)
+        let owner = Task.immediate { await borrowed.drain() }
+        if isLong {
+            await source.yield(ByteBuffer(string: "long"))
+        } else {
+            await clock.sleepers(atLeast: 1)
+            clock.advance(by: .seconds(30))
+        }
+        await owner.value
         source.finish()
     }
 

@@ -15,7 +15,7 @@ import Testing
             try await listener.run(router: Router(), logger: Logger(label: "test")) { _ in }
         }
         #expect(failure?.kind == .cannotListen)
-        #expect(failure?.message.contains("\(host) port 8443: end what listens there, or choose") == true)
+        #expect(failure?.message.contains("\(host) port 8443: stop the program that listens there, or choose") == true)
     }
 
     @Test("a head that is too long, or has too many fields, is refused and the connection closed")

@@ -1,15 +1,21 @@
-internal import Synchronization
+package import Synchronization
 
 /// Keeps the last value that was made, because many requests in a row to one resource need the same value.
+///
+/// Inlinable, so that other modules call versions of it for their own types.
 package final class LastValue<Key: Equatable & Sendable, Value: Sendable>: Sendable {
-    private struct Entry {
-        let key: Key
-        let value: Value
+    @usableFromInline struct Entry {
+        @usableFromInline let key: Key
+        @usableFromInline let value: Value
+
+        @inlinable init(key: Key, value: Value) {
+            (self.key, self.value) = (key, value)
+        }
     }
 
-    private let entry = Mutex<Entry?>(nil)
+    @usableFromInline let entry = Mutex<Entry?>(nil)
 
-    package init() {}
+    @inlinable package init() {}
 
     /// Returns the last value if it was made from the same key, otherwise a new one.
     ///
@@ -19,7 +25,7 @@ package final class LastValue<Key: Equatable & Sendable, Value: Sendable>: Senda
     ///   - make: Makes the value.
     /// - Returns: The last value or the new one.
     /// - Throws: What `make` throws; the kept value then stays.
-    package func value<Failure: Error>(
+    @inlinable package func value<Failure: Error>(
         for key: Key, isKept: (Value) -> Bool = { _ in true }, make: (Key) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         if let entry = entry.withLock({ $0 }), entry.key == key { return entry.value }

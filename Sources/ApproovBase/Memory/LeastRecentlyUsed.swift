@@ -1,36 +1,41 @@
 /// A dictionary of limited size: when it is full, the least recently used entry makes room.
 ///
-/// Look-up, use, insertion and removal take the same time for any number of entries.
+/// Look-up, use, insertion and removal take the same time for any number of entries. Inlinable, so that other modules call versions of it
+/// for their own types; the generic version takes several times as long.
 package struct LeastRecentlyUsed<Key: Hashable, Value> {
-    private struct Node {
-        var key: Key
-        var value: Value
+    @usableFromInline struct Node {
+        @usableFromInline var key: Key
+        @usableFromInline var value: Value
         /// Towards the most recently used.
-        var newer: Int
+        @usableFromInline var newer: Int
         /// Towards the least recently used.
-        var older: Int
+        @usableFromInline var older: Int
+
+        @inlinable init(key: Key, value: Value, newer: Int, older: Int) {
+            (self.key, self.value, self.newer, self.older) = (key, value, newer, older)
+        }
     }
 
-    private static var none: Int { -1 }
+    @inlinable static var none: Int { -1 }
 
     /// The most entries.
     package let capacity: Int
-    private var places: [Key: Int] = [:]
-    private var nodes: [Node?] = []
-    private var free: [Int] = []
-    private var newest = none
-    private var oldest = none
+    @usableFromInline var places: [Key: Int] = [:]
+    @usableFromInline var nodes: [Node?] = []
+    @usableFromInline var free: [Int] = []
+    @usableFromInline var newest = none
+    @usableFromInline var oldest = none
 
-    package init(capacity: Int) {
+    @inlinable package init(capacity: Int) {
         precondition(capacity > 0)
         self.capacity = capacity
     }
 
     /// The number of entries.
-    package var count: Int { places.count }
+    @inlinable package var count: Int { places.count }
 
     /// The value; this does not count as a use.
-    package func peek(_ key: Key) -> Value? { places[key].flatMap { nodes[$0]?.value } }
+    @inlinable package func peek(_ key: Key) -> Value? { places[key].flatMap { nodes[$0]?.value } }
 
     /// Changes the value in place; counts as a use unless `isUse` is false.
     ///
@@ -39,7 +44,7 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     ///   - isUse: Whether the entry becomes the most recently used one.
     ///   - body: Changes the value.
     /// - Returns: What `body` returns; nil when the key has no entry.
-    package mutating func update<Result>(_ key: Key, isUse: Bool = true, _ body: (inout Value) -> Result) -> Result? {
+    @inlinable package mutating func update<Result>(_ key: Key, isUse: Bool = true, _ body: (inout Value) -> Result) -> Result? {
         guard let place = places[key], var node = nodes[place] else { return nil }
         // Taken out and put back, so that the value is changed in place and not copied.
         nodes[place] = nil
@@ -57,7 +62,7 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     /// - Parameters:
     ///   - value: The entry's value.
     ///   - key: The entry's key.
-    package mutating func insert(_ value: Value, for key: Key) {
+    @inlinable package mutating func insert(_ value: Value, for key: Key) {
         if update(key, { $0 = value }) != nil { return }
         if places.count == capacity, let node = nodes[oldest] { remove(node.key) }
         let node = Node(key: key, value: value, newer: Self.none, older: Self.none)
@@ -74,20 +79,20 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     }
 
     /// Removes the entry, if it exists.
-    package mutating func remove(_ key: Key) {
+    @inlinable package mutating func remove(_ key: Key) {
         guard let place = places.removeValue(forKey: key) else { return }
         unlink(place)
         nodes[place] = nil
         free.append(place)
     }
 
-    private mutating func unlink(_ place: Int) {
+    @inlinable mutating func unlink(_ place: Int) {
         guard let node = nodes[place] else { return }
         if node.newer == Self.none { newest = node.older } else { nodes[node.newer]?.older = node.older }
         if node.older == Self.none { oldest = node.newer } else { nodes[node.older]?.newer = node.newer }
     }
 
-    private mutating func linkAsNewest(_ place: Int) {
+    @inlinable mutating func linkAsNewest(_ place: Int) {
         nodes[place]?.newer = Self.none
         nodes[place]?.older = newest
         if newest == Self.none { oldest = place } else { nodes[newest]?.newer = place }

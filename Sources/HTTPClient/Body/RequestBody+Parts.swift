@@ -96,7 +96,7 @@ extension RequestBody {
     }
 
     private static func wrongLength(_ length: Int?) -> TransportError {
-        TransportError(.requestBodyFailed, "the request's body has another length than the \(length ?? 0) bytes declared")
+        TransportError(.requestBodyFailed, "the request's body does not have the declared length of \(length ?? 0) bytes")
     }
 }
 

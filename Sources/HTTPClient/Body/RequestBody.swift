@@ -56,7 +56,8 @@ public struct RequestBodyStream: Sendable {
 
         func begin() throws(TransportError) {
             guard !isBegun.exchange(true, ordering: .relaxed) else {
-                throw TransportError(.requestBodyFailed, "the request's body is a stream that was read before: make a new request")
+                throw TransportError(
+                    .requestBodyFailed, "the request's body is a stream that was already read; make a new request with a new stream")
             }
         }
     }

@@ -23,20 +23,15 @@ extension CurlEasyHandle {
         try setTextCallback()
     }
 
-    /// Reads libcurl's verbose text, because libcurl reports GOAWAY nowhere else; the text is passed on to no log.
+    /// Sets the callback for libcurl's verbose text, which ``listen()`` switches on; the text is passed on to no log.
     private func setTextCallback() throws(TransportError) {
-        let listen:
-            @convention(c) (UnsafeMutableRawPointer?, curl_infotype, UnsafeMutablePointer<CChar>?, Int, UnsafeMutableRawPointer?) -> Int32 =
-                {
-                    _, kind, text, count, handle in
-                    guard kind == CURLINFO_TEXT, let text, let transfer = CurlEasyHandle.transfer(of: handle) else { return 0 }
-                    text.withMemoryRebound(to: UInt8.self, capacity: count) { transfer.hear(UnsafeBufferPointer(start: $0, count: count)) }
-                    return 0
-                }
-        // POSIX guarantees that a function's address fits into a `void *`.
-        try setPointer(CURLOPT_DEBUGFUNCTION, unsafeBitCast(listen, to: UnsafeMutableRawPointer.self))
+        try check(
+            clibcurl_set_debug_function(pointer) { _, kind, text, count, handle in
+                guard kind == CURLINFO_TEXT, let text, let transfer = CurlEasyHandle.transfer(of: handle) else { return 0 }
+                text.withMemoryRebound(to: UInt8.self, capacity: count) { transfer.hear(UnsafeBufferPointer(start: $0, count: count)) }
+                return 0
+            }, CURLOPT_DEBUGFUNCTION)
         try setPointer(CURLOPT_DEBUGDATA, Unmanaged.passUnretained(self).toOpaque())
-        try set(CURLOPT_VERBOSE, 1)
     }
 
     private func setTrustOptions() throws(TransportError) {

@@ -15,7 +15,9 @@ final class CurlEasyHandle: @unchecked Sendable {
     private var shape: CurlRequestShape?
     /// Whether the handle does not even offer HTTP/2.
     private(set) var isHTTP1Only = false
-    private var connectsAnew = false
+    private var opensNewConnection = false
+    /// Whether libcurl formats its verbose text for this request.
+    private(set) var isListening = false
     /// Whether options beyond the fixed ones may be set, if only by a shape that libcurl accepted in part.
     private var isShaped = false
 
@@ -38,6 +40,7 @@ final class CurlEasyHandle: @unchecked Sendable {
         shape = nil
         if isShaped {
             isHTTP1Only = false
+            isListening = false
             curl_easy_reset(pointer)
             try setFixedOptions()
         }
@@ -60,25 +63,41 @@ final class CurlEasyHandle: @unchecked Sendable {
     var isOnIdleHTTP1Connection: Bool {
         var newConnections = 0
         guard clibcurl_get_long(pointer, CURLINFO_NUM_CONNECTS, &newConnections) == CURLE_OK, newConnections == 0 else { return false }
-        guard let ssl = clibcurl_get_ssl(pointer) else { return true }
+        return !isOnHTTP2Connection
+    }
+
+    /// Whether the connection that carries the request speaks HTTP/2.
+    var isOnHTTP2Connection: Bool {
+        guard let ssl = clibcurl_get_ssl(pointer) else { return false }
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
         SSL_get0_alpn_selected(OpaquePointer(ssl), &name, &length)
-        return UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("http/1.1".utf8) || length == 0
+        return UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
+    }
+
+    /// Makes libcurl hand its verbose text about this request to ``CurlTransfer/hear(_:)``, until the request ends.
+    func listen() {
+        guard !isListening else { return }
+        isListening = true
+        clibcurl_set_long(pointer, CURLOPT_VERBOSE, 1)
     }
 
     /// Makes libcurl open a new connection for this request.
-    func connectAnew() throws(TransportError) {
+    func openNewConnection() throws(TransportError) {
         try set(CURLOPT_FRESH_CONNECT, 1)
-        connectsAnew = true
+        opensNewConnection = true
     }
 
     /// Clears what belongs to the finished request.
     func forgetRequest() {
         transfer = nil
-        if connectsAnew {
+        if opensNewConnection {
             clibcurl_set_long(pointer, CURLOPT_FRESH_CONNECT, 0)
-            connectsAnew = false
+            opensNewConnection = false
+        }
+        if isListening {
+            clibcurl_set_long(pointer, CURLOPT_VERBOSE, 0)
+            isListening = false
         }
         clibcurl_set_list(pointer, CURLOPT_HTTPHEADER, nil)
         if shape?.content == .small { clibcurl_set_pointer(pointer, CURLOPT_COPYPOSTFIELDS, nil) }
@@ -109,7 +128,8 @@ final class CurlEasyHandle: @unchecked Sendable {
         guard code != CURLE_OK else { return }
         throw TransportError(
             code == CURLE_OUT_OF_MEMORY ? .internalError : .unsupported,
-            "this libcurl refused option \(option.rawValue) (\(String(cString: curl_easy_strerror(code)))); the request was not sent")
+            "this libcurl refused option \(option.rawValue) (\(String(cString: curl_easy_strerror(code)))), so nothing was sent; install a newer libcurl"
+        )
     }
 }
 

@@ -9,52 +9,53 @@ enum CurlFailure {
         let reason = String(cString: curl_easy_strerror(code))
         switch code {
         case CURLE_UNSUPPORTED_PROTOCOL where transfer.wasSent:
-            return TransportError(.malformedResponse, "the response does not begin like HTTP/1.1 or later")
+            return TransportError(.malformedResponse, "the response is not HTTP/1.1 or later; check the port")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
             return TransportError(.invalidURL, "libcurl cannot request this URL: \(reason)")
         case CURLE_COULDNT_RESOLVE_HOST:
-            return TransportError(.hostUnresolved, "the host's name has no address; check it and the name server")
+            return TransportError(.hostUnresolved, "the host name has no address; check the name and the name server")
         case CURLE_COULDNT_RESOLVE_PROXY:
-            return TransportError(.hostUnresolved, "the proxy's name has no address; check the proxy configuration")
+            return TransportError(.hostUnresolved, "the proxy's host name has no address; check the proxy configuration")
         case CURLE_COULDNT_CONNECT:
             return TransportError(.connectionFailed, "no server accepted the connection; is it running and reachable?")
         case CURLE_PROXY:
-            return TransportError(.connectionFailed, "the proxy refused the connection")
+            return TransportError(.connectionFailed, "the proxy refused the connection; check the proxy configuration")
         case CURLE_OPERATION_TIMEDOUT:
             return transfer.wasSent
-                ? TransportError(.totalTimeout, "the request did not end within its total timeout")
-                : TransportError(.connectTimeout, "no connection could be made in time")
+                ? TransportError(.totalTimeout, "the request did not end within its total timeout; raise the timeout, or check the server")
+                : TransportError(.connectTimeout, "no connection was made within the connect timeout; is the server reachable?")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
             return TransportError(
                 .trustRefused,
-                "the server's certificate was refused by libcurl (\(reason)) and nothing was sent: look at its chain with"
+                "libcurl refused the server's certificate (\(reason)), and nothing was sent; show its chain with"
                     + " `approov pin -get HOST:PORT`")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_USE_SSL_FAILED:
             return TransportError(.tlsFailed, "the TLS handshake failed: \(reason); does the server speak TLS 1.2 or later on this port?")
         case CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_NOT_BUILT_IN, CURLE_UNKNOWN_OPTION:
-            return TransportError(.unsupported, "this libcurl cannot do it: \(reason)")
+            return TransportError(.unsupported, "this libcurl does not support the request: \(reason)")
         case CURLE_SEND_FAIL_REWIND:
             return TransportError(
                 .connectionLost,
-                "the connection ended while the request was sent; it may have been processed and is not sent a second time")
+                "the connection ended while the request was sent; the server may have processed it, so it is not sent again")
         case CURLE_OUT_OF_MEMORY where transfer.wasSent && !transfer.isHeadComplete,
             CURLE_RECV_ERROR where transfer.hasTooManyHeaderBytes:
             return TransportError(
-                .headerTooLarge, "the response's header section is larger than libcurl takes: 102400 bytes a line, 307200 bytes in all")
+                .headerTooLarge,
+                "the response's header section is larger than libcurl accepts: 102400 bytes for a line, 307200 bytes in all")
         case CURLE_RECV_ERROR where transfer.proxyRefusal != nil:
             return TransportError(
                 .connectionFailed,
-                "the proxy refused to connect to the host, with status \(transfer.proxyRefusal ?? 0); what it allows, and whom, is its operator's"
+                "the proxy refused to connect to the host, with status \(transfer.proxyRefusal ?? 0); ask the proxy's operator to allow it"
             )
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
             CURLE_AGAIN:
-            return TransportError(.connectionLost, "the connection ended before the response was whole: \(reason)")
+            return TransportError(.connectionLost, "the connection ended before the response was complete: \(reason)")
         case CURLE_BAD_CONTENT_ENCODING:
-            return TransportError(.malformedResponse, "the response's content encoding is broken or not one that was offered")
+            return TransportError(.malformedResponse, "the response's content encoding is invalid, or was not offered")
         case CURLE_WEIRD_SERVER_REPLY:
             return TransportError(.malformedResponse, "the response is not valid HTTP: \(reason)")
         case CURLE_READ_ERROR, CURLE_ABORTED_BY_CALLBACK:
-            return TransportError(.requestBodyFailed, "the request's content could not be read")
+            return TransportError(.requestBodyFailed, "the request's body could not be read")
         default:
             return TransportError(.internalError, "libcurl: \(reason) (\(code.rawValue))")
         }

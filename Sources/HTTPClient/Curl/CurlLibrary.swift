@@ -43,7 +43,7 @@ struct CurlLibrary: Sendable {
         guard tlsBackend.hasPrefix("OpenSSL/") else {
             throw TransportError(
                 .unsupported,
-                "this libcurl uses \(tlsBackend.isEmpty ? "no TLS" : tlsBackend), in which certificates cannot be pinned; install the OpenSSL flavour (libcurl4-openssl-dev)"
+                "this libcurl uses \(tlsBackend.isEmpty ? "no TLS" : tlsBackend), with which certificates cannot be pinned; install the OpenSSL flavour (libcurl4-openssl-dev)"
             )
         }
         guard tlsBackend.dropFirst("OpenSSL/".count) == cryptoVersion[...] else {

@@ -9,6 +9,7 @@ final class CurlLoop {
     let epoll: Int32
     /// The monotonic clock in nanoseconds, read before and after each wait.
     private(set) var now: UInt64
+    let goAwayWatch = GoAwayWatch()
     private let mailbox: CurlMailbox
     private let configuration: CurlTransportConfiguration
     /// The pools that take new requests, by generation.
@@ -23,7 +24,7 @@ final class CurlLoop {
     private var messages: [CurlMailbox.Message] = []
     private var isStopping = false
     private var nextSweep: UInt64 = .max
-    private var sparedOrigins = CurlOriginMemory()
+    private var http1OnlyOrigins = HTTP1OnlyOrigins()
 
     /// The pool number that stands for the mailbox in epoll's events.
     private static let mailboxNumber: UInt32 = 0
@@ -66,7 +67,7 @@ final class CurlLoop {
             }
             reap()
         }
-        for transfer in active { remove(transfer).fail(TransportError(.shutDown, "the transport was shut down")) }
+        for transfer in active { remove(transfer).fail(TransportError(.shutDown, "the transport was shut down; make a new one")) }
         // Now, while the loop exists, because libcurl reports each socket that it closes to the loop's pools.
         currentPools = [:]
         pools = [:]
@@ -92,18 +93,18 @@ final class CurlLoop {
     private func start(_ transfer: CurlTransfer) {
         guard !isStopping else {
             transfer.permit = nil
-            return transfer.fail(TransportError(.shutDown, "the transport was shut down"))
+            return transfer.fail(TransportError(.shutDown, "the transport was shut down; make a new one"))
         }
         do {
             guard !transfer.isCancelled else { throw CancellationError() }
             let pool = try pool(of: transfer)
             // Without TLS no server is asked for HTTP/2: libcurl would hold all other requests back until the first response tells the
             // version.
-            try transfer.easy.speak(onlyHTTP1: !transfer.url.isSecure || sparedOrigins.prefersHTTP1(transfer.url.origin, now: now))
+            try transfer.easy.speak(onlyHTTP1: !transfer.url.isSecure || http1OnlyOrigins.contains(transfer.url.origin, now: now))
             transfer.loop = self
             transfer.lastActivity = now
             guard curl_multi_add_handle(pool.multi, transfer.easy.pointer) == CURLM_OK else {
-                throw TransportError(.internalError, "libcurl did not take the request")
+                throw TransportError(.internalError, "libcurl did not accept the request; the process may be out of memory")
             }
             transfer.poolNumber = pool.number
             pool.activeTransfers += 1
@@ -178,6 +179,7 @@ final class CurlLoop {
     ///
     /// After libcurl's work, not during it, so that a response that arrived complete wakes its reader once.
     private func reap() {
+        goAwayWatch.listen()
         for pool in pools.values {
             var easy: UnsafeMutableRawPointer?
             var code = CURLE_OK
@@ -216,19 +218,19 @@ final class CurlLoop {
 
     private func end(_ transfer: CurlTransfer, _ code: CURLcode) {
         if let breakdown = CurlFailure.http2Breakdown(code) {
-            sparedOrigins.note(breakdown, with: transfer.url.origin, now: now)
-        } else if code == CURLE_OK, !sparedOrigins.isEmpty, !transfer.easy.isHTTP1Only {
-            sparedOrigins.noteResponse(from: transfer.url.origin)
+            http1OnlyOrigins.note(breakdown, with: transfer.url.origin, now: now)
+        } else if code == CURLE_OK, !http1OnlyOrigins.isEmpty, !transfer.easy.isHTTP1Only {
+            http1OnlyOrigins.noteResponse(from: transfer.url.origin)
         }
         transfer.isDoubtful = code == CURLE_OK && transfer.connection?.hasServerGivenUp == true && transfer.isEmptyOverHTTP2
-        guard transfer.mayStartAnew(after: code), let pool = pools[transfer.poolNumber] else {
+        guard transfer.canRestart(after: code), let pool = pools[transfer.poolNumber] else {
             return remove(transfer).finish(code)
         }
-        transfer.startAnew()
+        transfer.restart()
         transfer.lastActivity = now
         curl_multi_remove_handle(pool.multi, transfer.easy.pointer)
         do throws(TransportError) {
-            if transfer.foundConnectionEnded { try transfer.easy.connectAnew() } else { try transfer.easy.speak(onlyHTTP1: true) }
+            if transfer.foundConnectionEnded { try transfer.easy.openNewConnection() } else { try transfer.easy.speak(onlyHTTP1: true) }
         } catch {
             return remove(transfer).fail(error)
         }
@@ -248,7 +250,10 @@ final class CurlLoop {
             // itself.
             if transfer.isPaused { transfer.lastActivity = now }
             if now - transfer.lastActivity >= transfer.idleLimit {
-                remove(transfer).fail(TransportError(.idleTimeout, "nothing moved on the connection for \(transfer.options.idleTimeout)"))
+                remove(transfer).fail(
+                    TransportError(
+                        .idleTimeout,
+                        "no byte was sent or received for \(transfer.options.idleTimeout); check the server, or raise the idle timeout"))
                 continue
             }
             nextSweep = min(nextSweep, now + transfer.sweepInterval)

@@ -23,7 +23,9 @@ final class CurlMailbox: Sendable {
     init() throws(TransportError) {
         wakeDescriptor = clibcurl_eventfd()
         guard wakeDescriptor >= 0 else {
-            throw TransportError(.internalError, "no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files")
+            throw TransportError(
+                .internalError,
+                "the system gave no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files (ulimit -n)")
         }
     }
 

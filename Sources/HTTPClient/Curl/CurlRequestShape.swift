@@ -100,7 +100,7 @@ struct CurlRequestShape: Equatable {
             break
         case .small where method == .head, .streamed where method == .head:
             // libcurl would wait for content in the response as well.
-            throw TransportError(.unsupported, "a HEAD request has no content (RFC 9110 section 9.3.2); take the body off it")
+            throw TransportError(.unsupported, "a HEAD request has no content (RFC 9110, section 9.3.2); remove its body")
         case .small:
             try easy.set(CURLOPT_POST, 1)
         case .streamed(let length):

@@ -36,7 +36,7 @@ enum CurlThread {
             argument.release()
             throw TransportError(
                 .internalError,
-                "the system gives no thread: \(String(cString: strerror(code))); raise the limit of threads (ulimit -u, pids.max)")
+                "the system gave no thread: \(String(cString: strerror(code))); raise the limit of threads (ulimit -u, pids.max)")
         }
     }
 }

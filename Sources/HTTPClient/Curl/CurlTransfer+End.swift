@@ -35,13 +35,16 @@ extension CurlTransfer {
     /// Why a response that libcurl reports as complete is not; nil when it is complete.
     var missingEnd: TransportError? {
         guard isHeadComplete, mayHaveContent else { return nil }
-        if isDoubtful { return Self.lost("the server gave the connection up, and the response has neither Content-Length nor content") }
+        if isDoubtful {
+            return Self.lost(
+                "the server ended the connection with an error (GOAWAY), and the response has neither Content-Length nor content")
+        }
         var declared: Int64 = -1
         clibcurl_get_large(easy.pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &declared)
         if declared >= 0 {
             var received: Int64 = 0
             clibcurl_get_large(easy.pointer, CURLINFO_SIZE_DOWNLOAD_T, &received)
-            return received == declared ? nil : Self.lost("\(received) of the \(declared) bytes that Content-Length announced were there")
+            return received == declared ? nil : Self.lost("Content-Length announced \(declared) bytes, and \(received) came")
         }
         var version = 0
         clibcurl_get_long(easy.pointer, CURLINFO_HTTP_VERSION, &version)
@@ -66,6 +69,6 @@ extension CurlTransfer {
     }
 
     private static func lost(_ reason: String) -> TransportError {
-        TransportError(.connectionLost, "the connection ended before the response was whole: \(reason)")
+        TransportError(.connectionLost, "the connection ended before the response was complete: \(reason)")
     }
 }

@@ -29,7 +29,7 @@ extension CurlTransfer {
             case "content-length": continue
             case "host" where field.value.lowercased() == request.url.authority: continue
             case "host", "transfer-encoding", "connection", "upgrade", "te", "proxy-authorization", "expect":
-                throw TransportError(.invalidHeader, "the header field \(field.name) is the transport's own; take it off the request")
+                throw TransportError(.invalidHeader, "the transport sets the header field \(field.name) itself; remove it from the request")
             default: break
             }
             try addHeader(field)
@@ -62,7 +62,7 @@ extension CurlTransfer {
     private func addHeader(_ line: [UInt8]) throws(TransportError) {
         let longer = line.withUnsafeBytes { curl_slist_append(headers, $0.bindMemory(to: CChar.self).baseAddress) }
         guard let longer else {
-            throw TransportError(.internalError, "libcurl could not keep a header field; the process may be out of memory")
+            throw TransportError(.internalError, "libcurl could not store a header field; the process may be out of memory")
         }
         headers = longer
     }

@@ -52,7 +52,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Whether a response that libcurl reports as complete may have lost its content with the connection.
     var isDoubtful = false
     private var hasEndedWell = false
-    private var wasStartedAnew = false
+    private var wasRestarted = false
     /// Whether the server had ended the connection that libcurl chose before anything of the request went out.
     private(set) var foundConnectionEnded = false
     private(set) var bodyBytes = 0
@@ -95,6 +95,7 @@ final class CurlTransfer: @unchecked Sendable {
         guard let terms else { return false }
         let hook = TrustHook(terms)
         self.hook = hook
+        loop?.goAwayWatch.install(in: context)
         return hook.install(in: context)
     }
 
@@ -114,8 +115,8 @@ final class CurlTransfer: @unchecked Sendable {
             else {
                 failure = TransportError(
                     .trustRefused,
-                    "the connection to \(terms.host) was not evaluated under the policy in force; nothing was sent: try again, and report it if"
-                        + " it comes back")
+                    "the connection to \(terms.host) was not evaluated under the current policy, so nothing was sent; try again, and report a"
+                        + " bug if it happens again")
                 return false
             }
             self.connection = connection
@@ -124,17 +125,18 @@ final class CurlTransfer: @unchecked Sendable {
         guard !wasSent || maySendAgain else {
             failure = TransportError(
                 .connectionLost,
-                "the connection ended before a response came; the request may have been processed and is not sent a second time")
+                "the connection ended before a response came; the server may have processed the request, so it is not sent again")
             return false
         }
         // libcurl notices too late that a server has ended an idle TLS connection, and then resends the request elsewhere, which not every
         // request allows.
-        if !maySendAgain, !wasStartedAnew, let loop, loop.hasServerEnded(localPort, of: self) {
+        if !maySendAgain, !wasRestarted, let loop, loop.hasServerEnded(localPort, of: self) {
             foundConnectionEnded = true
             return false
         }
         wasSent = true
         self.localPort = localPort
+        if connection != nil, easy.isOnHTTP2Connection { loop?.goAwayWatch.add(self) }
         return true
     }
 
@@ -143,7 +145,8 @@ final class CurlTransfer: @unchecked Sendable {
         touch()
         headerBytes += line.count
         guard headerBytes <= options.maximumHeaderBytes else {
-            failure = TransportError(.headerTooLarge, "the response's header section is larger than \(options.maximumHeaderBytes) bytes")
+            failure = TransportError(
+                .headerTooLarge, "the response's header section is larger than \(options.maximumHeaderBytes) bytes; raise the limit")
             return false
         }
         // Trailer fields come here, too, after the body.
@@ -201,19 +204,19 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: The driver
 
-    /// Whether to start again.
+    /// Whether to send the request again.
     ///
     /// Over HTTP/1.1, if HTTP/2 broke down before the response's head was complete, or may have lost the content before the head was handed
     /// over; over a new connection, if the one that libcurl chose had ended.
-    func mayStartAnew(after code: CURLcode) -> Bool {
-        if foundConnectionEnded { return failure == nil && !wasStartedAnew }
+    func canRestart(after code: CURLcode) -> Bool {
+        if foundConnectionEnded { return failure == nil && !wasRestarted }
         let isRecoverable = isDoubtful ? !isHeadDelivered : CurlFailure.http2Breakdown(code) != nil && !isHeadComplete
-        return isRecoverable && !wasStartedAnew && failure == nil && isIdempotent && upload.rewind()
+        return isRecoverable && !wasRestarted && failure == nil && isIdempotent && upload.rewind()
     }
 
     /// Resets what the first attempt left.
-    func startAnew() {
-        wasStartedAnew = true
+    func restart() {
+        wasRestarted = true
         isDoubtful = false
         isHeadComplete = false
         head = CurlExchange.RawHead()
@@ -231,7 +234,7 @@ final class CurlTransfer: @unchecked Sendable {
     func finish(_ code: CURLcode) {
         guard code != CURLE_OK else {
             if let flaw = missingEnd { return fail(flaw) }
-            hasEndedWell = !wasStartedAnew
+            hasEndedWell = !wasRestarted
             exchange.finish(.success(()), head: isHeadComplete ? head : nil, trailers: trailers)
             upload.end()
             return

@@ -67,7 +67,9 @@ public final class CurlTransport: HTTPTransport {
         lookups = LookupCoalescer(fetcher: configuration.lookupFetcher, timeout: configuration.lookupTimeout)
         let epoll = clibcurl_epoll_create()
         guard epoll >= 0 else {
-            throw TransportError(.internalError, "no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files")
+            throw TransportError(
+                .internalError,
+                "the system gave no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files (ulimit -n)")
         }
         do throws(TransportError) {
             try CurlThread.start { [mailbox] in
@@ -108,7 +110,8 @@ public final class CurlTransport: HTTPTransport {
                     request.options.totalTimeout = deadline - .now
                     guard deadline > .now else {
                         throw TransportError(
-                            .totalTimeout, "the request did not end within its total timeout; nothing was sent", cause: error,
+                            .totalTimeout, "the request did not end within its total timeout, and nothing was sent; raise the timeout",
+                            cause: error,
                             isSafeToRepeat: true)
                     }
                 }
@@ -157,7 +160,7 @@ public final class CurlTransport: HTTPTransport {
         do throws(TrustRefusal) {
             rule = try policy.rule(for: host)
         } catch {
-            throw TransportError(.trustRefused, "\(host) may not be called under the policy in force", cause: error)
+            throw TransportError(.trustRefused, "the current policy does not allow requests to \(host)", cause: error)
         }
         if request.url.isSecure {
             return TrustHook.Terms(
@@ -165,7 +168,7 @@ public final class CurlTransport: HTTPTransport {
                 lookupResults: lookupResults, isLast: isLast)
         }
         guard !policy.hasRule(for: host) else {
-            throw TransportError(.trustRefused, "\(host) is evaluated or protected, so it is never called over http; use https")
+            throw TransportError(.trustRefused, "the policy has a rule for \(host), so plain http is refused; use https")
         }
         return nil
     }
@@ -173,13 +176,13 @@ public final class CurlTransport: HTTPTransport {
     private func start(_ transfer: CurlTransfer) {
         guard let permit = load.permit() else {
             return transfer.fail(
-                TransportError(.tooManyRequests, "\(load.limit) requests are under way already; send fewer at once or raise the limit"))
+                TransportError(.tooManyRequests, "\(load.limit) requests are already in progress; send fewer at once, or raise the limit"))
         }
         transfer.permit = consume permit
         let accepted = mailbox.post(.start(transfer))
         guard accepted else {
             transfer.permit = nil
-            return transfer.fail(TransportError(.shutDown, "the transport was shut down"))
+            return transfer.fail(TransportError(.shutDown, "the transport was shut down; make a new one"))
         }
         transfer.upload.startProducing { [mailbox] in mailbox.post(.unpause(transfer)) }
     }

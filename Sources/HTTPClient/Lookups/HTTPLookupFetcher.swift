@@ -38,7 +38,7 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
     public func fetch(_ lookup: TrustLookup, proxy: ProxyConfiguration?) async throws -> [UInt8] {
         let url = try TransportURL(lookup.url)
         guard !url.isSecure else {
-            throw TransportError(.unsupported, "look-ups go over plain http: over https they would need look-ups of their own")
+            throw TransportError(.unsupported, "look-ups go over plain http: over https they would themselves need look-ups")
         }
         let (limit, types) =
             switch lookup.kind {
@@ -62,11 +62,11 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
         }
         let response = try await addingRemedy(lookup.kind) { try await transport.send(request) }
         guard response.status == 200 else {
-            throw TransportError(.malformedResponse, "the look-up was answered with status \(response.status)")
+            throw TransportError(.malformedResponse, "the server answered the look-up with status \(response.status)")
         }
         let type = (response.headerFields[.contentType] ?? "").prefix { $0 != ";" }.lowercased()
         guard types.contains(type.filter { $0 != " " }) else {
-            throw TransportError(.malformedResponse, "the look-up's answer is not \(types[0])")
+            throw TransportError(.malformedResponse, "the server's answer to the look-up is not \(types[0])")
         }
         return try await addingRemedy(lookup.kind) { try await response.body.collect(upTo: limit) }
     }
@@ -78,8 +78,8 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
         } catch let error as TransportError where error.code == .bodyTooLarge && kind == .crl {
             throw TransportError(
                 .bodyTooLarge,
-                "the CRL is larger than \(Self.maximumCRLBytes) bytes, which would hold up every transfer while its signature is checked: check this"
-                    + " host by OCSP (stapled or looked up)")
+                "the CRL is larger than \(Self.maximumCRLBytes) bytes, which would delay every request while its signature is checked; use OCSP for"
+                    + " this host (stapled or looked up)")
         }
     }
 }

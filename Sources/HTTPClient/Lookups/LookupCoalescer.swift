@@ -77,7 +77,7 @@ final class LookupCoalescer: Sendable {
             state.running[route] = (task, 1)
             return task
         }
-        guard let task else { return TrustLookupResult(failure: "too many look-ups are under way", receivedAt: Date()) }
+        guard let task else { return TrustLookupResult(failure: "too many look-ups are in progress", receivedAt: Date()) }
         let (answers, answer) = AsyncStream.makeStream(of: TrustLookupResult.self)
         Task {
             answer.yield(await task.value)
@@ -96,7 +96,7 @@ final class LookupCoalescer: Sendable {
             return result
         }
         cancel(route, task)
-        return TrustLookupResult(failure: "no caller waits for it any more", receivedAt: Date())
+        return TrustLookupResult(failure: "no caller waits for the look-up any more", receivedAt: Date())
     }
 
     private func leave(_ route: Route, _ task: Task<TrustLookupResult, Never>) {
@@ -140,6 +140,6 @@ final class LookupCoalescer: Sendable {
             timing.cancel()
         }
         for await result in answers { return result }
-        return TrustLookupResult(failure: "no caller waits for it any more", receivedAt: Date())
+        return TrustLookupResult(failure: "no caller waits for the look-up any more", receivedAt: Date())
     }
 }

@@ -21,7 +21,7 @@ import Testing
         #expect {
             try ApproovCommand.parseAsRoot(server + ["--trusted-proxy", "10.0.0.1/8"])
         } throws: {
-            ApproovCommand.message(for: $0).contains("--trusted-proxy 10.0.0.1/8 has bits behind its first 8: name the range's first")
+            ApproovCommand.message(for: $0).contains("--trusted-proxy 10.0.0.1/8 has bits set after the first 8; write the first address")
         }
     }
 

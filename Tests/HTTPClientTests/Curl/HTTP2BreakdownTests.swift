@@ -17,6 +17,8 @@ import Testing
         case goAway
         /// The connection ends without a word.
         case close
+        /// Nothing.
+        case silence
         /// The end of an empty response, and GOAWAY as above, in one piece; with the response's head or after it.
         case emptyAndGoAway(isHeadEarly: Bool)
     }
@@ -24,11 +26,14 @@ import Testing
     /// What came over HTTP/2.
     private final class Ledger: Sendable {
         private let state = Mutex(0)
+        /// An element for each request.
+        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
         /// A head that the client has been given.
         let (heads, head) = AsyncStream.makeStream(of: Void.self)
         var requests: Int { state.withLock { $0 } }
         func count() -> Int {
-            state.withLock {
+            defer { arrival.yield() }
+            return state.withLock {
                 $0 += 1
                 return $0
             }
@@ -40,7 +45,9 @@ import Testing
     /// `get` and `post` send a request each and return what the response came over; nil when there was none.
     private func withServer(
         answering answer: @escaping @Sendable (_ number: Int) -> Answer,
-        _ body: (_ ledger: Ledger, _ get: () async throws -> String?, _ post: () async throws -> String?) async throws -> Void
+        _ body: (
+            _ ledger: Ledger, _ get: @escaping @Sendable () async throws -> String?, _ post: @escaping @Sendable () async throws -> String?
+        ) async throws -> Void
     ) async throws {
         let root = try TestPKI.root()
         let ledger = Ledger()
@@ -63,6 +70,7 @@ import Testing
                     case .reset: try await connection.send(Self.frame(.resetStream, stream: stream, [0, 0, 0, 2]))
                     case .goAway: try await connection.send(Self.frame(.goAway, [0, 0, 0, 0, 0, 0, 0, 11]))
                     case .close: return
+                    case .silence: continue
                     case .emptyAndGoAway(let isHeadEarly):
                         let goAway = Self.frame(.goAway, [0, 0, 0, 0, 0, 0, 0, 11])
                         guard isHeadEarly else {
@@ -147,6 +155,21 @@ import Testing
             let version = try await post()
             #expect(version == nil)
             #expect(ledger.requests == 1)
+        }
+    }
+
+    @Test("an empty response without a length is not believed when another request reads that its connection is given up")
+    func doubtfulResponseBesideOthers() async throws {
+        try await withServer(answering: { $0 <= 4 ? .silence : .emptyAndGoAway(isHeadEarly: false) }) { ledger, get, _ in
+            try await withThrowingTaskGroup(of: String?.self) { group in
+                var arrivals = ledger.arrivals.makeAsyncIterator()
+                for _ in 0..<5 {
+                    group.addTask { try await get() }
+                    await arrivals.next()
+                }
+                for try await version in group { #expect(version == "HTTP/1.1") }
+            }
+            #expect(ledger.requests == 5)
         }
     }
 

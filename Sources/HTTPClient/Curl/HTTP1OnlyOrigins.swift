@@ -1,4 +1,4 @@
-/// Remembers origins with which HTTP/2 broke down recently; they get HTTP/1.1 for a while.
+/// The origins that get only HTTP/1.1 for a while, because HTTP/2 broke down with them.
 ///
 /// libcurl 7.88 ends many HTTP/2 streams whose response is complete with RST_STREAM: every one without Content-Length, and others whose
 /// END_STREAM it has not read yet. Servers on SwiftNIO (Hummingbird, Vapor) treat 200 of these in 30 seconds as an attack and end the
@@ -8,7 +8,7 @@
 /// A single stream that the server resets says nothing about the others: a handler may have failed. Only several in a row count, without an
 /// HTTP/2 response between them, as from a server that demands HTTP/1.1 (HTTP_1_1_REQUIRED). Connections that break without GOAWAY are
 /// common and do not count.
-struct CurlOriginMemory {
+struct HTTP1OnlyOrigins {
     /// How long an origin gets HTTP/1.1, in nanoseconds.
     static let duration: UInt64 = 600_000_000_000
     /// How many broken streams in a row mean that HTTP/2 does not work.
@@ -19,7 +19,8 @@ struct CurlOriginMemory {
 
     private struct Entry {
         var brokenStreams = 0
-        var isSpared = false
+        /// False while too few streams are broken.
+        var isHTTP1Only = false
         /// When the origin is forgotten.
         var end: UInt64
     }
@@ -31,12 +32,12 @@ struct CurlOriginMemory {
     /// Whether no origin is remembered, which is the usual case.
     var isEmpty: Bool { entries.isEmpty }
 
-    /// Whether to speak HTTP/1.1 with an origin.
-    mutating func prefersHTTP1(_ origin: @autoclosure () -> String, now: UInt64) -> Bool {
+    /// Whether an origin gets only HTTP/1.1.
+    mutating func contains(_ origin: @autoclosure () -> String, now: UInt64) -> Bool {
         // Saves building the origin's text.
         guard !entries.isEmpty else { return false }
         if now >= nextEnd { purge(now: now) }
-        return entries[origin()]?.isSpared == true
+        return entries[origin()]?.isHTTP1Only == true
     }
 
     /// Notes that HTTP/2 broke down with an origin.
@@ -46,12 +47,12 @@ struct CurlOriginMemory {
         }
         var entry = entries[origin] ?? Entry(end: 0)
         switch breakdown {
-        case .connection: entry.isSpared = true
+        case .connection: entry.isHTTP1Only = true
         case .stream:
             entry.brokenStreams += 1
-            if entry.brokenStreams >= Self.brokenStreamLimit { entry.isSpared = true }
+            if entry.brokenStreams >= Self.brokenStreamLimit { entry.isHTTP1Only = true }
         }
-        entry.end = max(entry.end, now + (entry.isSpared ? Self.duration : Self.suspicion))
+        entry.end = max(entry.end, now + (entry.isHTTP1Only ? Self.duration : Self.suspicion))
         entries[origin] = entry
         nextEnd = min(nextEnd, entry.end)
     }
@@ -59,7 +60,7 @@ struct CurlOriginMemory {
     /// Notes that an origin responded over HTTP/2.
     mutating func noteResponse(from origin: String) {
         // An origin that gets HTTP/1.1 keeps it: the response was under way when its connection broke down.
-        if entries[origin]?.isSpared == false { entries[origin] = nil }
+        if entries[origin]?.isHTTP1Only == false { entries[origin] = nil }
     }
 
     private mutating func purge(now: UInt64) {

@@ -1,0 +1,120 @@
+import Testing
+
+@testable import HTTPClient
+
+@Suite struct CurlExchangeStateTests {
+    private typealias State = CurlExchangeState<String, String>
+    private struct Reset: Error {}
+
+    private func append(_ bytes: [UInt8], to state: inout State) -> State.Arrival {
+        bytes.withUnsafeBufferPointer { state.append($0) }
+    }
+
+    private func part(_ read: State.Read) -> (bytes: [UInt8], unpause: Bool)? {
+        if case .part(let bytes, let unpause) = read { (bytes, unpause) } else { nil }
+    }
+
+    private func end(_ read: State.Read) -> String? {
+        switch read {
+        case .part: nil
+        case .end(.success): "success"
+        case .end(.failure): "failure"
+        case .wait: "none"
+        }
+    }
+
+    @Test("the head goes to its waiter once")
+    func head() {
+        var state = State()
+        state.expectHead("head")
+        #expect(state.takeHeadWaiter() == "head")
+        #expect(state.takeHeadWaiter() == nil)
+    }
+
+    @Test("parts are read in order")
+    func parts() {
+        var state = State()
+        for byte in 1...3 as ClosedRange<UInt8> {
+            #expect(append([byte], to: &state).name == "kept")
+        }
+        for byte in 1...3 as ClosedRange<UInt8> { #expect(part(state.read())?.bytes == [byte]) }
+        #expect(end(state.read()) == "none")
+    }
+
+    @Test("a part goes to the reader that waits, and the next one is kept")
+    func waitingReader() {
+        var state = State()
+        #expect(end(state.read(or: "reader").read) == "none")
+        #expect(append([1], to: &state).name == "reader")
+        #expect(append([2], to: &state).name == "kept")
+        #expect(part(state.read(or: "reader").read)?.bytes == [2])
+    }
+
+    @Test("a second reader displaces the first")
+    func secondReader() {
+        var state = State()
+        _ = state.read(or: "first")
+        #expect(state.read(or: "second").displaced == "first")
+        #expect(append([1], to: &state).name == "second")
+    }
+
+    @Test("receiving pauses at the limit, and continues when half has been read")
+    func pauses() {
+        var state = State()
+        let quarter = [UInt8](repeating: 0, count: State.highWater / 4)
+        for _ in 0..<4 {
+            #expect(append(quarter, to: &state).name == "kept")
+        }
+        #expect(append([1], to: &state).name == "refused")
+        #expect(state.isPaused)
+        #expect(part(state.read())?.unpause == false)
+        #expect(part(state.read())?.unpause == true)
+        #expect(!state.isPaused)
+        #expect(part(state.read())?.unpause == false)
+    }
+
+    @Test("a part larger than the limit is kept when no other waits")
+    func largePart() {
+        var state = State()
+        #expect(append([UInt8](repeating: 0, count: State.highWater + 1), to: &state).name == "kept")
+    }
+
+    @Test("the end comes after the parts, and the first end counts")
+    func end() throws {
+        var state = State()
+        state.expectHead("head")
+        _ = append([1], to: &state)
+        let waiters = state.finish(.success(()), trailers: [7])
+        #expect(waiters.head == "head" && waiters.body == nil)
+        _ = state.finish(.success(()), trailers: [8])
+        #expect(state.trailers == [7])
+        #expect(part(state.read())?.bytes == [1])
+        #expect(end(state.read()) == "success")
+    }
+
+    @Test("a failure resumes the reader that waits")
+    func failureWhileWaiting() {
+        var state = State()
+        _ = state.read(or: "reader")
+        #expect(state.finish(.failure(Reset()), trailers: []).body == "reader")
+    }
+
+    @Test("a failure drops the unread parts")
+    func failure() {
+        var state = State()
+        _ = append([1], to: &state)
+        _ = state.finish(.failure(Reset()), trailers: [])
+        #expect(end(state.read()) == "failure")
+    }
+}
+
+extension CurlExchangeState<String, String>.Arrival {
+    /// The reader that wants the part, or the case's name.
+    fileprivate var name: String {
+        switch self {
+        case .kept: "kept"
+        case .refused: "refused"
+        case .wanted(let reader): reader
+        }
+    }
+}

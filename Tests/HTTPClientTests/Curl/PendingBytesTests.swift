@@ -1,0 +1,41 @@
+import Testing
+
+@testable import HTTPClient
+
+@Suite struct PendingBytesTests {
+    private func take(_ count: Int, from pending: inout PendingBytes) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            initialized = pending.take(into: UnsafeMutableRawBufferPointer(buffer))
+        }
+    }
+
+    @Test("bytes are taken in the order in which they were added, as many as fit")
+    func order() {
+        var pending = PendingBytes(spare: 4)
+        #expect(take(3, from: &pending) == [])
+        pending.append([1, 2])
+        pending.append([3, 4])
+        #expect(pending.count == 4)
+        #expect(take(3, from: &pending) == [1, 2, 3])
+        #expect(pending.count == 1)
+        pending.append([5])
+        #expect(take(9, from: &pending) == [4, 5])
+        #expect(pending.count == 0 && pending.held == 0)
+    }
+
+    @Test("bytes that were taken are dropped, also when the buffer never runs empty")
+    func bounded() {
+        var pending = PendingBytes(spare: 100)
+        pending.append([UInt8](repeating: 0, count: 10))
+        var next: UInt8 = 1
+        var most = 0
+        for _ in 0..<1_000 {
+            pending.append([UInt8](repeating: next, count: 10))
+            #expect(take(10, from: &pending) == [UInt8](repeating: next &- 1, count: 10))
+            next &+= 1
+            most = max(most, pending.held)
+        }
+        #expect(pending.count == 10)
+        #expect(most <= 130)
+    }
+}
