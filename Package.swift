@@ -293,7 +293,8 @@ let package = Package(
             dependencies: [
                 "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "Approov", "ApproovAuthority", "ApproovBase",
                 "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovTokenCheck", "ApproovTesting", "ApproovTokens", "Attestation",
-                "CertificatePinning", "HTTPClient", "OHTTP", "TestTags", crypto, httpTypes, hummingbird, nioCore, nioHTTP1, nioPosix, nioSSL,
+                "CertificatePinning", "HTTPClient", "OHTTP", "TestTags", crypto, httpTypes, hummingbird, nioCore, nioHTTP1, nioPosix,
+                nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(
