@@ -40,4 +40,18 @@ struct KeyConfigurationListTests {
         let large = [UInt8](repeating: 0, count: KeyConfigurationList.maximumSize + 1)
         #expect(throws: OHTTPError(.limitExceeded, "")) { try KeyConfigurationList.checked(published: large) }
     }
+
+    /// RFC 9458, section 3.2 defines the list, so bytes that can be read both ways are one.
+    @Test("bytes that are a list as well as a single configuration are read as the list")
+    func ambiguous() throws {
+        let listed = try configuration(9)
+        let entry = KeyConfigurationList([listed]).encoded()
+        // As a list: 256 bytes with an unknown KEM, then a known entry. As a single configuration: an X25519 key and many suites.
+        let suites = 258 - 37 + entry.count
+        var bytes: [UInt8] = [1, 0, 0x20, 0xFF, 0xFF] + [UInt8](repeating: 7, count: 30)
+        bytes += [UInt8(suites >> 8), UInt8(suites & 0xFF), 0, 1, 0, 1]
+        bytes += [UInt8](repeating: 0, count: 258 - bytes.count) + entry
+        #expect(try KeyConfiguration(decoding: bytes).id == 1)
+        #expect(try KeyConfigurationList(published: bytes).configurations == [listed])
+    }
 }
