@@ -116,7 +116,7 @@ struct Options: ParsableArguments {
         return arguments
     }
 
-    /// Whether a subject is to be measured.
+    /// Whether to measure a subject.
     func wants(_ name: String, isPeer: Bool = false) -> Bool {
         (only.isEmpty || only.contains(name)) && !(costs && isPeer)
     }

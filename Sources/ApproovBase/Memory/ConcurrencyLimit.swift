@@ -4,7 +4,7 @@ internal import Synchronization
 package final class ConcurrencyLimit: Sendable {
     /// Counts one operation until it is released, which happens exactly once: with its last use, or by ``release()``.
     ///
-    /// It takes no memory of its own.
+    /// It allocates no memory.
     package struct Permit: ~Copyable, Sendable {
         private let limit: ConcurrencyLimit
 

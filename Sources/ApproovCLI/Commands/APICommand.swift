@@ -78,7 +78,7 @@ struct APICommand: AsyncParsableCommand {
     var check: String?
 
     @Flag(
-        name: .dash("managedTrustRoots"), help: "Change the pins for hosts that have none of their own; without another option, show them.")
+        name: .dash("managedTrustRoots"), help: "Change the pins for hosts without pins; without another option, show them.")
     var managedTrustRoots = false
 
     @Option(name: .dash("pin"), help: ArgumentHelp("A pin. Repeatable.", valueName: "sha256/…"))

@@ -75,7 +75,7 @@ struct SecretCommand: AsyncParsableCommand {
         guard span.seconds > 0 else {
             return "-change makes a new secret that signs at once: every backend refuses every call until it has the new secret."
         }
-        return "-change makes a new secret. The authority signs with the old one for another \(span): by then every backend needs both. "
+        return "-change makes a new secret. The authority signs with the old one for another \(span): until then every backend needs both. "
             + "If the secret has leaked, use -overlap 0."
     }
 

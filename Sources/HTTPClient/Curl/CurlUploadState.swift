@@ -62,7 +62,7 @@ struct CurlUploadState<Waiter: Sendable>: Sendable {
 
     /// Fills libcurl's buffer from a streamed body.
     ///
-    /// - Parameter buffer: libcurl's buffer, which is not empty.
+    /// - Parameter buffer: The buffer of libcurl, which is not empty.
     /// - Returns: What to tell libcurl, and the producing task to resume.
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> (read: CurlUpload.Read, resumed: Waiter?) {
         switch phase {

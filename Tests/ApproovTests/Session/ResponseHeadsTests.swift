@@ -22,7 +22,7 @@ import Testing
         #expect(try head(heads) === first)
     }
 
-    @Test("a response that differs in status, version, any field or URL gets a head of its own")
+    @Test("a response that differs in status, version, any field or URL gets its own head")
     func differences() throws {
         let heads = ResponseHeads()
         _ = try head(heads)

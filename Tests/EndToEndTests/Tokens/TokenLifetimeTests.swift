@@ -54,7 +54,7 @@ struct TokenLifetimeTests {
                     }
                     var elapsed = Duration.zero
                     while elapsed < .seconds(3 * 300) {
-                        // The app sleeps until its token is to be replaced.
+                        // The app sleeps until half the life of its token is over.
                         await clocks.app.sleepers(atLeast: 1)
                         let tokens = seen.value.tokens.count
                         let next = try #require(clocks.app.nextWakeUp)

@@ -12,7 +12,7 @@ import Testing
         let world = try World()
         let manager = ApproovTrustManager(
             allHostsMustBeEvaluated: allHosts, evaluators: ["evaluated.test": DefaultTrustEvaluator()], anchors: .of(world.account.root),
-            logger: .quiet)
+            logger: .silent)
         let policies = try PolicySource(manager: manager, keeper: world.service.keeper)
         var request = URLRequest(url)
         request.cachePolicy = cachePolicy

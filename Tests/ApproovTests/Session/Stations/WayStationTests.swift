@@ -14,7 +14,7 @@ import Testing
 
     init() throws {
         world = try World(hosts: ["direct.test": .pinned, "oblivious.test": HostSettings.pinned.with { $0.oblivious = true }])
-        let manager = ApproovTrustManager(anchors: .of(world.account.root), logger: .quiet)
+        let manager = ApproovTrustManager(anchors: .of(world.account.root), logger: .silent)
         policies = try PolicySource(manager: manager, keeper: world.service.keeper)
         ownRoute = try ObliviousRoute(SmallGateway().settings)
     }
