@@ -66,7 +66,7 @@ import Testing
 
     @Test("the store contains what the check returns")
     func checked() async throws {
-        let store = try await TestAccount().store
+        let store = try await AuthorityBench().store
         let list: [UInt8] = [7, 7]
         try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: Base64.encode([1, 2, 3]))) { bytes in
             #expect(bytes == [1, 2, 3])
@@ -78,7 +78,7 @@ import Testing
     @Test("keys that the check refuses, or for which it returns nothing, change nothing")
     func refusedByCheck() async throws {
         struct Refused: Error {}
-        let store = try await TestAccount().store
+        let store = try await AuthorityBench().store
         let version = store.configurationVersion
         let settings = ObliviousSettings(relay: Self.relay, keyConfig: try keys(1))
         await refuses(.malformedOblivious) { try await store.setOblivious(settings) { _ in throw Refused() } }

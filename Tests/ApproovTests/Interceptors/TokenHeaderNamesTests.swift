@@ -1,3 +1,4 @@
+import ApproovTesting
 import Foundation
 import FoundationNetworking
 import HTTPTypes
