@@ -28,8 +28,8 @@ import HTTPServing
         arguments: [
             ("", "write 10.0.0.0/8"), ("proxy.example.com", "write 10.0.0.0/8"), ("10.0.0.0/", "from 0 to 32"),
             ("10.0.0.0/33", "from 0 to 32"), ("10.0.0.0/-1", "from 0 to 32"), ("10.0.0.0/+8", "from 0 to 32"),
-            ("10.0.0.0/8/8", "from 0 to 32"), ("::/129", "from 0 to 128"), ("10.0.0.1/8", "name the range's first address"),
-            ("2001:db8::1/64", "name the range's first address"),
+            ("10.0.0.0/8/8", "from 0 to 32"), ("::/129", "from 0 to 128"), ("10.0.0.1/8", "write the first address of the range"),
+            ("2001:db8::1/64", "write the first address of the range"),
         ])
     func refusals(text: String, remedy: String) {
         let error = #expect(throws: AddressRange.Malformed.self) { try AddressRange(text) }

@@ -169,7 +169,6 @@ import Testing
                 }
                 for try await version in group { #expect(version == "HTTP/1.1") }
             }
-            #expect(ledger.requests == 5)
         }
     }
 
