@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <time.h>
 
 // The executable's own malloc comes before glibc's for every library in the process; glibc keeps its own under these names,
 // and its free takes what they return.
@@ -67,4 +69,15 @@ long allocation_counter_stop(void) {
 void allocation_keep_memory(void) {
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
+
+double clock_seconds(int clock) {
+    struct timespec time;
+    if (clock_gettime(clock, &time) != 0) return NAN;
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+double process_clock_seconds(int process) {
+    clockid_t clock;
+    return clock_getcpuclockid(process, &clock) == 0 ? clock_seconds(clock) : NAN;
 }

@@ -53,10 +53,7 @@ final class ChildProcess: MeasuredProcess {
         return count
     }
 
-    var processorSeconds: Double {
-        var clock = clockid_t()
-        return clock_getcpuclockid(process.processIdentifier, &clock) == 0 ? seconds(of: clock) : .nan
-    }
+    var processorSeconds: Double { process_clock_seconds(process.processIdentifier) }
 
     /// The most memory that was ever resident, in bytes.
     var peakMemory: Double {

@@ -16,7 +16,7 @@ protocol MeasuredProcess {
 
 /// The process that runs the benchmark.
 struct OwnProcess: MeasuredProcess {
-    var processorSeconds: Double { seconds(of: CLOCK_PROCESS_CPUTIME_ID) }
+    var processorSeconds: Double { clock_seconds(CLOCK_PROCESS_CPUTIME_ID) }
 
     func startCounting() { allocation_counter_start() }
 
@@ -48,11 +48,4 @@ extension Cost {
                 allocations: Double(try process.stopCounting()) / Double(operations))
         }
     }
-}
-
-/// What a clock shows; not a number when the clock's process has ended.
-func seconds(of clock: clockid_t) -> Double {
-    var time = timespec()
-    guard clock_gettime(clock, &time) == 0 else { return .nan }
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }

@@ -150,8 +150,8 @@ private struct Stopwatch {
             defer { total += ContinuousClock.now - start }
             return try work()
         case .processorTime:
-            let start = seconds(of: CLOCK_THREAD_CPUTIME_ID)
-            defer { processorSeconds += seconds(of: CLOCK_THREAD_CPUTIME_ID) - start }
+            let start = clock_seconds(CLOCK_THREAD_CPUTIME_ID)
+            defer { processorSeconds += clock_seconds(CLOCK_THREAD_CPUTIME_ID) - start }
             return try work()
         case .allocations:
             allocation_counter_start()

@@ -13,4 +13,10 @@ long allocation_counter_stop(void);
 /// From now on glibc keeps memory that is freed, however large, instead of giving it back to the system.
 void allocation_keep_memory(void);
 
+/// What a clock shows, in seconds; not a number when there is no such clock.
+double clock_seconds(int clock);
+
+/// What the clock of a process's processor time shows, in seconds; not a number when the process has ended.
+double process_clock_seconds(int process);
+
 #endif
