@@ -47,7 +47,7 @@ struct LookupCoalescerTests {
                     try await coalescer.results(of: [lookup], for: request, until: nil, over: transport)[lookup]?.bytes
                 }
             }
-            try #require(await eventually { desk.waiterCount == 50 })
+            try #require(await eventually { coalescer.waiterCount == 50 })
             fetcher.gate.open()
             for try await bytes in group { #expect(bytes == [42]) }
         }
@@ -65,7 +65,7 @@ struct LookupCoalescerTests {
             for request in [direct, proxied, direct, proxied] {
                 group.addTask { _ = try await coalescer.results(of: [lookup], for: request, until: nil, over: transport) }
             }
-            try #require(await eventually { desk.waiterCount == 4 })
+            try #require(await eventually { coalescer.waiterCount == 4 })
             fetcher.gate.open()
             try await group.waitForAll()
         }
@@ -81,7 +81,7 @@ struct LookupCoalescerTests {
         let tasks = (0..<2).map { _ in
             Task { try await coalescer.results(of: [lookup], for: request, until: nil, over: transport) }
         }
-        try #require(await eventually { desk.waiterCount == 2 })
+        try #require(await eventually { coalescer.waiterCount == 2 })
         tasks[0].cancel()
         await #expect(throws: CancellationError.self) { try await tasks[0].value }
         #expect(await fetcher.cancelled == 0)

@@ -3,7 +3,7 @@ import Foundation
 import FoundationNetworking
 
 func sessionWithLogin(service: ApproovService) throws -> ApproovSession {
-    try ApproovSession(
-        service: service, bindHeader: "Authorization",
-        unboundRequests: .allowedWhere { request in request.url?.path() == "/login" })
+    var configuration = ApproovSessionConfiguration()
+    configuration.unboundRequests = .allowedWhere { request in request.url?.path() == "/login" }
+    return try ApproovSession(service: service, bindHeader: "Authorization", configuration: configuration)
 }
