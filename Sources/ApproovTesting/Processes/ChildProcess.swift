@@ -89,7 +89,11 @@ package final class ChildProcess: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        // The threads that run tasks may block signals, and a child would inherit that: SIGTERM would not end it.
+        var noSignals = sigset_t()
+        sigemptyset(&noSignals)
+        posix_spawnattr_setsigmask(&attributes, &noSignals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
         let (copies, variables) = (words.map { strdup($0) } + [nil], environment.map { strdup("\($0)=\($1)") } + [nil])
         defer { for text in copies + variables { free(text) } }
         var id = pid_t()
