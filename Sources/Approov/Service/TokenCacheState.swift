@@ -1,4 +1,4 @@
-import ApproovBase
+@_spi(Internals) import ApproovBase
 import HeapModule
 
 /// The token cache's state machine; a value without clocks, tasks or locks.

@@ -1,8 +1,8 @@
 /// A dictionary of limited size: when it is full, the least recently used entry makes room.
 ///
-/// Look-up, use, insertion and removal take the same time for any number of entries. Inlinable, so that other modules call versions of it
-/// for their own types; the generic version takes several times as long.
-package struct LeastRecentlyUsed<Key: Hashable, Value> {
+/// Look-up, use, insertion and removal take the same time for any number of entries. Public for the modules of this package alone (SPI):
+/// the compiler makes versions for their types, two to ten times as fast as the generic one, only of what is public and inlinable.
+@_spi(Internals) public struct LeastRecentlyUsed<Key: Hashable, Value> {
     @usableFromInline struct Node {
         @usableFromInline var key: Key
         @usableFromInline var value: Value
@@ -19,23 +19,26 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     @inlinable static var none: Int { -1 }
 
     /// The most entries.
-    package let capacity: Int
+    public let capacity: Int
     @usableFromInline var places: [Key: Int] = [:]
     @usableFromInline var nodes: [Node?] = []
     @usableFromInline var free: [Int] = []
     @usableFromInline var newest = none
     @usableFromInline var oldest = none
 
-    @inlinable package init(capacity: Int) {
+    /// Makes an empty dictionary.
+    ///
+    /// - Parameter capacity: The most entries, at least 1.
+    @inlinable public init(capacity: Int) {
         precondition(capacity > 0)
         self.capacity = capacity
     }
 
     /// The number of entries.
-    @inlinable package var count: Int { places.count }
+    @inlinable public var count: Int { places.count }
 
     /// The value; this does not count as a use.
-    @inlinable package func peek(_ key: Key) -> Value? { places[key].flatMap { nodes[$0]?.value } }
+    @inlinable public func peek(_ key: Key) -> Value? { places[key].flatMap { nodes[$0]?.value } }
 
     /// Changes the value in place; counts as a use unless `isUse` is false.
     ///
@@ -44,7 +47,7 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     ///   - isUse: Whether the entry becomes the most recently used one.
     ///   - body: Changes the value.
     /// - Returns: What `body` returns; nil when the key has no entry.
-    @inlinable package mutating func update<Result>(_ key: Key, isUse: Bool = true, _ body: (inout Value) -> Result) -> Result? {
+    @inlinable public mutating func update<Result>(_ key: Key, isUse: Bool = true, _ body: (inout Value) -> Result) -> Result? {
         guard let place = places[key], var node = nodes[place] else { return nil }
         // Taken out and put back, so that the value is changed in place and not copied.
         nodes[place] = nil
@@ -62,7 +65,7 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     /// - Parameters:
     ///   - value: The entry's value.
     ///   - key: The entry's key.
-    @inlinable package mutating func insert(_ value: Value, for key: Key) {
+    @inlinable public mutating func insert(_ value: Value, for key: Key) {
         if update(key, { $0 = value }) != nil { return }
         if places.count == capacity, let node = nodes[oldest] { remove(node.key) }
         let node = Node(key: key, value: value, newer: Self.none, older: Self.none)
@@ -79,7 +82,7 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     }
 
     /// Removes the entry, if it exists.
-    @inlinable package mutating func remove(_ key: Key) {
+    @inlinable public mutating func remove(_ key: Key) {
         guard let place = places.removeValue(forKey: key) else { return }
         unlink(place)
         nodes[place] = nil

@@ -1,4 +1,4 @@
-import ApproovBase
+@_spi(Internals) import ApproovBase
 import Testing
 
 @Suite struct LastValueTests {
