@@ -7,7 +7,8 @@ package enum Base32 {
         var text: [UInt8] = []
         var buffer: UInt32 = 0
         var bits: UInt32 = 0
-        for byte in bytes {
+        // An array, as generic code is not specialised for other modules: a loop over the sequence would allocate for every byte.
+        for byte in Array(bytes) {
             buffer = (buffer << 8 | UInt32(byte)) & 0xFFFF
             bits += 8
             while bits >= 5 {

@@ -59,7 +59,14 @@ enum Base64Codec {
         return table
     }
 
+    // Generic code is not specialised for other modules: a loop over the collection would make a call and an allocation for every byte. So
+    // the loop reads a buffer.
     static func encode(_ bytes: some Collection<UInt8>, alphabet: [UInt8], padded: Bool) -> String {
+        bytes.withContiguousStorageIfAvailable { encode($0, alphabet: alphabet, padded: padded) }
+            ?? Array(bytes).withUnsafeBufferPointer { encode($0, alphabet: alphabet, padded: padded) }
+    }
+
+    private static func encode(_ bytes: UnsafeBufferPointer<UInt8>, alphabet: [UInt8], padded: Bool) -> String {
         let capacity = (bytes.count + 2) / 3 * 4
         return String(unsafeUninitializedCapacity: capacity) { output in
             var written = 0

@@ -14,6 +14,15 @@ import Testing
         #expect(Base64URL.decode(url) == bytes)
     }
 
+    @Test("bytes that lie in one piece are read in one piece, and others all the same")
+    func storage() {
+        let bytes = Array(0..<UInt8(40))
+        let text = Data(bytes).base64EncodedString()
+        #expect(Base64.encode(OnePiece(bytes: bytes)) == text)
+        #expect(Base64.encode(bytes[3...]) == Data(bytes[3...]).base64EncodedString())
+        #expect(Base64.encode(bytes.lazy.map(\.self)) == text)
+    }
+
     @Test(
         "base64 that its own encoder would not have written is refused",
         arguments: [
@@ -36,5 +45,22 @@ import Testing
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         #expect(alphabet.filter { Base64URL.decode("A\($0)") != nil }.count == 4)
         #expect(alphabet.filter { Base64URL.decode("AA\($0)") != nil }.count == 16)
+    }
+}
+
+/// Bytes that cannot be read one by one.
+private struct OnePiece: RandomAccessCollection {
+    let bytes: [UInt8]
+
+    var startIndex: Int { 0 }
+    var endIndex: Int { bytes.count }
+
+    subscript(index: Int) -> UInt8 {
+        Issue.record("byte \(index) was read alone")
+        return bytes[index]
+    }
+
+    func withContiguousStorageIfAvailable<Result>(_ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result? {
+        try bytes.withUnsafeBufferPointer(body)
     }
 }
