@@ -1,4 +1,4 @@
-import ApproovBase
+@_spi(Internals) import ApproovBase
 import HTTPClient
 import Synchronization
 
