@@ -1,4 +1,4 @@
-internal import ApproovBase
+@_spi(Internals) internal import ApproovBase
 internal import Foundation
 internal import Synchronization
 
