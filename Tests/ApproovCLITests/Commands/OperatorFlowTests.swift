@@ -29,7 +29,7 @@ struct OperatorFlowTests {
 
     /// Changes the account, and waits until the running authority has taken the change up.
     private func change(_ authority: ChildProcess, _ arguments: String...) async throws -> ChildProcess.Run {
-        let line = "administrative change taken up"
+        let line = "administrative change loaded"
         let before = authority.errors.ranges(of: line).count
         let run = try await Approov.run(arguments + ["--data", data])
         try #require(await eventually { authority.errors.ranges(of: line).count > before }, "\(run.errors)")
