@@ -5,7 +5,7 @@ import Testing
 import OHTTP
 
 @Suite("Padding")
-struct BinaryHTTPFormTests {
+struct BinaryHTTPPaddingTests {
     /// Worked out by hand from the algorithm's definition: E = ⌊log2 L⌋, S = ⌊log2 E⌋ + 1, the last E − S bits become zero.
     @Test(
         "Padmé rounds up to the sizes of its definition",
