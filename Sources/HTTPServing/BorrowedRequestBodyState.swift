@@ -191,6 +191,8 @@ struct BorrowedRequestBodyState<Reader, Handler> {
         case .ended, .failed: return .stop
         case .underWay(let until?, false) where until <= now:
             read = .underWay(until: until, isStalled: true)
+            // The timer ends here. If the part came at the last moment, the next read that waits starts a new one.
+            isWatched = false
             return .cancelRead
         case .underWay(let until?, _): return .again(at: until)
         case .idle, .landed, .underWay: return .again(at: limit(from: now))

@@ -270,6 +270,18 @@ import Testing
         #expect(state.land(.success([1]), isCancelled: true).resumed?.outcome.failure is BorrowedRequestBody.Stalled)
     }
 
+    @Test("a read that waits after a part came at the last moment has a timer again")
+    func timerStartsAgain() throws {
+        var (state, _) = try waiting()
+        #expect(state.lookForStall(now: .seconds(10)) == .cancelRead)
+        // The read had ended before it was cancelled.
+        _ = state.land(.success([1]), isCancelled: false)
+        _ = state.enter(now: .seconds(10))
+        let startsTimer = state.readWaits(now: .seconds(10))
+        #expect(startsTimer)
+        #expect(state.lookForStall(now: .seconds(19)) == .again(at: .seconds(20)))
+    }
+
     @Test("each read may wait for the idle timeout")
     func idleTimeout() throws {
         var (state, _) = try waiting()

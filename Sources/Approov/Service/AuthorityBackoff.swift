@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// 429 and 503 with Retry-After name the pause themselves; it applies to everything that the authority is asked.
 ///
-/// Background refreshes that failed are spaced in the same way, up to one minute after any failure.
+/// Background refreshes that failed are spaced in the same way, each token by its own failures, up to one minute.
 final class AuthorityBackoff: Sendable {
     private let state = Mutex(AuthorityBackoffState())
     private let time: any TimeSource
@@ -47,9 +47,9 @@ final class AuthorityBackoff: Sendable {
         state.withLock { $0.failed(failure, now: now, jitter: jitter) }
     }
 
-    /// The uptime from which the refresh of a token that failed now is tried again.
-    var nextRefresh: Duration {
-        let now = time.uptime
-        return state.withLock { $0.nextRefresh(now: now) }
+    /// Returns the uptime from which the refresh of a token is tried again, after a number of failed refreshes in a row.
+    func nextRefresh(afterFailures failures: Int) -> Duration {
+        let (now, jitter) = (time.uptime, Double.random(in: 0...1))
+        return state.withLock { $0.nextRefresh(afterFailures: failures, now: now, jitter: jitter) }
     }
 }

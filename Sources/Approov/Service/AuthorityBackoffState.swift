@@ -31,10 +31,6 @@ struct AuthorityBackoffState {
     private var pausedUntil: Duration = .zero
     /// The end of the pause that the authority asked for; it applies to every question.
     private var heldUntil: Duration = .zero
-    /// The failed fetches of tokens since the last one that succeeded, for whatever reason.
-    private var failedFetches = 0
-    /// The time from which failed refreshes are tried again.
-    private var refreshesFrom: Duration = .zero
 
     /// Decides whether the authority is asked.
     ///
@@ -81,23 +77,27 @@ struct AuthorityBackoffState {
     ///   - now: The uptime.
     ///   - jitter: A random number from 0 to 1, so that many clients do not come back at once.
     mutating func failed(_ failure: AuthorityFailure, now: Duration, jitter: Double) {
-        // Fetches that were running when the pause began fail together and must not prolong it.
-        if now >= refreshesFrom {
-            failedFetches += 1
-            refreshesFrom = now + Self.pause(after: failedFetches, longest: Self.longestPause, jitter: jitter)
-        }
         if failure.problem != nil, failure.status != .noApproovService {
             // A refusal by the authority itself proves that it works.
             (failures, cause, pausedUntil) = (0, nil, .zero)
         } else if let longest = failure.longestWait, failure.retryAfter == nil, now >= pausedUntil {
+            // Fetches that were running when the pause began fail together and must not prolong it.
             failures += 1
             pausedUntil = now + Self.pause(after: failures, longest: longest, jitter: jitter)
             cause = failure
         }
     }
 
-    /// Returns the uptime from which the refresh of a token that failed now is tried again.
-    func nextRefresh(now: Duration) -> Duration { max(refreshesFrom, pausedUntil, heldUntil, now + Self.shortestPause) }
+    /// Returns the uptime from which the refresh of a token is tried again.
+    ///
+    /// - Parameters:
+    ///   - failures: The failed refreshes of this token in a row: the authority may refuse one token and give others.
+    ///   - now: The uptime.
+    ///   - jitter: A random number from 0 to 1.
+    /// - Returns: The uptime, after every pause of the authority.
+    func nextRefresh(afterFailures failures: Int, now: Duration, jitter: Double) -> Duration {
+        max(now + Self.pause(after: failures, longest: Self.longestPause, jitter: jitter), pausedUntil, heldUntil)
+    }
 
     /// Returns the pause after a number of failures in a row: 1 s, doubled with every failure up to `longest`, then randomised.
     ///

@@ -6,7 +6,7 @@ import Synchronization
 enum TokenFetchOutcome: Sendable {
     /// A token that is valid for `lifetime`, counted from `since`.
     case token(TokenFetchResult, lifetime: Duration, since: Duration)
-    /// No token; the fetch has told the ``AuthorityBackoff``.
+    /// No token; the fetch has told the ``AuthorityBackoff``, unless it hangs.
     case failure(TokenFetchResult)
 }
 
@@ -111,9 +111,8 @@ final class TokenCache: Sendable {
         let deadline = Task.detached { [self] in
             guard (try? await time.sleep(for: fetchTimeout)) != nil else { return }
             // Land before cancelling: otherwise the cancelled fetch could land its own outcome first.
-            let failure = AuthorityFailure(.poorNetwork, .fetchTimedOut)
-            backoff.failed(failure)
-            land(start, .failure(TokenFetchResult(failure)))
+            // The back-off learns of it from the cancelled exchange: an attester that hangs is no failure of the authority.
+            land(start, .failure(TokenFetchResult(AuthorityFailure(.poorNetwork, .fetchTimedOut))))
             work.cancel()
         }
         Task.detached { [self] in
@@ -125,7 +124,6 @@ final class TokenCache: Sendable {
 
     private func land(_ start: State.Start, _ outcome: TokenFetchOutcome) {
         let now = time.uptime
-        let refreshAt = backoff.nextRefresh
         let (completion, result) = state.withLock { state in
             switch outcome {
             case .token(let result, let lifetime, let since):
@@ -134,7 +132,7 @@ final class TokenCache: Sendable {
                     result, lifetime: lifetime, since: since, earliness: earliness, for: start, now: now)
                 return (completion, result)
             case .failure(let result):
-                return (state.failed(start, now: now, refreshAt: refreshAt), result)
+                return (state.failed(start, now: now, refreshAt: backoff.nextRefresh(afterFailures:)), result)
             }
         }
         for waiter in completion.waiters { waiter.resume(returning: result) }

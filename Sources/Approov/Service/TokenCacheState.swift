@@ -17,6 +17,8 @@ struct TokenCacheState<Waiter> {
         var refreshesAt: Duration
         /// Whether a caller asked for the token since it was fetched.
         var isUsed: Bool
+        /// The failed refreshes since it was fetched.
+        var failures = 0
     }
 
     /// A running fetch.
@@ -142,13 +144,14 @@ struct TokenCacheState<Waiter> {
     /// - Parameters:
     ///   - start: The fetch.
     ///   - now: The uptime.
-    ///   - refreshAt: The uptime from which the refresh is tried again.
+    ///   - refreshAt: Returns the uptime from which the refresh is tried again, given the failures in a row.
     /// - Returns: The waiters to resume and the fetches to start.
-    mutating func failed(_ start: Start, now: Duration, refreshAt: Duration) -> Completion {
+    mutating func failed(_ start: Start, now: Duration, refreshAt: (_ failures: Int) -> Duration) -> Completion {
         guard let flight = land(start) else { return Completion() }
         let dueAt = entries.update(start.key, isUse: false) { entry in
-            entry.refreshesAt = refreshAt
-            return min(refreshAt, entry.expiresAt)
+            entry.failures += 1
+            entry.refreshesAt = refreshAt(entry.failures)
+            return min(entry.refreshesAt, entry.expiresAt)
         }
         if let dueAt { schedule.insert(Due(at: dueAt, key: start.key)) }
         return Completion(waiters: Array(flight.waiters.values), starts: startDue(now: now))

@@ -158,7 +158,8 @@ import Testing
         backoff.held(for: .seconds(7), now: start)
         backoff.held(for: .seconds(2), now: start)
         backoff.succeeded()
-        #expect(!mayAsk(backoff, start + .seconds(6)) && backoff.nextRefresh(now: start) == start + .seconds(7))
+        #expect(!mayAsk(backoff, start + .seconds(6)))
+        #expect(backoff.nextRefresh(afterFailures: 1, now: start, jitter: random) == start + .seconds(7))
         guard case .fail(let failure) = backoff.decide(.exchange, now: start + .seconds(5)) else {
             Issue.record("the authority would be asked")
             return
@@ -178,26 +179,24 @@ import Testing
         var backoff = AuthorityBackoffState()
         var now = start
         var waits: [Duration] = []
-        for _ in 0..<10 {
+        for failures in 1...10 {
             backoff.failed(failure, now: now, jitter: random)
-            let next = backoff.nextRefresh(now: now)
+            let next = backoff.nextRefresh(afterFailures: failures, now: now, jitter: random)
             waits.append(next - now)
             now = next
         }
         #expect(waits[0] == .seconds(1))
         #expect((.seconds(2)...(.seconds(4))).contains(waits[2]))
         #expect(waits[6...].allSatisfy { ((.seconds(30))...(.seconds(60))).contains($0) })
-        backoff.succeeded()
-        backoff.failed(failure, now: now, jitter: random)
-        #expect(backoff.nextRefresh(now: now) == now + .seconds(1))
     }
 
-    @Test("refreshes that fail together do not postpone each other, and none is tried again within a second")
-    func refreshesTogether() {
+    @Test("a token that the authority refuses is asked for less and less often, although it gives others")
+    func othersSucceed() {
         var backoff = AuthorityBackoffState()
-        for _ in 0..<64 { backoff.failed(broken, now: start, jitter: 1) }
-        #expect(backoff.nextRefresh(now: start) == start + .seconds(1))
-        #expect(backoff.nextRefresh(now: start + .milliseconds(900)) == start + .milliseconds(1_900))
+        let refusal = AuthorityFailure(httpStatus: 400, problem: Problem(.unknownHost, title: "no", status: 400), retryAfter: nil)
+        backoff.failed(refusal, now: start, jitter: 1)
+        backoff.succeeded()
+        #expect(backoff.nextRefresh(afterFailures: 5, now: start, jitter: 1) == start + .seconds(16))
     }
 
     @Test("the pause begins at one second, doubles, and stays below the longest")

@@ -17,7 +17,7 @@ import Testing
         try backoff.check(.attestation)
         backoff.failed(broken)
         #expect(throws: AuthorityFailure.self) { try backoff.check(.attestation) }
-        #expect(backoff.nextRefresh == clock.uptime + .seconds(1))
+        #expect(backoff.nextRefresh(afterFailures: 1) == clock.uptime + .seconds(1))
         clock.advance(by: .seconds(1))
         try backoff.check(.attestation)
     }
