@@ -91,11 +91,11 @@ final class ConfigurationKeeper: Sendable {
     /// - Parameter candidates: The configurations that the authority sent, in order: versions that change keys, then the newest.
     /// - Returns: Whether the version in force changed.
     func offer(_ candidates: [SignedConfiguration]) async -> Bool {
-        let isChanged = await run(on: deciding) { self.takeUp(candidates) }
-        let isAdopted = await keepStored()
+        let taken = await run(on: deciding) { self.takeUp(candidates) }
+        let isAdopted = taken.leavesStoreAsItIs ? false : await keepStored()
         // On every offer, not only for new versions: dates pass while the app runs.
         checkDates()
-        return isChanged || isAdopted
+        return taken.isChanged || isAdopted
     }
 
     /// Waits until the configuration in force is stored.
@@ -142,12 +142,21 @@ final class ConfigurationKeeper: Sendable {
 // MARK: - Deciding; on the queue `deciding`
 
 extension ConfigurationKeeper {
-    private func takeUp(_ candidates: [SignedConfiguration]) -> Bool {
-        let before = state.withLock { $0.configuration }
+    private struct Taken {
+        /// Whether the version in force changed.
+        var isChanged: Bool
+        /// Whether the store was just seen to hold the version in force, so that it needs no second look.
+        var leavesStoreAsItIs = false
+    }
+
+    private func takeUp(_ candidates: [SignedConfiguration]) -> Taken {
+        let (before, left, isPending) = state.withLock { ($0.configuration, $0.leftInPlace, $0.storing.isPending) }
         // Check all of them: if only the last one were compared, a foreign configuration in front of it would go unreported.
         let isKnown = candidates.allSatisfy { $0 == before.acceptedSigned || before.chain.contains($0) }
-        let stored = newerStored(than: before)
+        let bytes = try? store.read()
+        let stored = newer(bytes, than: before, left: left)
         let base = stored ?? before
+        let unchanged = Taken(isChanged: false, leavesStoreAsItIs: !isPending && bytes != nil && bytes == before.serializedChain)
         do {
             let after: ConfigurationState
             do {
@@ -157,28 +166,33 @@ extension ConfigurationKeeper {
                 guard let stored else { throw error }
                 after = stored
             }
-            guard after.acceptedSigned != before.acceptedSigned else { return false }
+            guard after.acceptedSigned != before.acceptedSigned else { return unchanged }
             try putInForce(after, isStored: after.acceptedSigned == stored?.acceptedSigned)
-            return true
+            return Taken(isChanged: true)
         } catch let error as AttestationError where error.code == .rolledBack && candidates.count == 1 {
             let isKnown = state.withLock { state in
                 defer { state.reportedOlder = candidates.last }
                 return state.reportedOlder == candidates.last
             }
             if !isKnown { reporter.olderAuthority(error, besides: before.accepted.version) }
-            return false
+            return unchanged
         } catch {
             reporter.refused(error, besides: before.accepted.version)
-            return false
+            return unchanged
         }
     }
 
-    /// The version that another process stored, if it is newer.
+    /// Returns the version that another process stored, if it is newer.
     ///
-    /// Needs no lock, because the store replaces the file as a whole.
-    private func newerStored(than before: ConfigurationState) -> ConfigurationState? {
-        let left = state.withLock { $0.leftInPlace }
-        guard let bytes = try? store.read(), bytes != before.serializedChain, bytes != left,
+    /// Reading the store needs no lock, because the store replaces the file as a whole.
+    ///
+    /// - Parameters:
+    ///   - bytes: What the store holds.
+    ///   - before: The version in force.
+    ///   - left: The content that stays in place because it belongs to another app.
+    /// - Returns: The newer version; nil if there is none.
+    private func newer(_ bytes: [UInt8]?, than before: ConfigurationState, left: [UInt8]?) -> ConfigurationState? {
+        guard let bytes, bytes != before.serializedChain, bytes != left,
             let stored = try? StoredConfiguration.restore(bytes, initial: initial), stored.accepted.version > before.accepted.version
         else { return nil }
         return stored
@@ -226,7 +240,7 @@ extension ConfigurationKeeper {
     @discardableResult
     private func keepStored() async -> Bool {
         guard await run(on: storing, { self.lookAfterStore() }) else { return false }
-        return await run(on: deciding) { self.takeUp([]) }
+        return await run(on: deciding) { self.takeUp([]).isChanged }
     }
 
     /// Compares the store with the version in force and updates it.

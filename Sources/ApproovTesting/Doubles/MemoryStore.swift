@@ -9,6 +9,8 @@ package final class MemoryStore: ConfigurationStore {
     package let readFailure = Shared<(any Error)?>(nil)
     /// The number of calls that were to store bytes.
     package let attempts = Shared(0)
+    /// The number of calls that read.
+    package let reads = Shared(0)
 
     package init(_ bytes: [UInt8]? = nil) { state = Shared((bytes, 0, 0)) }
 
@@ -20,6 +22,7 @@ package final class MemoryStore: ConfigurationStore {
     package var setAsideCount: Int { state.value.setAside }
 
     package func read() throws -> [UInt8]? {
+        reads.change { $0 += 1 }
         if let failure = readFailure.value { throw failure }
         return bytes
     }

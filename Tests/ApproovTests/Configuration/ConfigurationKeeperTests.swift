@@ -49,9 +49,10 @@ import Testing
         let seven = try version(7)
         _ = await keeper.offer([seven])
         let before = keeper.current
+        let reads = store.reads.value
         #expect(await keeper.offer([seven]) == false)
         #expect(keeper.current === before)
-        #expect(store.storeCount == 1)
+        #expect(store.storeCount == 1 && store.reads.value == reads + 1, "every token fetch offers a version")
     }
 
     @Test("an older version, one of another account, an expired one and one that does not compile are refused and reported")
