@@ -48,7 +48,7 @@ public struct GatewayKeyFile: Sendable {
     ///   five seconds; the file is then unchanged.
     public func rotate(kem: KeyConfiguration.KEM? = nil, endingOthers: Bool = false, overlap: Duration) throws -> GatewayKeys {
         try unusable {
-            try exclusively {
+            try withExclusiveAccess {
                 guard var keys = try read() else {
                     throw GatewayError(
                         .gatewayKeysUnusable,
@@ -65,7 +65,7 @@ public struct GatewayKeyFile: Sendable {
     /// - Throws: ``GatewayError`` with code `gatewayKeysUnusable`.
     func removeEnded() throws {
         try unusable {
-            try exclusively {
+            try withExclusiveAccess {
                 guard var keys = try read(), keys.removeEnded(at: time.date) else { return }
                 try file.write(serialized(keys))
             }
@@ -109,7 +109,7 @@ public struct GatewayKeyFile: Sendable {
     }
 
     /// Makes other processes that want to change the file wait: of two concurrent changes one would be lost.
-    private func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
+    private func withExclusiveAccess<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try FileLock(path: path + ".lock", timeout: lockTimeout).withLock(body)
         } catch let failure as FileLock.Failure {

@@ -231,7 +231,7 @@ extension ConfigurationKeeper {
     /// What the store holds, compared with the version in force.
     private enum Found {
         case nothing, same, outdated, newer
-        case anothers(StoredConfiguration.Anothers)
+        case foreign(StoredConfiguration.ForeignConfiguration)
     }
 
     /// Stores the version in force if the store holds something else, or nothing yet.
@@ -299,11 +299,11 @@ extension ConfigurationKeeper {
             try store(mine)
         case .nothing:
             if isPending { try store(mine) }
-        case .anothers(let anothers):
-            guard isPending, !anothers.isProven || mine.hasOvertaken(stored: anothers.bytes) else { break }
-            if !mine.hasOvertaken(stored: anothers.bytes) {
+        case .foreign(let foreign):
+            guard isPending, !foreign.isProven || mine.hasOvertaken(stored: foreign.bytes) else { break }
+            if !mine.hasOvertaken(stored: foreign.bytes) {
                 // The stored one claims to be newer than the version that the authority just gave this app: it is not the authority's.
-                reporter.setAside(anothers.cause, Result { try store.setAside() })
+                reporter.setAside(foreign.cause, Result { try store.setAside() })
             }
             try store(mine)
         }
@@ -323,18 +323,18 @@ extension ConfigurationKeeper {
             // While our version is still unstored, the stored one is merely its predecessor: nothing to report.
             if !isPending { reporter.outdated(stored.accepted.version, besides: mine.accepted.version) }
             return .outdated
-        } catch let anothers as StoredConfiguration.Anothers {
+        } catch let foreign as StoredConfiguration.ForeignConfiguration {
             // A pending version overwrites it without a report: it may have been valid, with keys that a later key change introduced.
-            if !isPending, !anothers.isProven, mine.serializedChain != nil, mine.hasOvertaken(stored: anothers.bytes) {
-                reporter.setAside(anothers.cause, Result { try store.setAside() })
+            if !isPending, !foreign.isProven, mine.serializedChain != nil, mine.hasOvertaken(stored: foreign.bytes) {
+                reporter.setAside(foreign.cause, Result { try store.setAside() })
                 return .outdated
             }
             let isKnown = state.withLock { state in
-                defer { state.leftInPlace = anothers.bytes }
-                return state.leftInPlace == anothers.bytes
+                defer { state.leftInPlace = foreign.bytes }
+                return state.leftInPlace == foreign.bytes
             }
-            if !isKnown { reporter.anothers(anothers) }
-            return .anothers(anothers)
+            if !isKnown { reporter.foreign(foreign) }
+            return .foreign(foreign)
         } catch  where StoredConfiguration.isUnreadable(error) {
             // The store may hold a valid, newer version: do not overwrite it.
             throw StoreFailure(cause: error)

@@ -50,7 +50,7 @@ struct ConfigurationReporter: Sendable {
     /// The stored configuration cannot be used at this start.
     func flaw(_ flaw: StoredConfiguration.Flaw) {
         if let settingAside = flaw.settingAside { return setAside(flaw.error, settingAside) }
-        if let anothers = flaw.error as? StoredConfiguration.Anothers { return self.anothers(anothers) }
+        if let foreign = flaw.error as? StoredConfiguration.ForeignConfiguration { return self.foreign(foreign) }
         let reported = ApproovError(
             .configurationError, "the stored configuration cannot be read now; it stays where it is, and the initial one serves",
             cause: flaw.error)
@@ -59,14 +59,14 @@ struct ConfigurationReporter: Sendable {
     }
 
     /// The stored configuration is left in place because it may belong to another app.
-    func anothers(_ anothers: StoredConfiguration.Anothers) {
+    func foreign(_ foreign: StoredConfiguration.ForeignConfiguration) {
         let reported = ApproovError(
             .configurationError,
-            anothers.isProven
+            foreign.isProven
                 ? "an app with a newer initial configuration stored this configuration, so it stays where it is; this app keeps its configuration"
                     + " in memory: update the app, or give it its own state directory"
                 : "the stored configuration names keys that this app does not know: another app with a newer initial configuration stored it, or"
-                    + " it was altered; it stays where it is until the authority gives this app a newer version", cause: anothers.cause)
+                    + " it was altered; it stays where it is until the authority gives this app a newer version", cause: foreign.cause)
         logger.warning("stored configuration left to another app", metadata: ["error": "\(reported)"])
         events.send(.refused(reported))
     }

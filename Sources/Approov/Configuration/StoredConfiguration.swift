@@ -3,7 +3,7 @@ import Attestation
 /// Reads and verifies the stored configuration, and says why it cannot be used.
 enum StoredConfiguration {
     /// The stored configuration comes from an app with another initial configuration, or claims to.
-    struct Anothers: Error {
+    struct ForeignConfiguration: Error {
         let bytes: [UInt8]
         /// Whether a key of this app's initial configuration signed it.
         let isProven: Bool
@@ -16,7 +16,7 @@ enum StoredConfiguration {
         /// The result of setting it aside; nil if it was left in place.
         let settingAside: Result<Void, any Error>?
 
-        var leftInPlace: [UInt8]? { (error as? Anothers)?.bytes }
+        var leftInPlace: [UInt8]? { (error as? ForeignConfiguration)?.bytes }
     }
 
     /// Returns the configuration to start with, or why the stored one cannot be used; both nil if nothing is stored.
@@ -47,22 +47,22 @@ enum StoredConfiguration {
 
     /// Reads and verifies the stored configuration; nil if nothing is stored.
     ///
-    /// - Throws: ``Anothers``, or the error of the store or of the verification.
+    /// - Throws: ``ForeignConfiguration``, or the error of the store or of the verification.
     static func read(from store: any ConfigurationStore, initial: InitialConfiguration) throws -> ConfigurationState? {
         try store.read().map { try restore($0, initial: initial) }
     }
 
     /// Verifies stored bytes.
     ///
-    /// - Throws: ``Anothers``, or the error of the verification.
+    /// - Throws: ``ForeignConfiguration``, or the error of the verification.
     static func restore(_ bytes: [UInt8], initial: InitialConfiguration) throws -> ConfigurationState {
         do {
             return try ConfigurationState(initial: initial, restoring: bytes) { try ConfigurationSnapshot.check($0, initial: initial) }
         } catch {
             switch ConfigurationState.origin(ofStored: bytes, initial: initial) {
             case .unknown: throw error
-            case .saidToBeAnotherApp: throw Anothers(bytes: bytes, isProven: false, cause: error)
-            case .anotherApp: throw Anothers(bytes: bytes, isProven: true, cause: error)
+            case .saidToBeAnotherApp: throw ForeignConfiguration(bytes: bytes, isProven: false, cause: error)
+            case .anotherApp: throw ForeignConfiguration(bytes: bytes, isProven: true, cause: error)
             }
         }
     }
@@ -71,5 +71,5 @@ enum StoredConfiguration {
     static func isUnreadable(_ error: any Error) -> Bool { (error as? FileError)?.code == .fileUnreadable }
 
     /// Whether the stored configuration must be left in place.
-    private static func staysInPlace(_ error: any Error) -> Bool { isUnreadable(error) || error is Anothers }
+    private static func staysInPlace(_ error: any Error) -> Bool { isUnreadable(error) || error is ForeignConfiguration }
 }

@@ -45,7 +45,7 @@ public struct ServerIdentity: Sendable {
     /// - Returns: The identity.
     /// - Throws: ``AuthorityError`` with code `identityFailed` when a certificate cannot be made, for example for a name that is not ASCII.
     public static func make(hosts: [String], now: Date) throws -> ServerIdentity {
-        try wrapping {
+        try mappingErrors {
             let rootKey = P256.Signing.PrivateKey()
             let root = try rootCertificate(key: rootKey, now: now)
             return try ServerIdentity(
@@ -67,7 +67,7 @@ public struct ServerIdentity: Sendable {
     public static func make(
         rootPEM: String?, rootKeyPEM: String, keyPEM: String, backupKeyPEM: String, hosts: [String], now: Date
     ) throws -> ServerIdentity {
-        try wrapping {
+        try mappingErrors {
             let rootKey = try P256.Signing.PrivateKey(pemRepresentation: rootKeyPEM)
             let root = try rootPEM.map { try Certificate(pemEncoded: $0) } ?? rootCertificate(key: rootKey, now: now)
             return try ServerIdentity(
@@ -118,7 +118,7 @@ public struct ServerIdentity: Sendable {
         self.backupKeyPEM = backupKeyPEM
         self.hosts = hosts
         self.notAfter = notAfter
-        (pins, validity, rootValidity) = try Self.wrapping {
+        (pins, validity, rootValidity) = try Self.mappingErrors {
             (
                 try [keyPEM, backupKeyPEM].map { try Self.pin(of: P256.Signing.PrivateKey(pemRepresentation: $0)) },
                 try Self.validity(ofCertificate: certificatePEM), try Self.validity(ofCertificate: rootPEM)
@@ -188,7 +188,7 @@ public struct ServerIdentity: Sendable {
         Pin(spki: [UInt8](key.publicKey.derRepresentation)).description
     }
 
-    private static func wrapping<Value>(_ body: () throws -> Value) throws -> Value {
+    private static func mappingErrors<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
         } catch let error as AuthorityError {

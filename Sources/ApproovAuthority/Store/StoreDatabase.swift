@@ -44,7 +44,7 @@ struct StoreDatabase: Sendable {
                     "there is no store in \(directory.absoluteURL.path); name its folder with --data, or make a store: "
                         + "approov serve, or approov api -add HOST …")
             case (.changing, _), (.making, _):
-                (connections, isNew) = try StoreDirectory.exclusively(in: directory) {
+                (connections, isNew) = try StoreDirectory.withExclusiveAccess(in: directory) {
                     // Another process may have created it in the meantime.
                     if let path = try StoreDirectory.database(in: directory) { return (try Self.changing(path, schema: schema), false) }
                     let path = try StoreDirectory.makeDatabase(in: directory) { try Self.make($0, schema: schema, fill: fill) }

@@ -52,7 +52,7 @@ enum StoreDirectory {
 
     /// Creates the database file completely or not at all.
     ///
-    /// Only the process that holds the lock of ``exclusively(in:_:)`` may call this.
+    /// Only the process that holds the lock of ``withExclusiveAccess(in:_:)`` may call this.
     /// - Parameters:
     ///   - directory: The data directory, which has no database.
     ///   - fill: Creates the database in the file at the given path, and closes it.
@@ -81,7 +81,7 @@ enum StoreDirectory {
 
     /// Runs `body` while no other process creates or upgrades the store in the folder.
     /// - Throws: ``AuthorityError`` with code `storeUnusable`; any error of `body`.
-    static func exclusively<Value>(in directory: URL, _ body: () throws -> Value) throws -> Value {
+    static func withExclusiveAccess<Value>(in directory: URL, _ body: () throws -> Value) throws -> Value {
         do {
             return try FileLock(path: try path(of: directory) + "/" + lockName, timeout: lockTimeout).withLock(body)
         } catch let failure as FileLock.Failure {
