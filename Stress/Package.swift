@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A separate package, so that what is built with a sanitizer is the engine and what it needs, and nothing else.
+// A separate package, so that a sanitizer instruments only the engine and its dependencies.
 let package = Package(
     name: "approov-stress",
     dependencies: [.package(name: "approov-swift", path: "..")],

@@ -1,6 +1,6 @@
 public import ApproovBase
 internal import Foundation
-package import HTTPServing
+internal import HTTPServing
 
 /// An error of the authority or its store.
 ///
@@ -83,13 +83,5 @@ public struct AuthorityError: CodedError {
     public init(_ details: ErrorDetails<Code>) { self.details = details }
 }
 
-extension AuthorityError: ListenerError {
-    package static func code(for kind: ListenerFailure.Kind) -> Code {
-        switch kind {
-        case .insecure: .insecureListener
-        case .unreadableIdentity: .identityFailed
-        case .cannotListen: .cannotListen
-        case .malformedProxy: .invalidConfiguration
-        }
-    }
-}
+extension AuthorityError: ListenerError {}
+extension AuthorityError.Code: ListenerErrorCode {}

@@ -1,6 +1,6 @@
 public import ApproovBase
 internal import Foundation
-package import HTTPServing
+internal import HTTPServing
 
 /// An error of the OHTTP gateway or its key file.
 ///
@@ -39,13 +39,5 @@ public struct GatewayError: CodedError {
     public init(_ details: ErrorDetails<Code>) { self.details = details }
 }
 
-extension GatewayError: ListenerError {
-    package static func code(for kind: ListenerFailure.Kind) -> Code {
-        switch kind {
-        case .insecure: .insecureListener
-        case .unreadableIdentity: .identityFailed
-        case .cannotListen: .cannotListen
-        case .malformedProxy: .invalidConfiguration
-        }
-    }
-}
+extension GatewayError: ListenerError {}
+extension GatewayError.Code: ListenerErrorCode {}

@@ -1,6 +1,6 @@
 public import ApproovBase
 internal import Foundation
-package import HTTPServing
+internal import HTTPServing
 
 /// Why a relay's configuration cannot be served, and what to do about it.
 ///
@@ -39,13 +39,5 @@ public struct RelayError: CodedError {
     public init(_ details: ErrorDetails<Code>) { self.details = details }
 }
 
-extension RelayError: ListenerError {
-    package static func code(for kind: ListenerFailure.Kind) -> Code {
-        switch kind {
-        case .insecure: .insecureListener
-        case .unreadableIdentity: .identityFailed
-        case .cannotListen: .cannotListen
-        case .malformedProxy: .invalidConfiguration
-        }
-    }
-}
+extension RelayError: ListenerError {}
+extension RelayError.Code: ListenerErrorCode {}

@@ -65,7 +65,7 @@ public struct AttestationError: CodedError {
     ///
     /// - Parameters:
     ///   - code: The stable name of the error.
-    ///   - message: What is wrong and how to fix it; must be safe to log.
+    ///   - message: The problem and its remedy; safe to log.
     ///   - member: The path of the affected member; nil for the whole input.
     ///   - cause: The underlying error.
     public init(_ code: Code, _ message: String, member: String? = nil, cause: (any Error)? = nil) {

@@ -7,7 +7,7 @@ package import NIOCore
 package struct AddressRange: Hashable, Sendable {
     /// The text is not a range.
     package struct Malformed: Error {
-        /// What is wrong, and the remedy.
+        /// The problem and its remedy.
         package let message: String
     }
 

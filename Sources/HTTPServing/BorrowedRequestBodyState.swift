@@ -12,7 +12,7 @@ struct BorrowedRequestBodyState<Reader, Handler> {
     private enum Lease {
         /// The borrower.
         case lent
-        /// The handler alone, which drops what is left.
+        /// The handler alone, which drops the rest.
         case draining
         /// No task.
         case takenBack

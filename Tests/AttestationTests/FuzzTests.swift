@@ -5,7 +5,7 @@ import Crypto
 import Foundation
 import Testing
 
-/// Random bytes: no crash, and what is accepted keeps its rules.
+/// Random bytes: no reader crashes, and every accepted value keeps its rules.
 @Suite struct FuzzTests {
     private let account: TestAccount
 

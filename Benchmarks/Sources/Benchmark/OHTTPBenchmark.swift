@@ -129,7 +129,7 @@ struct OHTTPBenchmark {
     }
 }
 
-/// Counts only while what is measured runs: the gateway's part of an exchange does not count.
+/// Counts only while the measured code runs: the gateway's part of an exchange does not count.
 private struct Stopwatch {
     /// One at a time, because reading the processor's clock and counting take time too.
     enum Measure {

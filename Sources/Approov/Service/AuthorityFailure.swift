@@ -42,7 +42,7 @@ struct AuthorityFailure: Error {
     /// The failure of an exchange with a server that is not a working authority.
     ///
     /// - Parameters:
-    ///   - reason: What is wrong with the response.
+    ///   - reason: The problem with the response.
     ///   - cause: The underlying error.
     /// - Returns: The failure.
     static func notAnAuthority(_ reason: String, cause: (any Error)? = nil) -> AuthorityFailure {

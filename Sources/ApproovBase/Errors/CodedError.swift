@@ -21,7 +21,7 @@ extension CodedError {
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
-    ///   - message: What is wrong and what to do about it; it must be safe to log.
+    ///   - message: The problem and its remedy; it must be safe to log.
     ///   - cause: The underlying error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.init(ErrorDetails(code, message, cause: cause))
@@ -30,7 +30,7 @@ extension CodedError {
     /// The kind of failure.
     public var code: Code { details.code }
 
-    /// What is wrong and what to do about it; safe to log.
+    /// The problem and its remedy; safe to log.
     public var message: String { details.message }
 
     /// The underlying error, if there is one.

@@ -2,7 +2,7 @@
 public struct ErrorDetails<Code: ErrorCode>: Sendable {
     /// The kind of failure.
     public let code: Code
-    /// What is wrong and what to do about it; safe to log.
+    /// The problem and its remedy; safe to log.
     public let message: String
     /// The underlying error, if there is one.
     public let cause: (any Error)?
@@ -11,7 +11,7 @@ public struct ErrorDetails<Code: ErrorCode>: Sendable {
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
-    ///   - message: What is wrong and what to do about it; safe to log.
+    ///   - message: The problem and its remedy; safe to log.
     ///   - cause: The underlying error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code

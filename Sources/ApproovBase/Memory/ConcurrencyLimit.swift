@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The most operations that may be under way at once.
 package final class ConcurrencyLimit: Sendable {
-    /// Counts one operation until it is released, which happens exactly once: with its last use, or by ``release()``.
+    /// Counts one operation until the value ends.
     ///
     /// It allocates no memory.
     package struct Permit: ~Copyable, Sendable {
@@ -11,9 +11,6 @@ package final class ConcurrencyLimit: Sendable {
         fileprivate init(_ limit: ConcurrencyLimit) { self.limit = limit }
 
         deinit { limit.taken.wrappingSubtract(1, ordering: .relaxed) }
-
-        /// Ends the operation now.
-        package consuming func release() {}
     }
 
     /// A permit with several owners; the last reference releases it.

@@ -3,7 +3,7 @@ public import Synchronization
 /// Keeps the last value that was made, because many requests in a row to one resource need the same value.
 ///
 /// Public for the modules of this package alone (SPI): the compiler makes versions for their types, ten times as fast as the generic one,
-/// only of what is public and inlinable.
+/// only of public inlinable code.
 @_spi(Internals) public final class LastValue<Key: Equatable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline struct Entry {
         @usableFromInline let key: Key

@@ -1,7 +1,7 @@
 /// A dictionary of limited size: when it is full, the least recently used entry makes room.
 ///
 /// Look-up, use, insertion and removal take the same time for any number of entries. Public for the modules of this package alone (SPI):
-/// the compiler makes versions for their types, two to ten times as fast as the generic one, only of what is public and inlinable.
+/// the compiler makes versions for their types, two to ten times as fast as the generic one, only of public inlinable code.
 @_spi(Internals) public struct LeastRecentlyUsed<Key: Hashable, Value> {
     @usableFromInline struct Node {
         @usableFromInline var key: Key

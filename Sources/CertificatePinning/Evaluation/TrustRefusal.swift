@@ -2,7 +2,7 @@ internal import ApproovBase
 internal import COpenSSL
 public import Foundation
 
-/// Why a server was refused: the certificates presented, the pins expected, what is wrong and what to do about it.
+/// Why a server was refused: the certificates presented, the pins expected, the problem and its remedy.
 ///
 /// Two refusals are equal when their reasons are. All of it is safe to log.
 public struct TrustRefusal: LocalizedError, Sendable, Equatable, CustomStringConvertible {
@@ -18,7 +18,7 @@ public struct TrustRefusal: LocalizedError, Sendable, Equatable, CustomStringCon
     public let omittedCount: Int
     /// The pins one of which had to be on the path, sorted; empty when the refusal is not about pins.
     public let expected: [Pin]
-    /// What is wrong and what to do about it.
+    /// The problem and its remedy.
     public let detail: String
     /// The look-ups to make before the server can be judged; empty unless the reason is `lookupsUnavailable`.
     public let lookups: [TrustLookup]
@@ -50,7 +50,7 @@ public struct TrustRefusal: LocalizedError, Sendable, Equatable, CustomStringCon
     ///   - reason: The kind of the refusal.
     ///   - trust: The path that was judged.
     ///   - expected: The pins one of which had to be on the path.
-    ///   - detail: What is wrong and what to do about it; escaped and cut for a log.
+    ///   - detail: The problem and its remedy; escaped and cut for a log.
     public init(_ reason: Reason, trust: ServerTrust, expected: some Sequence<Pin> = [], detail: String) {
         self.init(reason, host: trust.host.name, presented: trust.chain, expected: expected, detail: detail)
     }
@@ -60,7 +60,7 @@ public struct TrustRefusal: LocalizedError, Sendable, Equatable, CustomStringCon
     /// - Parameters:
     ///   - reason: The kind of the refusal.
     ///   - host: The requested host.
-    ///   - detail: What is wrong and what to do about it; escaped and cut for a log.
+    ///   - detail: The problem and its remedy; escaped and cut for a log.
     public init(_ reason: Reason, host: String, detail: String) {
         self.init(reason, host: host, presented: [], expected: [], detail: detail)
     }

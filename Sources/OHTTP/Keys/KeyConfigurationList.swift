@@ -47,11 +47,15 @@ public struct KeyConfigurationList: Sendable, Hashable {
     /// - Parameter bytes: The content of an `application/ohttp-keys` resource, at most 64 KiB.
     /// - Throws: ``OHTTPError`` with code `malformedKeyConfiguration` when the bytes are neither, or `limitExceeded`.
     public init(published bytes: some DataProtocol) throws(OHTTPError) {
+        self = try Self.reading(published: bytes).list
+    }
+
+    private static func reading(published bytes: some DataProtocol) throws(OHTTPError) -> (list: KeyConfigurationList, isSingle: Bool) {
         do {
-            self = try KeyConfigurationList(decoding: bytes)
+            return (try KeyConfigurationList(decoding: bytes), false)
         } catch {
             guard error.code == .malformedKeyConfiguration, let single = try? KeyConfiguration(decoding: bytes) else { throw error }
-            self = KeyConfigurationList([single])
+            return (KeyConfigurationList([single]), true)
         }
     }
 
@@ -64,10 +68,9 @@ public struct KeyConfigurationList: Sendable, Hashable {
     /// - Throws: ``OHTTPError`` with code `malformedKeyConfiguration`, `unsupportedKeyConfiguration` when this library can use none of the
     ///   configurations, or `limitExceeded`.
     public static func checked(published bytes: some DataProtocol) throws(OHTTPError) -> [UInt8] {
-        let list = try KeyConfigurationList(published: bytes)
+        let (list, isSingle) = try reading(published: bytes)
         _ = try list.preferred()
-        if (try? KeyConfigurationList(decoding: bytes)) != nil { return [UInt8](bytes) }
-        return list.encoded()
+        return isSingle ? list.encoded() : [UInt8](bytes)
     }
 
     /// The list in the encoding of RFC 9458, section 3.2.

@@ -31,7 +31,7 @@ import Testing
     func early() {
         let limit = ConcurrencyLimit(1)
         for _ in 0..<3 {
-            if let permit = limit.permit() { permit.release() }
+            if let permit = limit.permit() { _ = consume permit }
             #expect(limit.count == 0)
         }
         var kept = limit.permit()
@@ -63,7 +63,7 @@ import Testing
                     for _ in 0..<2_000 {
                         let permit = limit.permit()
                         isKept = isKept && limit.count <= 3
-                        if let permit { permit.release() }
+                        if let permit { _ = consume permit }
                     }
                     return isKept
                 }

@@ -5,7 +5,7 @@ import Attestation
 import Foundation
 import Testing
 
-/// Random payloads, rightly signed: no crash, and what is accepted is what strict JSON says.
+/// Random payloads, with a valid signature: the verifier does not crash, and accepts a payload only as strict JSON reads it.
 @Suite struct TokenFuzzTests {
     private let bench = Bench()
 

@@ -17,7 +17,7 @@ struct StreamingTests {
     private static let tolerance = 4 << 20
     private static let piece = [UInt8](repeating: 0x61, count: 1 << 18)
 
-    /// What a process holds in its own memory, in bytes: not what is mapped from files.
+    /// The bytes that a process holds in its own memory, without mapped files.
     private static func memory(of id: Int32) -> Int? {
         guard let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("RssAnon:") }),

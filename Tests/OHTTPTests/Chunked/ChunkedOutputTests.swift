@@ -1,7 +1,7 @@
 import OHTTP
 import Testing
 
-@Suite("What is sent of a message in chunks", .timeLimit(.minutes(5)))
+@Suite("The chunks of a message", .timeLimit(.minutes(5)))
 struct ChunkedOutputTests {
     private let key: GatewayKey
 
