@@ -92,7 +92,7 @@ final class ConfigurationKeeper: Sendable {
     /// - Returns: Whether the version in force changed.
     func offer(_ candidates: [SignedConfiguration]) async -> Bool {
         let taken = await run(on: deciding) { self.takeUp(candidates) }
-        let isAdopted = taken.leavesStoreAsItIs ? false : await keepStored()
+        let isAdopted = taken.isStoreUpToDate ? false : await keepStored()
         // On every offer, not only for new versions: dates pass while the app runs.
         checkDates()
         return taken.isChanged || isAdopted
@@ -145,8 +145,8 @@ extension ConfigurationKeeper {
     private struct Taken {
         /// Whether the version in force changed.
         var isChanged: Bool
-        /// Whether the store was just seen to hold the version in force, so that it needs no second look.
-        var leavesStoreAsItIs = false
+        /// Whether the store was just seen to need no update, and so no second look.
+        var isStoreUpToDate = false
     }
 
     private func takeUp(_ candidates: [SignedConfiguration]) -> Taken {
@@ -156,7 +156,7 @@ extension ConfigurationKeeper {
         let bytes = try? store.read()
         let stored = newer(bytes, than: before, left: left)
         let base = stored ?? before
-        let unchanged = Taken(isChanged: false, leavesStoreAsItIs: !isPending && bytes != nil && bytes == before.serializedChain)
+        let unchanged = Taken(isChanged: false, isStoreUpToDate: !isPending && !isChange(bytes, from: before, left: left))
         do {
             let after: ConfigurationState
             do {
@@ -269,12 +269,17 @@ extension ConfigurationKeeper {
     }
 
     /// Whether the store holds something other than the version in force.
+    private var isStoreChanged: Bool {
+        let (mine, left) = state.withLock { ($0.configuration, $0.leftInPlace) }
+        return isChange(try? store.read(), from: mine, left: left)
+    }
+
+    /// Whether bytes from the store are something other than the version in force.
     ///
     /// A missing file is not a change: deleting it is how an operator resets the app at its next start.
-    private var isStoreChanged: Bool {
-        let (mine, left) = state.withLock { ($0.configuration.serializedChain, $0.leftInPlace) }
-        guard let mine, let stored = try? store.read() else { return false }
-        return stored != mine && stored != left
+    private func isChange(_ bytes: [UInt8]?, from mine: ConfigurationState, left: [UInt8]?) -> Bool {
+        guard let bytes, let mine = mine.serializedChain else { return false }
+        return bytes != mine && bytes != left
     }
 
     /// Runs `body` while no other process uses the store.

@@ -13,8 +13,9 @@ public struct FileConfigurationStore: ConfigurationStore {
     /// The name of the lock file.
     public static let lockFileName = "approov-dynamic.lock"
 
-    private let directory: URL
-    private var file: PrivateFile { PrivateFile(directory.appending(path: Self.fileName)) }
+    private let folder: String
+    private let file: PrivateFile
+    private let lockFile: String
 
     /// Makes a store that uses a folder.
     ///
@@ -22,7 +23,9 @@ public struct FileConfigurationStore: ConfigurationStore {
     ///
     /// - Parameter directory: The folder.
     public init(directory: URL) {
-        self.directory = directory
+        folder = directory.path(percentEncoded: false)
+        file = PrivateFile(directory.appending(path: Self.fileName))
+        lockFile = directory.appending(path: Self.lockFileName).path(percentEncoded: false)
     }
 
     /// Returns the content of the file, whatever its mode; nil if the file does not exist.
@@ -41,7 +44,7 @@ public struct FileConfigurationStore: ConfigurationStore {
     /// - Parameter bytes: The new content.
     /// - Throws: `FileError` with code `fileWriteFailed`; the previous content is then still there.
     public func store(_ bytes: [UInt8]) throws {
-        try PrivateFile.makeFolder(path: directory.path(percentEncoded: false))
+        try PrivateFile.makeFolder(path: folder)
         try file.write(bytes)
     }
 
@@ -71,9 +74,9 @@ public struct FileConfigurationStore: ConfigurationStore {
     }
 
     private func locked<Result>(_ use: (FileLock) throws -> Result) throws -> Result {
-        try PrivateFile.makeFolder(path: directory.path(percentEncoded: false))
+        try PrivateFile.makeFolder(path: folder)
         do {
-            return try use(FileLock(path: directory.appending(path: Self.lockFileName).path(percentEncoded: false)))
+            return try use(FileLock(path: lockFile))
         } catch let failure as FileLock.Failure {
             throw ApproovError(.configurationError, failure.message)
         }
@@ -90,7 +93,7 @@ public struct FileConfigurationStore: ConfigurationStore {
     /// - Returns: Findings about a mode that was corrected and a folder that other users can write to.
     public func tidy() -> [String] {
         var findings: [String] = []
-        if let flaw = PrivateFile.flaw(ofFolder: directory.path(percentEncoded: false)) { findings.append(flaw) }
+        if let flaw = PrivateFile.flaw(ofFolder: folder) { findings.append(flaw) }
         do {
             if let mode = try file.makePrivate() {
                 findings.append("\(file.path) could be used by others (mode \(String(mode, radix: 8))); its mode is 600 now")

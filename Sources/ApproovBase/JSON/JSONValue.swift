@@ -25,6 +25,8 @@ extension JSONValue {
     /// A number that is not finite is written as `null`, because JSON cannot express it.
     package func serialized() -> [UInt8] {
         var output: [UInt8] = []
+        // Room for most messages at once, instead of an allocation at each doubling.
+        output.reserveCapacity(1_024)
         write(to: &output)
         return output
     }
