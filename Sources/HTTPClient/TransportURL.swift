@@ -59,7 +59,13 @@ public struct TransportURL: Hashable, Sendable, CustomStringConvertible {
         if let fragment = target.utf8.firstIndex(of: UInt8(ascii: "#")) { target = target[..<fragment] }
         self.target = target.utf8.first == UInt8(ascii: "/") ? String(target) : "/" + target
         let portText = port == (isSecure ? 443 : 80) ? "" : ":\(port)"
-        self.text = (isSecure ? "https://" : "http://") + host.urlText + portText + self.target
+        var canonical = ""
+        canonical.reserveCapacity(8 + host.urlText.utf8.count + portText.utf8.count + self.target.utf8.count)
+        canonical += isSecure ? "https://" : "http://"
+        canonical += host.urlText
+        canonical += portText
+        canonical += self.target
+        self.text = canonical
     }
 
     /// Parses a Foundation `URL`, by the rules of ``init(_:)-(String)``.

@@ -17,9 +17,15 @@ struct PresentedPath {
 
     /// The certificates of a STACK_OF(X509), each with its own reference.
     static func array(_ stack: OpaquePointer?, where isIncluded: (OpaquePointer) -> Bool = { _ in true }) -> [Certificate] {
-        (0..<max(0, COpenSSL_chain_count(stack))).compactMap { index in
-            guard let x509 = COpenSSL_chain_certificate(stack, index), isIncluded(x509) else { return nil }
-            return try? Certificate(retaining: x509)
+        let count = max(0, COpenSSL_chain_count(stack))
+        var certificates: [Certificate] = []
+        certificates.reserveCapacity(Int(count))
+        for index in 0..<count {
+            guard let x509 = COpenSSL_chain_certificate(stack, index), isIncluded(x509),
+                let certificate = try? Certificate(retaining: x509)
+            else { continue }
+            certificates.append(certificate)
         }
+        return certificates
     }
 }

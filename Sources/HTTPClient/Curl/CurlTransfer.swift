@@ -159,6 +159,8 @@ final class CurlTransfer: @unchecked Sendable {
             // A status line begins another head: the lines before belonged to an interim response.
             if line.count > 5, line[4] == UInt8(ascii: "/"), line.prefix(4).elementsEqual("HTTP".utf8) {
                 head.bytes.removeAll(keepingCapacity: true)
+                // Room for most heads at once.
+                head.bytes.reserveCapacity(512)
             }
             head.bytes.append(contentsOf: line)
             return true
