@@ -44,6 +44,7 @@ struct RequestDraft: Sendable {
         var options = options
         options.totalTimeout = try deadline.remaining
         options.maximumBodyBytes = observation.bodyLimit
+        options.rules = hop.policy
         options.onUpload = observation.onUpload
         options.onDownload = observation.onDownload
         return TransportRequest(url: url, method: method, headerFields: fields, body: body, policy: hop.policy.trust, options: options)

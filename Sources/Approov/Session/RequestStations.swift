@@ -94,6 +94,10 @@ final class RequestStations: Sendable {
                 return SentRequest(
                     response: received, url: draft.request.url ?? URL(filePath: "/"), askedFor: step.request.url ?? URL(filePath: "/"),
                     demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil)
+            } catch let error as TransportError where error.code == .rulesChanged && draft.body.canBeSentAgain {
+                // A newer configuration came into force while the transport connected. Nothing was sent.
+                hop = try policies.resolve(step.url.host)
+                try allowList.check(step, under: hop)
             } catch  where hop.rule != nil && !isRechecked && ConfigurationRecheck.mayHelp(after: error) {
                 // The server's keys may have changed, and a newer signed configuration may already contain them.
                 isRechecked = true

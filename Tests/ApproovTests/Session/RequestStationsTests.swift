@@ -101,6 +101,69 @@ import Testing
         #expect(world.apiRequests.isEmpty)
     }
 
+    /// A transport that takes long to connect to the API, and then asks the rules as the real one does.
+    struct SlowToConnect: HTTPTransport {
+        let world: World
+        let onConnect: @Sendable (TransportRequest) async throws -> Void
+
+        func send(_ request: TransportRequest) async throws -> TransportResponse {
+            guard request.url.host.name == "api.test" else { return try await world.transport.send(request) }
+            try await onConnect(request)
+            guard request.options.rules?.areInForce == true else { throw TransportError(.rulesChanged, "nothing was sent") }
+            return try await world.transport.send(request)
+        }
+    }
+
+    /// A session in whose requests a newer configuration comes into force each time the transport connects, up to a version.
+    private func session(
+        in world: World, upTo last: Int64, onConnect: @escaping @Sendable (TransportRequest) async throws -> Void = { _ in }
+    )
+        throws -> ApproovSession
+    {
+        let transport = SlowToConnect(world: world) { request in
+            try await onConnect(request)
+            let version = world.service.configuration.version + 1
+            guard version <= last else { return }
+            _ = await world.service.keeper.offer([try world.account.signed(world.account.configuration(version: version))])
+        }
+        return try ApproovSession(
+            wrapping: URLSession(configuration: .ephemeral), service: world.service,
+            trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent), configuration: .over(transport))
+    }
+
+    @Test("A request whose rules change while the transport connects is prepared again and sent once, under the newer rules")
+    func changeWhileConnecting() async throws {
+        let world = try World()
+        let connections = Shared(0)
+        let session = try session(in: world, upTo: 2) { _ in connections.change { $0 += 1 } }
+        let (_, response) = try await session.data(for: URLRequest("https://api.test/", method: "POST", body: "once"))
+        #expect(response.statusCode == 200)
+        #expect(connections.value == 2)
+        #expect(world.apiRequests.count == 1)
+        #expect(world.service.configuration.version == 2)
+    }
+
+    @Test("A request whose rules change with every connection fails, and is never sent")
+    func changeWithEveryConnection() async throws {
+        let world = try World()
+        let session = try session(in: world, upTo: .max)
+        let error = await #expect(throws: ApproovError.self) { try await session.data(for: URLRequest("https://api.test/")) }
+        #expect(error?.code == .networkingError && error?.message.contains("changed again and again") == true)
+        #expect(world.apiRequests.isEmpty)
+    }
+
+    @Test("A request whose rules change after its body stream was read fails with an error that the app may retry, and is never sent")
+    func changeAfterReading() async throws {
+        let world = try World()
+        let session = try session(in: world, upTo: 2) { _ = try await $0.body.collected(upTo: 100) }
+        var request = URLRequest("https://api.test/", method: "POST")
+        request.httpBodyStream = InputStream(data: Data("once".utf8))
+        let error = await #expect(throws: ApproovError.self) { try await session.data(for: request) }
+        #expect(error?.code == .networkingError && error?.isRetryable == true)
+        #expect((error?.cause as? TransportError)?.code == .rulesChanged)
+        #expect(world.apiRequests.isEmpty)
+    }
+
     @Test("a configuration that changes with every token ends in an error, and the request is not sent")
     func endlessChange() async throws {
         let world = try World()

@@ -54,6 +54,38 @@ import Testing
         await site.stop()
     }
 
+    /// Rules that are replaced after so many questions.
+    final class AgingRules: RequestRules {
+        private let questions: Shared<Int>
+
+        init(after questions: Int) { self.questions = Shared(questions) }
+
+        var areInForce: Bool {
+            questions.change {
+                $0 -= 1
+                return $0 >= 0
+            }
+        }
+    }
+
+    @Test(
+        "A request whose rules were replaced before it is sent is not sent, on a new connection or an open one",
+        arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1], [0, 1])
+    func replacedRules(versions: TestHTTPServer.Versions, sent: Int) async throws {
+        let seen = Shared(0)
+        let site = try await Site.start(versions: versions) { _ in
+            seen.change { $0 += 1 }
+            return TestResponse(.ok)
+        }
+        var request = TransportRequest(url: try site.url(), method: .post, body: .bytes([1]), policy: try site.policy())
+        request.options.rules = AgingRules(after: sent)
+        for _ in 0..<sent { _ = try await site.transport.send(request).body.collect(upTo: 10) }
+        let error = await #expect(throws: TransportError.self) { try await site.transport.send(request) }
+        #expect(error?.code == .rulesChanged && error?.isSafeToRepeat == true)
+        #expect(seen.value == sent)
+        await site.stop()
+    }
+
     @Test("a redirect comes back as it is")
     func redirect() async throws {
         let site = try await Site.start { _ in TestResponse(.found, headerFields: [.location: "https://localhost:1/"]) }
