@@ -465,7 +465,7 @@ import Testing
         #expect(lower.setAsideCount == 1)
     }
 
-    @Test("A file by an app with newer keys is kept until this app accepts those keys, and then both apps can read the result")
+    @Test("A file by an app with newer keys is kept until this app accepts those keys; both apps can read the result")
     func newerKeys() async throws {
         let key = P256.Signing.PrivateKey()
         let change = try SignedConfiguration(

@@ -346,7 +346,7 @@ struct ObliviousChannelChunkedTests {
     }
 
     @Test(
-        "If a gateway that understood chunks refuses them, that request fails without a repeat, and the next one goes whole",
+        "If a gateway that understood chunks refuses them, one request fails without a repeat, and the next goes whole",
         arguments: [400, 415, 422])
     func understoodOnce(status: Int) async throws {
         let world = try world()

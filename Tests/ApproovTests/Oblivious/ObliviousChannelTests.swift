@@ -284,7 +284,7 @@ struct ObliviousChannelTests {
         #expect(world.relayRequests.count == 2)
     }
 
-    @Test("A Date field that the caller set is never replaced, and the gateway's refusal is the response", arguments: [false, true])
+    @Test("A Date field that the caller set is not replaced, and the gateway's refusal is the response", arguments: [false, true])
     func ownDate(isChunked: Bool) async throws {
         let world = try world(isChunked: isChunked)
         refuseDates(world, ahead: 3_600)

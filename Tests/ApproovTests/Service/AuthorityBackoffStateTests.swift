@@ -66,7 +66,7 @@ import Testing
         #expect(waits[0] == .seconds(1))
         #expect((.seconds(2)...(.seconds(4))).contains(waits[2]))
         #expect(waits[3...].allSatisfy { ((.seconds(4))...(.seconds(8) + .milliseconds(1))).contains($0) })
-        #expect(Set(waits[3...]).count > 1, "there is jitter")
+        #expect(Set(waits[3...]).count > 1, "the pauses should have jitter")
     }
 
     @Test("Clients that failed together do not retry together")
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(
-        "A failed refresh is retried after one second, then after growing pauses of at most a minute, whatever the failure",
+        "A failed refresh is retried after one second, then after growing pauses of up to a minute, whatever the failure",
         arguments: [
             AuthorityFailure(TransportError(.connectionFailed, "refused")), AuthorityFailure(TransportError(.tooManyRequests, "ours")),
             AuthorityFailure(httpStatus: 403, problem: Problem(.wrongAccount, title: "no", status: 403), retryAfter: nil),

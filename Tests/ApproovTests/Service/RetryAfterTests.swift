@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "Any other value is ignored",
+        "A malformed value is ignored",
         arguments: [
             "", " ", "-1", "1.5", "1e3", "soon", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Foo 1994 08:49:37 GMT",
             "Sun, 99 Nov 1994 08:49:37 GMT",

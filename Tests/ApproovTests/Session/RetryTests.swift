@@ -74,7 +74,7 @@ import Testing
         #expect(world.apiRequests.count == 1)
     }
 
-    @Test("A request whose stream body was dropped by a redirect is not sent again either")
+    @Test("A request whose stream body was dropped by a redirect is not sent again")
     func redirectedStream() async throws {
         let world = try World()
         world.api.value = { request in

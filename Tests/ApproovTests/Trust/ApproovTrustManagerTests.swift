@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test(
-        "An evaluator for a malformed host, or two for one host, make the policy and the session throw",
+        "A malformed evaluator host, or two evaluators for one host, make the policy and the session throw",
         arguments: [["*": 1], ["a b": 1], ["": 1], ["https://a.test": 1], ["A.test": 1, "a.test": 2], ["a.test:443": 1]])
     func malformed(_ keys: [String: Int]) throws {
         #expect(code(as: ApproovError.self) { try policy(keys.mapValues { Marked(name: "\($0)") }) } == .configurationError)
