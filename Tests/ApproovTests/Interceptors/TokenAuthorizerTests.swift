@@ -29,7 +29,7 @@ import Testing
             &fields, of: request, to: host, rule: rule, timeout: { timeout }, hasLostBinding: hasLostBinding)
     }
 
-    @Test("the token is bound to the fields that are sent, not to those of the request that the caller made")
+    @Test("The token is bound to the header fields that are sent, not to those of the caller's request")
     func binding() async throws {
         let authorizer = try authorizer(World())
         var fields: HTTPFields = [.authorization: "Bearer of an interceptor"]
@@ -39,7 +39,7 @@ import Testing
         #expect(fields[.approovTraceID]?.hasPrefix("trace-") == true)
     }
 
-    @Test("requests with one binding share a token, and requests with different bindings at the same time each get their own")
+    @Test("Requests with the same binding share a token, and concurrent requests with different bindings each get their own")
     func sharing() async throws {
         let world = try World()
         let authorizer = try authorizer(world)
@@ -56,7 +56,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 2)
     }
 
-    @Test("a host without tokens and an excluded URL leave the fields as they are, and the authority is not asked")
+    @Test("For a host without tokens and for an excluded URL, the fields stay unchanged and the authority is not asked")
     func noToken() async throws {
         let world = try World(hosts: ["api.test": HostSettings.pinned.with { $0.attested = false }])
         for (authorizer, label) in [
@@ -69,7 +69,7 @@ import Testing
         #expect(world.transport.requests.isEmpty)
     }
 
-    @Test("values that the caller gave the token's headers are replaced")
+    @Test("The authorizer replaces values that the caller set for the token and trace ID headers")
     func replaced() async throws {
         let authorizer = try authorizer(World(), bindHeader: nil)
         var fields: HTTPFields = [.approovTraceID: "forged"]
@@ -80,7 +80,7 @@ import Testing
         #expect(!fields.contains { $0.value.contains("forged") })
     }
 
-    @Test("an oblivious host gets no trace ID, because the authority could link it to the app's address")
+    @Test("A request to an oblivious host gets no trace ID, because the authority could link it to the app's address")
     func oblivious() async throws {
         let world = try World(hosts: ["api.test": HostSettings.pinned.with { $0.oblivious = true }])
         var fields: HTTPFields = [:]
@@ -89,7 +89,7 @@ import Testing
         #expect(fields[.approovTraceID] == nil)
     }
 
-    @Test("a request waits for its token no longer than it is told, and the error says so")
+    @Test("A request waits for its token no longer than its timeout, and then fails with a retryable error")
     func timeout() async throws {
         let world = try World()
         let (never, end) = AsyncStream.makeStream(of: Void.self)
@@ -103,14 +103,14 @@ import Testing
             var fields: HTTPFields = [:]
             return try await authorize(&fields, by: authorizer, timeout: .seconds(2))
         }
-        // One sleeper is the fetch's deadline, the other one the request's timeout.
+        // One sleeper is the fetch's deadline, the other is the request's timeout.
         await world.clock.sleepers(atLeast: 2)
         world.clock.advance(by: .seconds(2))
         let error = await #expect(throws: ApproovError.self) { _ = try await waiting.value }
         #expect(error?.code == .networkingError && error?.isRetryable == true)
     }
 
-    @Test("the error for a missing binding says whether a redirect removed it", arguments: [false, true])
+    @Test("The error for a missing binding says whether a redirect removed the header", arguments: [false, true])
     func lostBinding(_ isLost: Bool) async throws {
         let world = try World()
         let authorizer = try authorizer(world)

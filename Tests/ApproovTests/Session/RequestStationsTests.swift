@@ -9,7 +9,7 @@ import Testing
 @testable import Approov
 
 @Suite struct RequestStationsTests {
-    /// Writes down what passes station 3, and that station 9 asks.
+    /// Logs the header names at station 3, and the question about a retry at station 9.
     struct Witness: RequestInterceptor {
         let log: Shared<[String]>
         var onAdapt: @Sendable () async throws -> Void = {}
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// A world that writes down its attestations and its API's requests.
+    /// A world that logs its attestations and the requests to its API.
     private func world(_ log: Shared<[String]>, hosts: [String: HostSettings] = ["api.test": .pinned]) throws -> World {
         let world = try World(hosts: hosts)
         world.authority.script.value.fault = { request in
@@ -43,7 +43,7 @@ import Testing
         return world
     }
 
-    @Test("a request passes defaults, interceptors, token, transport and response in this order")
+    @Test("A request passes defaults, interceptors, token, transport and response in this order")
     func order() async throws {
         let log = Shared<[String]>([])
         let world = try world(log)
@@ -56,7 +56,9 @@ import Testing
         #expect(try pay(ofToken: try #require(sent.headerFields[.approovToken])) == Binding.payHash(of: "Bearer 1"))
     }
 
-    @Test("a request that must not be sent passes no station behind the first", arguments: ["http://api.test/", "http://API.test./x"])
+    @Test(
+        "A request that must not be sent reaches neither the interceptors nor the transport",
+        arguments: ["http://api.test/", "http://API.test./x"])
     func refused(_ url: String) async throws {
         let log = Shared<[String]>([])
         let world = try world(log)
@@ -66,7 +68,7 @@ import Testing
         #expect(world.transport.requests.isEmpty)
     }
 
-    @Test("every redirect begins with the caller's own request, without what the stations added")
+    @Test("Each redirect starts from the caller's own request, without the headers that the stations added")
     func redirect() async throws {
         let log = Shared<[String]>([])
         let world = try world(log)
@@ -80,7 +82,7 @@ import Testing
         #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Bearer 1", "Bearer 3"])
     }
 
-    @Test("a configuration that comes while an interceptor waits applies to the token and the transport behind it")
+    @Test("A configuration that arrives while an interceptor runs applies to the token and the transport after it")
     func newerConfiguration() async throws {
         let log = Shared<[String]>([])
         let world = try world(log, hosts: [:])
@@ -91,7 +93,7 @@ import Testing
         #expect(world.service.configuration.version == 2)
     }
 
-    @Test("a host that a newer configuration protects is not called over plain http any more, even if the request was on its way")
+    @Test("Plain HTTP is refused if a configuration that arrives during the request protects the host")
     func newerConfigurationRefuses() async throws {
         let log = Shared<[String]>([])
         let world = try world(log, hosts: [:])
@@ -164,7 +166,7 @@ import Testing
         #expect(world.apiRequests.isEmpty)
     }
 
-    @Test("a configuration that changes with every token ends in an error, and the request is not sent")
+    @Test("If the configuration changes with every token, the request fails and is not sent")
     func endlessChange() async throws {
         let world = try World()
         let version = Shared<Int64>(1)
