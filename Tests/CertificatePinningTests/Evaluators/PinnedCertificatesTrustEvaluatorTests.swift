@@ -86,7 +86,7 @@ struct PinnedCertificatesTrustEvaluatorTests {
         #expect(message.contains("/bad.pem") && message.contains("PRIVATE KEY"))
     }
 
-    @Test("Without arguments the evaluator reads the folder pinned-certificates, and refuses every server if it is missing or empty")
+    @Test("Without arguments the evaluator reads the folder pinned-certificates; without pins it refuses every server")
     func withoutArguments() throws {
         let folder = try TemporaryFolder()
         let missing = PinnedCertificatesTrustEvaluator(lookingIn: [folder.path])
@@ -116,7 +116,7 @@ struct PinnedCertificatesTrustEvaluatorTests {
         #expect(late.reason == .expired)
     }
 
-    @Test("A self-signed certificate with CA:TRUE, as `openssl req -x509` makes, is accepted, but certificates below it are not")
+    @Test("A self-signed certificate with CA:TRUE (`openssl req -x509`) is accepted, but none below it is")
     func selfSignedAuthority() throws {
         let own = try TestPKI.leaf(hosts: ["api.test"], issuer: nil, flaws: [.leafIsCA])
         let accepting = try PinnedCertificatesTrustEvaluator(bytes: Array(own.pem.utf8), acceptingSelfSigned: true)

@@ -78,7 +78,7 @@ struct CanonicalHostTests {
         expectPinningError(.malformedHost) { try CanonicalHost(String(repeating: "a.", count: 100_000)) }
     }
 
-    @Test("The canonical name and the URL text of a host parse to the same host", arguments: ["GOOD.test.", "[2001:DB8::1]", "[::ffff:1.2.3.4]", "1.2.3.4"])
+    @Test("A canonical form is its own canonical form", arguments: ["GOOD.test.", "[2001:DB8::1]", "[::ffff:1.2.3.4]", "1.2.3.4"])
     func idempotent(text: String) throws {
         let host = try CanonicalHost(text)
         #expect(try CanonicalHost(host.name) == host)

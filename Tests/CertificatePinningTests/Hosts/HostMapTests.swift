@@ -27,7 +27,7 @@ struct HostMapTests {
     }
 
     @Test(
-        "A host that no pattern matches has no value", arguments: ["evila.test", "test", "a.test.evil", "a.test", "x.y.a.test", "4.3.2.1", "::1"])
+        "A host without a pattern has no value", arguments: ["evila.test", "test", "a.test.evil", "a.test", "x.y.a.test", "4.3.2.1", "::1"])
     func unmatched(host: String) throws {
         #expect(try map([("*.a.test", false), ("1.2.3.4", false)]).value(for: CanonicalHost(host)) == nil)
     }

@@ -137,7 +137,7 @@ struct ChainValidatorTests {
         #expect(try judge([TestPKI.leaf(hosts: ["api.test"], issuer: weakRoot)], anchors: TrustAnchors(weakRoot)).reason == .weakKey)
     }
 
-    @Test("For each sound key type, a chain is trusted if its key is pinned, and refused if another key is", arguments: TestKeyType.allCases)
+    @Test("For each sound key type, a chain is trusted if its key is pinned and refused if another key is", arguments: TestKeyType.allCases)
     func keyTypes(type: TestKeyType) throws {
         guard type != .rsa1024 else { return }
         let key = try TestKey(type)

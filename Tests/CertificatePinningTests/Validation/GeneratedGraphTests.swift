@@ -16,7 +16,7 @@ struct GeneratedGraphTests {
     }
 
     @Test(
-        "The validator agrees with an exhaustive search on 500 graphs of up to 20 certificates, in several orders", arguments: GraphPlan.Kind.allCases)
+        "500 graphs of up to 20 certificates get an exhaustive search's verdict, in several orders", arguments: GraphPlan.Kind.allCases)
     func generated(kind: GraphPlan.Kind) throws {
         let seed = UInt64(GraphPlan.Kind.allCases.firstIndex(of: kind) ?? 0)
         let mint = try GraphMint()

@@ -88,7 +88,7 @@ struct OtherPathTests {
         #expect(try judge([authority, byNew, byOld], anchors: anchors).reason == .leafIsCA)
     }
 
-    @Test("A handshake uses the accepted path, and OpenSSL holds that path as the verified one", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    @Test("A handshake uses the accepted path, and OpenSSL holds it as the verified one", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func handshake(version: Int32) throws {
         for (sent, path) in [([leaf, byOld, byNew], [leaf, byNew, new]), ([leaf, byNew], [leaf, byNew, new])] {
             let hook = try HandshakePair.Hook(host: "api.test", rule: .pinned(Pin(new.key)), anchors: anchors)

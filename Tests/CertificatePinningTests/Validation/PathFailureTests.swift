@@ -32,7 +32,7 @@ struct PathFailureTests {
     }
 
     @Test(
-        "The refusal names a malformed extension, of the server's certificate and of an issuer", arguments: ["DER:02:01:05", "DER:30:03:82:05:61"])
+        "The refusal names a malformed extension, both of a server and of an issuer", arguments: ["DER:02:01:05", "DER:30:03:82:05:61"])
     func malformed(value: String) throws {
         let anchors = try TrustAnchors(root)
         let server = try altered(leaf, by: intermediate, NID_subject_alt_name, value)

@@ -30,7 +30,7 @@ struct PathSearchTests {
         #expect(PathSearchLimit.systemUptime() > .zero)
     }
 
-    @Test("Of 128 paths, the search tries as many as the limit allows, and no more", arguments: [(64, 64, true), (127, 127, true), (128, 128, false), (0, 0, true)])
+    @Test("The search tries as many paths as the limit says", arguments: [(64, 64, true), (127, 127, true), (128, 128, false), (0, 0, true)])
     func paths(limit: Int, tried: Int, isExhausted: Bool) throws {
         var search = try Self.search(Self.manyPaths(), PathSearchLimit(paths: limit, uptime: { .zero }))
         var seen: Set<[[UInt8]]> = []
