@@ -41,7 +41,7 @@ struct RevocationTrustEvaluatorTests {
         ).refusal
     }
 
-    /// A successful OCSP look-up. When it is passed as `crl`, `refusal` turns it into a CRL look-up.
+    /// A successful OCSP look-up, which `refusal` turns into a CRL look-up if it is passed as `crl`.
     private func result(_ bytes: [UInt8]) -> TrustLookupResult {
         TrustLookupResult(of: TrustLookup(kind: .ocsp, url: Self.responder), bytes: bytes, receivedAt: Date())
     }
@@ -209,7 +209,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(Self.stapled, staple: renamed)?.reason == .revocationUnknown)
     }
 
-    @Test("The status is unknown if the responder answers "unknown" or "try later", or if there is no response")
+    @Test("The status is unknown if the responder does not know it or has no time, or if no response is stapled")
     func unknown() throws {
         #expect(try refusal(Self.stapled, staple: TestPKI.ocspResponse(for: leaf, status: .unknown))?.reason == .revocationUnknown)
         #expect(try refusal(Self.stapled, staple: TestPKI.ocspTryLater())?.reason == .revocationUnknown)

@@ -23,7 +23,7 @@ enum AlteredCertificate {
         return try Certificate(der: [UInt8](UnsafeBufferPointer(start: bytes, count: Int(count))))
     }
 
-    /// Replaces an extension. The value is in the syntax of openssl.cnf (x509v3_config(5)).
+    /// Replaces an extension with a value in the syntax of openssl.cnf (x509v3_config(5)).
     static func setExtension(_ x509: OpaquePointer, _ identifier: Int32, _ value: String) throws {
         removeExtension(x509, identifier)
         let made = try #require(X509V3_EXT_conf_nid(nil, nil, identifier, value))

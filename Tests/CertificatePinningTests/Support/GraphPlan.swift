@@ -38,7 +38,7 @@ struct GraphPlan {
     private(set) var nodes: [Node] = []
     /// The authority that issued the server's certificate.
     private(set) var leafIssuer: (name: Int, key: Int) = (0, 0)
-    /// Whether certificates identify the key that signed them. Without that, OpenSSL uses names alone.
+    /// Whether certificates identify the key that signed them; if not, OpenSSL uses names alone.
     let hasKeyIdentifiers: Bool
 
     /// A graph of exactly these certificates.
@@ -64,7 +64,7 @@ struct GraphPlan {
         nodes.append(node)
     }
 
-    /// Layers of authorities. Authorities of the layer above certify each one. The top layer has roots, some of them trusted.
+    /// Layers of authorities, each certified by authorities of the layer above; the top layer has roots, some of them trusted.
     private mutating func crossSign(using random: inout SeededGenerator) {
         let layers = Int.random(in: 1...4, using: &random)
         var authorities: [[(name: Int, key: Int)]] = []

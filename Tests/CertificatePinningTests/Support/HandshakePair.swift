@@ -4,7 +4,7 @@ import CertificatePinning
 import Foundation
 import Testing
 
-/// A TLS client and server that talk through memory. The client's context is in the state in which libcurl hands it out.
+/// A TLS client and server that talk through memory, with the client's context in the state in which libcurl hands it out.
 final class HandshakePair {
     /// The host, rule and anchors of the verify callback, and its results.
     final class Hook {
@@ -39,7 +39,9 @@ final class HandshakePair {
     /// The resumption extensions in the client's first message, one set for each connection.
     private(set) var offers: [Set<UInt32>] = []
 
-    /// Hardens the client's context. `beforeHardening` and `afterHardening` do what libcurl or openssl.cnf would do before and after it.
+    /// Hardens the client's context.
+    ///
+    /// `beforeHardening` and `afterHardening` do what libcurl or openssl.cnf would do before and after it.
     init(
         server chain: [TestCertificate], hook: Hook, beforeHardening: (OpaquePointer) -> Void = { _ in },
         afterHardening: (OpaquePointer) -> Void = { _ in }

@@ -30,7 +30,7 @@ struct PathSearchTests {
         #expect(PathSearchLimit.systemUptime() > .zero)
     }
 
-    @Test("The search tries as many paths as the limit says", arguments: [(64, 64, true), (127, 127, true), (128, 128, false), (0, 0, true)])
+    @Test("The search tries no more paths than its limit", arguments: [(64, 64, true), (127, 127, true), (128, 128, false), (0, 0, true)])
     func paths(limit: Int, tried: Int, isExhausted: Bool) throws {
         var search = try Self.search(Self.manyPaths(), PathSearchLimit(paths: limit, uptime: { .zero }))
         var seen: Set<[[UInt8]]> = []
