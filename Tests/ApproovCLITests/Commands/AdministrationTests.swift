@@ -181,7 +181,7 @@ struct AdministrationTests {
         #expect(try await pinsOfHost() == [pins[0], pins[1], key.pin.description])
         #expect(try await approov("api", "-pins", "api.example.com", "-removePin", pins[0]).exitCode == 0)
         #expect(try await pinsOfHost() == [pins[1], key.pin.description])
-        // A pin that the host does not have cannot be removed, and neither can the last but one.
+        // A pin that the host does not have cannot be removed, and neither can one of the last two.
         let absent = try await approov("api", "-pins", "api.example.com", "-removePin", pins[0])
         #expect(absent.exitCode == 1 && absent.errors.contains("not one of the present pins"))
         #expect(try await approov("api", "-pins", "api.example.com", "-removePin", pins[1]).exitCode == 1)
@@ -301,7 +301,7 @@ struct AdministrationTests {
         #expect(try folder.names.isEmpty)
     }
 
-    @Test("Of twenty first commands at once, one makes the store, none fails, and all changes are kept")
+    @Test("If twenty first commands run at once, one makes the store, none fails, and all changes are kept")
     func firstCommands() async throws {
         let runs = try await withThrowingTaskGroup(of: ChildProcess.Run.self) { group in
             for number in 0..<20 {

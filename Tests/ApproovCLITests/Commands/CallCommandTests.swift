@@ -44,7 +44,7 @@ struct CallCommandTests {
         await server.stop()
     }
 
-    @Test("A 2xx answer exits 0, with only the body on standard output")
+    @Test("The command exits 0 for a 2xx answer, and prints only the body")
     func success() async throws {
         try await withServer({ _ in TestResponse(.created, text: "body\n") }) { server in
             let run = try await call(server)
@@ -64,7 +64,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("Another status exits 22, with the body on standard output and the status on standard error", arguments: [304, 401, 404, 500])
+    @Test("The command exits 22 for another status, with the body on stdout and the status on stderr", arguments: [304, 401, 404, 500])
     func otherStatus(status: Int) async throws {
         try await withServer({ _ in TestResponse(HTTPResponse.Status(code: status), text: status == 304 ? "" : "why") }) { server in
             let run = try await call(server)
@@ -186,7 +186,7 @@ struct CallCommandTests {
         #expect(late.errors.contains("the configuration has expired"), "\(late.errors)")
     }
 
-    @Test("A server with an untrusted root exits 60, and receives no request")
+    @Test("The command exits 60 for a server with an untrusted root, which receives no request")
     func untrusted() async throws {
         try await withServer({ _ in TestResponse() }) { server in
             let run = try await Approov.run("call", "https://api.localhost:\(server.port)/", "--no-attest")
@@ -195,7 +195,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("A matching pin succeeds; another pin exits 60 with both pins in the message, and sends no request")
+    @Test("The command accepts a matching pin, and exits 60 for another one, with both pins and no request")
     func pins() async throws {
         try await withServer({ _ in TestResponse() }) { server in
             #expect(try await call(server, "/", "--pin", leaf.pin.description).exitCode == 0)
@@ -239,7 +239,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("A server that does not run exits 1")
+    @Test("The command exits 1 if no server is running")
     func noServer() async throws {
         let run = try await Approov.run("call", "https://localhost:1/", "--no-attest")
         #expect(run.exitCode == 1)
@@ -257,7 +257,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("A configuration that is missing, empty, malformed or damaged exits 1 with a message of one line")
+    @Test("The command exits 1 with one line if the configuration is missing, empty, malformed or damaged")
     func configuration() async throws {
         func errors(_ path: String) async throws -> String {
             let run = try await Approov.run("call", "https://api.localhost:1/", "--config", path, "--state", folder.path("state"))
@@ -282,7 +282,7 @@ struct CallCommandTests {
         #expect(run.errors.contains("demo account's keys"))
     }
 
-    @Test("The default configuration is in the working directory, and the state is in $XDG_STATE_HOME or ~/.local/state")
+    @Test("The default paths are ./approov-initial.config and a folder in $XDG_STATE_HOME or ~/.local/state")
     func defaults() async throws {
         let shipped = try String(contentsOf: Repository.root.appending(path: "approov-initial.config"), encoding: .utf8)
         try folder.write(shipped, to: "approov-initial.config")

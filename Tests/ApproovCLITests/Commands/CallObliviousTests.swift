@@ -35,7 +35,7 @@ struct CallObliviousTests {
         await api.stop()
     }
 
-    @Test("--pin applies to the relay: another pin exits 60, and the relay receives no request")
+    @Test("--pin applies to the relay: for another pin the command exits 60, and the relay receives no request")
     func relayPin() async throws {
         let folder = try TemporaryFolder()
         let root = try TestPKI.root()
@@ -70,7 +70,7 @@ struct CallObliviousTests {
         let gateway = try await TestHTTPServer.start(certificate: nil) { request in
             guard request.headerFields[.contentType] == OHTTPMediaType.request else { return TestResponse(.init(code: status)) }
             let opened = try keyring.decapsulate(try await request.body.collect())
-            // Like widely used gateways, it reads only complete messages of known length. Behind their last section there are only zeros.
+            // Like widely used gateways, it reads only complete messages of known length. After their last section there are only zeros.
             let inner = try BinaryHTTPRequest(decoding: opened.request)
             let unpadded = try inner.encoded(framing: .knownLength)
             guard opened.request.first == 0, opened.request.starts(with: unpadded) else { return TestResponse(.badRequest) }

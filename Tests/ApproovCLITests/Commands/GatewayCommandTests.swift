@@ -185,7 +185,7 @@ struct GatewayCommandTests {
         let size = 15 << 20
         let target = try await TestHTTPServer.start(certificate: nil) { request in
             let count = try await request.body.collect().count
-            // The head takes part of the limit.
+            // The head makes the message longer than the content.
             let fields: HTTPFields = [.eTag: String(repeating: "a", count: 10_000)]
             return TestResponse(headerFields: fields, body: [UInt8](repeating: 9, count: request.method == .post ? count : size))
         }

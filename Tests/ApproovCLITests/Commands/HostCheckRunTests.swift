@@ -164,7 +164,7 @@ struct HostCheckRunTests {
         #expect(try await check(leaf(), pins: []).report.kinds == ["noMatch"])
     }
 
-    @Test("A server that does not run, an unknown host and a malformed host name are errors")
+    @Test("A server that is not running, an unknown host and a malformed host name are errors")
     func noServer() async throws {
         #expect(
             try await approov(["api", "-add", Self.host, "-pin", root.pin.description, "-pin", backup.pin.description]).exitCode == 0)

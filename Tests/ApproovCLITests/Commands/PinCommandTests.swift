@@ -38,7 +38,7 @@ struct PinCommandTests {
         #expect(run.lines.first == "trusted: api.test")
     }
 
-    @Test("A pin of another key exits 60, and the message has both pins")
+    @Test("-check exits 60 for a pin of another key, and the message has both pins")
     func mismatch() async throws {
         let other = try TestKey().pin.description
         let run = try await check(leaf, "--pin", other)
@@ -48,7 +48,7 @@ struct PinCommandTests {
     }
 
     @Test(
-        "A flawed leaf exits 60 with a message of one line",
+        "-check exits 60 for a flawed leaf, with a message of one line",
         arguments: [TestFlaw.expired, .notYetValid, .wrongHost, .commonNameOnly, .clientAuthOnly, .leafIsCA, .badSignature])
     func flawed(flaw: TestFlaw) async throws {
         let run = try await check(try TestPKI.leaf(hosts: ["api.test"], issuer: root, flaws: [flaw]))

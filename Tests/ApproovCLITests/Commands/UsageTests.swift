@@ -9,7 +9,7 @@ import Testing
 @Suite("Usage of the command line", .tags(.processes), .timeLimit(.minutes(5)))
 struct UsageTests {
     @Test(
-        "Wrong usage exits 2 and says why on standard error",
+        "The command exits 2 for wrong usage and says why on standard error",
         arguments: [
             ["api"], ["api", "-add"], ["api", "-list", "-remove", "a.test"], ["api", "-list", "-pin", "x"], ["nonsense"], ["call"],
             ["call", "no-url"], ["call", "ftp://a.test", "--no-attest"], ["call", "file://a.test/x", "--oblivious"],

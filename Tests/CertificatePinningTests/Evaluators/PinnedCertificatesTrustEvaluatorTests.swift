@@ -86,7 +86,7 @@ struct PinnedCertificatesTrustEvaluatorTests {
         #expect(message.contains("/bad.pem") && message.contains("PRIVATE KEY"))
     }
 
-    @Test("Without arguments the evaluator reads the folder pinned-certificates; without pins it refuses every server")
+    @Test("Without arguments the evaluator reads the folder pinned-certificates; if it has none, no server is trusted")
     func withoutArguments() throws {
         let folder = try TemporaryFolder()
         let missing = PinnedCertificatesTrustEvaluator(lookingIn: [folder.path])

@@ -35,7 +35,7 @@ struct ReportOnlyTrustEvaluatorTests {
         try PublicKeysTrustEvaluator(withoutBackup: Set(keys.map { try Pin($0) }))
     }
 
-    @Test("The evaluator trusts a server that its inner evaluator refuses, and tells the observer the validated path")
+    @Test("A server that the inner evaluator refuses is trusted, and the observer gets the validated path")
     func reports() throws {
         let wrong = try ReportOnlyTrustEvaluator(pins(TestKey()))
         #expect(try judge([leaf], rule: rule(wrong), anchors: TrustAnchors(root)).isTrusted)

@@ -50,7 +50,7 @@ struct RevocationTrustEvaluatorTests {
 
     // MARK: Good and revoked certificates
 
-    @Test("a stapled response decides without the network")
+    @Test("A stapled response decides without the network")
     func staple() throws {
         #expect(try refusal(staple: TestPKI.ocspResponse(for: leaf)) == nil)
         let revoked = try refusal(staple: TestPKI.ocspResponse(for: leaf, status: .revoked))
@@ -73,7 +73,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(last?.detail.contains("no server there") == true)
     }
 
-    @Test("If the first responder fails, the second one and both CRLs are asked together, and one valid answer decides")
+    @Test("If the first responder fails, the second and both CRLs are asked at once, and one valid answer decides")
     func secondPlaces() throws {
         let others = (ocsp: "http://ocsp2.test/", crl: "http://crl2.test/list")
         let certificate = try TestPKI.leaf(
@@ -298,7 +298,7 @@ struct RevocationTrustEvaluatorTests {
 
     // MARK: Options
 
-    @Test("With soft failure, a server that cannot be checked is accepted and logged once, and a revoked one is refused")
+    @Test("With soft failure a server that cannot be checked is accepted and logged once; a revoked one is refused")
     func soft() throws {
         let logs = LogRecord()
         let evaluator = RevocationTrustEvaluator(sources: .all, failure: .soft, logger: logs.logger)
@@ -412,7 +412,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(evaluator, time: now.addingTimeInterval(-60))?.reason == .lookupsUnavailable)
     }
 
-    @Test("A revoked certificate stays revoked even if the server then staples an older good answer that is still valid")
+    @Test("A revoked certificate stays revoked, even if the server staples a valid older answer that says good")
     func staysRevoked() throws {
         let evaluator = RevocationTrustEvaluator()
         let good = try TestPKI.ocspResponse(for: leaf)

@@ -49,7 +49,7 @@ struct HostMapTests {
         #expect(try HostMap<Int>([]).count == 0)
     }
 
-    @Test("A host has a value exactly if a pattern matches it, and the value belongs to such a pattern")
+    @Test("A host has a value if and only if a pattern matches it, and the value is that of a matching pattern")
     func agreesWithPatterns() throws {
         let labels = ["a", "b", "c"]
         let names = labels.flatMap { x in labels.flatMap { y in labels.map { "\($0).\(y).\(x).test" } + ["\(y).\(x).test"] } }

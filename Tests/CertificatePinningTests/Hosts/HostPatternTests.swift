@@ -37,7 +37,7 @@ struct HostPatternTests {
     }
 
     @Test(
-        "includeSubdomains is rejected for top-level domains, addresses and patterns with a star",
+        "includeSubdomains is rejected for names of one label, addresses and patterns with a star",
         arguments: ["com", "localhost", "1.2.3.4", "::1", "*.a.test", "**.a.test"])
     func refusedSubdomains(text: String) {
         expectPinningError(.malformedPattern) { try HostPattern(text, includeSubdomains: true) }

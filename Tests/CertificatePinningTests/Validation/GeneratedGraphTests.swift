@@ -3,7 +3,7 @@ import CertificatePinning
 import Foundation
 import Testing
 
-@Suite("A generated graph is trusted exactly if OpenSSL verifies one of its paths")
+@Suite("A generated graph is trusted if and only if OpenSSL verifies one of its paths")
 struct GeneratedGraphTests {
     private let time = Date()
 
