@@ -154,7 +154,7 @@ import Testing
             try await post(nil, last: question)
             try await post(question, last: [])
             #expect(gateway.counts == ["question": 2])
-            // Another first byte, and the same one later on.
+            // Messages with another first byte, with the probe byte only in second place, and without content.
             try await post(nil, last: [9, 0x3f])
             try await post([9], last: [0x3f])
             try await post(nil, last: [])
