@@ -2,7 +2,7 @@
 import Testing
 
 @Suite struct LeastRecentlyUsedTests {
-    @Test("the entry that was not used for the longest time makes room")
+    @Test("A full cache evicts its least recently used entry")
     func evicts() {
         var cache = LeastRecentlyUsed<String, Int>(capacity: 3)
         for (number, key) in ["a", "b", "c"].enumerated() { cache.insert(number, for: key) }
@@ -15,7 +15,7 @@ import Testing
         #expect(cache.count == 3)
     }
 
-    @Test("looking without use keeps nothing alive")
+    @Test("Neither peek nor an update that is not a use saves an entry from eviction")
     func peeking() {
         var cache = LeastRecentlyUsed<Int, Int>(capacity: 2)
         cache.insert(1, for: 1)
@@ -27,7 +27,7 @@ import Testing
         #expect(cache.peek(2) == 2)
     }
 
-    @Test("a place that became free is used again, whichever was removed")
+    @Test("The cache reuses the slot of any removed entry, and a second removal changes nothing")
     func removal() {
         for removed in 1...3 {
             var cache = LeastRecentlyUsed<Int, Int>(capacity: 3)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("a long random history agrees with a plain list")
+    @Test("The cache agrees with a plain list over 20,000 random operations")
     func model() {
         var cache = LeastRecentlyUsed<Int, Int>(capacity: 8)
         var list: [(key: Int, value: Int)] = []
