@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("On shutdown a silent connection ends; one with a started request is notified, and closed after the drain")
+    @Test("On shutdown a silent connection ends; one with a started request is notified and has the drain time")
     func stop() throws {
         try open()
         channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())

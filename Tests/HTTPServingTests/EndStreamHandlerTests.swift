@@ -58,7 +58,7 @@ import Testing
         #expect(try sent() == ["a", "other", "b", "c."])
     }
 
-    @Test("The handler is installed in the pipeline of an HTTP/2 stream, but not in that of an HTTP/1.1 connection")
+    @Test("The handler is installed in an HTTP/2 stream's pipeline, but not in one for HTTP/1.1")
     func installed() throws {
         let stream = EmbeddedChannel()
         try stream.pipeline.syncOperations.addHandler(StreamHandlers())

@@ -19,7 +19,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("The client refuses another key before it sends a request, and the error names both pins")
+    @Test("The client refuses an unpinned key before it sends a request, and the error names both pins")
     func mismatch() async throws {
         let site = try await Site.start()
         let wanted = Pin(spki: [1, 2, 3])

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Look-ups between two handshakes", .tags(.sockets), .timeLimit(.minutes(5)))
 struct LookupTests {
-    @Test("The client fetches the OCSP response that the evaluator needs, connects again, and keeps it")
+    @Test("The client fetches the OCSP response that the evaluator needs, connects again, and reuses it later")
     func good() async throws {
         let site = try await RevocationSite.start()
         site.answer(try TestPKI.ocspResponse(for: site.leaf))

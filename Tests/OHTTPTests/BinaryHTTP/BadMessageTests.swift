@@ -70,7 +70,7 @@ struct BadMessageTests {
             whole.indices.filter { count in (try? request([UInt8](whole.prefix(count)))) != nil }
         }
         let head: [UInt8] = .get(0)
-        // After the control data, the header fields and the content, all of them empty except for the control data.
+        // The message may end after its control data, its empty header section or its empty content.
         #expect(accepted(head + [0, 0, 0]) == [head.count, head.count + 1, head.count + 2])
         let lines: [UInt8] = .line("a", "b")
         #expect(accepted(head + [4] + lines + [1, 9] + [4] + lines) == [head.count, head.count + 5, head.count + 7])

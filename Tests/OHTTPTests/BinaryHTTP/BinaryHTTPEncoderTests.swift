@@ -8,7 +8,7 @@ import OHTTP
 @Suite("Binary HTTP encoded in parts")
 struct BinaryHTTPEncoderTests {
     @Test(
-        "A request encoded in parts decodes as a whole, and has the size that its padding requires",
+        "A request encoded in parts decodes as a whole, and has a size that its padding allows",
         arguments: [BinaryHTTPPadding.none, .padme])
     func request(padding: BinaryHTTPPadding) throws {
         var encoder = BinaryHTTPRequestEncoder()
