@@ -85,15 +85,6 @@ struct ObliviousChannelTests {
         #expect(world.apiRequests.count == 1 && world.relayRequests.isEmpty)
     }
 
-    @Test("An oblivious host and a direct host each get their own token")
-    func tokensApart() async throws {
-        let world = try world()
-        let session = try world.session()
-        _ = try await session.data(for: URLRequest("https://api.test/"))
-        _ = try await session.data(for: URLRequest("https://plain.test/"))
-        #expect(world.authority.seen.value.attestations.map(\.host) == ["api.test", "plain.test"])
-    }
-
     @Test("A host has one token for direct requests and another for oblivious ones, and both stay cached")
     func tokensCachedApart() async throws {
         let world = try World()
