@@ -84,8 +84,8 @@ struct AuthorityCrashTests {
             }
         }
         #expect(!work.answered.isEmpty)
-        // Late clients find no server. Some lose their connection: libcurl 7.88 treats a complete answer that arrives with the GOAWAY as partial.
-        // AuthorityTests shows that accepted requests are answered completely.
+        // Late clients find no server. Some lose their connection: libcurl 7.88 treats a complete answer as partial if it arrives with
+        // the GOAWAY. AuthorityTests shows that accepted requests are answered completely.
         #expect(work.endings.count == 8)
         for ending in work.endings { #expect(ending.hasPrefix("connectionFailed: ") || ending.hasPrefix("connectionLost: "), "\(ending)") }
         transport.shutDown()
