@@ -70,7 +70,7 @@ import Testing
         #expect(events.contains(.body(Data("answer".utf8))))
     }
 
-    @Test("The articles' rotation adds a new first key, publishes only that key, and still opens requests for the old one")
+    @Test("The articles' rotation publishes only the new key, and still opens requests for the old one")
     func rotation() throws {
         let keyring = try rotated(gatewayKeys, keeping: 1)
         #expect(keyring.keys.map(\.configuration.id) == [2, 1])

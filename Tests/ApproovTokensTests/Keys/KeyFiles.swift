@@ -1,4 +1,4 @@
-/// Keys that the libraries of this package cannot generate.
+/// Keys that this package does not generate.
 ///
 /// Only these tests use them.
 enum KeyFiles {

@@ -95,7 +95,7 @@ import Testing
         #expect(code { try ConfigurationState(initial: newer, restoring: wrong) } == .unknownSigner)
     }
 
-    @Test("Key names tell another app's stored version from damage; only the same or a later version overtakes it")
+    @Test("Key names distinguish another app's stored version from damage; a later version overtakes it")
     func anotherApp() throws {
         let initial = try account.initial()
         let all = try history()

@@ -75,7 +75,7 @@ import Testing
         #expect(code { try state.accepting([signed], now: TestAccount.now) } == .malformedJSON)
     }
 
-    @Test("A payload with a repeated member or trailing data, or that is not an object, is rejected even when signed")
+    @Test("A signed payload that is not a single object, or that repeats a member, is rejected")
     func signedNonsense() throws {
         let state = try account.state()
         let good = String(decoding: account.configuration(version: 2).json.serialized(), as: UTF8.self)

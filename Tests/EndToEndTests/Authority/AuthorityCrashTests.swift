@@ -63,7 +63,7 @@ struct AuthorityCrashTests {
         #expect(await authority.terminate() == .exit(0))
     }
 
-    @Test("On SIGTERM under load, the authority exits with 0; a restart keeps its version and rejects answered evidence")
+    @Test("On SIGTERM under load, the authority exits with 0, and a restart rejects answered evidence")
     func terminate() async throws {
         let folder = try TemporaryFolder()
         let store = try AuthorityStore(directory: folder.url)

@@ -50,7 +50,7 @@ struct AuthorityFaultTests {
     ]
 
     @Test(
-        "Fifty concurrent requests fail retryably over one connection, none reaches the API, and then calls work again",
+        "Fifty concurrent requests make one connection to a failing authority, fail retryably, and later work again",
         arguments: faults)
     func fails(_ fault: Fault) async throws {
         try await LoopbackWorld.with { world in

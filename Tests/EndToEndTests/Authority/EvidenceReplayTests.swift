@@ -78,7 +78,7 @@ struct EvidenceReplayTests {
         }
     }
 
-    @Test("Evidence with a wrong account, audience, host, challenge or signature is rejected; its challenge stays valid")
+    @Test("Evidence with a wrong account, audience, host, challenge or signature does not use up the challenge")
     func foreign() async throws {
         try await with { world, caller, measurement in
             let challenge = try await caller.challenge()

@@ -9,7 +9,7 @@ import HTTPClient
 import TestTags
 import Testing
 
-/// Uses files that release edb79f7 wrote with the current code; see Tests/Fixtures/edb79f7/README.txt.
+/// The current code uses files that release edb79f7 wrote; see Tests/Fixtures/edb79f7/README.txt.
 @Suite("Data of an older release", .tags(.sockets), .timeLimit(.minutes(5)))
 struct OlderReleaseTests {
     private static let fixture = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -18,7 +18,7 @@ struct OlderReleaseTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test("An app keeps its state and initial configuration, and gets genuine tokens from the authority's old store")
+    @Test("An app's old state and initial configuration still work, and the authority's old store issues genuine tokens")
     func goesOn() async throws {
         let configuration = try ApproovConfiguration(contentsOf: Self.fixture.appending(path: "approov-initial.config"))
         let state = try folder.copy(Self.fixture.appending(path: "state"), to: "state")

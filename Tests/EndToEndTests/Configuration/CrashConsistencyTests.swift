@@ -74,7 +74,7 @@ struct CrashConsistencyTests {
     }
 
     @Test(
-        "A writer killed at any file operation leaves the complete old or new file, and the next update succeeds",
+        "Killing the writer at any file operation leaves the complete old or new file; the next update succeeds",
         .enabled("strace is not installed or may not trace here: nothing was killed", Strace.works))
     func killed() async throws {
         let (files, command) = try await prepared()
@@ -95,13 +95,13 @@ struct CrashConsistencyTests {
             if !run.stored.isEmpty { #expect(stored == new) }
             versions.insert(try restarted(files))
             #expect(try await ProgramRun.run(next).stored == [4], "no update after \(call.line)")
-            #expect(try files.names() == ["approov-dynamic.json", "approov-dynamic.lock"], "left behind after \(call.line)")
+            #expect(try files.names() == ["approov-dynamic.json", "approov-dynamic.lock"], "files left behind after \(call.line)")
         }
         #expect(versions == [2, 3])
     }
 
     @Test(
-        "A writer with a failing file operation leaves the complete old or new file, and the next update succeeds",
+        "An error of any file operation leaves the complete old or new file, and the next update succeeds",
         .enabled("strace is not installed or may not trace here: nothing was made to fail", Strace.works),
         arguments: ["ENOSPC", "EIO", "EACCES"])
     func failing(error: String) async throws {
@@ -116,7 +116,7 @@ struct CrashConsistencyTests {
             #expect(run.end == .exit(run.exitCode), "\(call.line)")
             let stored = try PrivateFile(path: files.dynamic).read(upTo: 1 << 20)
             #expect(stored == old || stored == new, "neither old nor new after \(call.line)")
-            // If the old file is still there, the writer must have reported the failure.
+            // If the old file is still in place, the writer must have reported the failure.
             if stored == old {
                 #expect(run.exitCode == 1 && !run.errors.isEmpty, "no error after \(call.line)")
                 reported += 1

@@ -71,7 +71,7 @@ struct KeyChangeTests {
         await authority.stop()
     }
 
-    @Test("Apps of an old epoch keep their pins and get tokens; a new initial configuration moves them to the new epoch")
+    @Test("Apps of an old epoch still get tokens, and move to a new epoch with a new initial configuration")
     func newEpoch() async throws {
         try await LoopbackWorld.with { world in
             let initial = try await world.authority.initialConfiguration()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Processes that share one state directory", .tags(.processes))
 struct SharedStateTests {
-    @Test("Two processes store a thousand versions: every read verifies, no version goes back, and the highest wins")
+    @Test("While two processes store 1,000 versions, every read verifies, no version goes back, and the highest wins")
     func thousandUpdates() async throws {
         let files = try WriterFiles()
         let state = files.state.path(percentEncoded: false)

@@ -16,7 +16,7 @@ struct UnstoredConfigurationTests {
         try await world.authority.store.setPins(world.keys[1...2].map(\.pin.description), forHost: LoopbackWorld.apiHost)
     }
 
-    @Test("While another process holds the lock, the app refuses the key at once and stores the configuration later")
+    @Test("While another process holds the lock, the app refuses the revoked key at once and stores later")
     func locked() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app { $0.state = "locked" }
@@ -46,7 +46,7 @@ struct UnstoredConfigurationTests {
     }
 
     @Test(
-        "With a full or read-only disk, the app refuses the key at once and reports the failure to store",
+        "With a full or read-only disk, the app refuses the revoked key at once and reports the failure to store",
         .enabled("only root may mount a small disk: no disk was filled", mayMount),
         arguments: ["dd if=/dev/zero of=\"$D/filler\" bs=4k 2>/dev/null", "mount -o remount,ro \"$D\""])
     func disk(_ spoil: String) async throws {

@@ -61,7 +61,7 @@ struct ObliviousCallTests {
         }
     }
 
-    @Test("When the gateway's keys change without an overlap, the app gets the new configuration and its call succeeds")
+    @Test("When the gateway's keys change without overlap, a call gets the new configuration and succeeds")
     func rotation() async throws {
         try await withPath { world, path in
             let app = try await world.app { $0.limits.configurationCheckInterval = .zero }

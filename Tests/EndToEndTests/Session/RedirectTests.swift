@@ -114,7 +114,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "A call to a URL with user info, or with a percent-encoded or numeric host, is refused without a connection",
+        "A call to a URL with user info or a percent-encoded or numeric host fails without a connection",
         arguments: ["https://user:secret@api.test.localhost:PORT/", "https://api%2Etest.localhost:PORT/", "https://2130706433:PORT/"])
     func oddURL(_ text: String) async throws {
         try await LoopbackWorld.with { world in

@@ -11,7 +11,7 @@ import Testing
 /// The token of a protected call, and the API's response to it.
 @Suite("An attested call", .tags(.sockets), .timeLimit(.minutes(5)))
 struct AttestedCallTests {
-    @Test("An attested call succeeds with a token that is signed by the account's secret and bound to Authorization")
+    @Test("An attested call succeeds with a token signed with the account's secret and bound to Authorization")
     func answered() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app()

@@ -80,7 +80,7 @@ struct ViolationTests {
         }
     }
 
-    @Test("A signed enforce: false allows and reports a server with other keys, and a signed enforce: true ends that")
+    @Test("A signed enforce: false allows and reports a server with other keys; enforce: true refuses it again")
     func killSwitch() async throws {
         try await LoopbackWorld.with { world in
             let inbox = Inbox()
