@@ -1,7 +1,6 @@
 import ApproovBase
 import Testing
 
-import ApproovBase
 
 @Suite struct Base32Tests {
     @Test(

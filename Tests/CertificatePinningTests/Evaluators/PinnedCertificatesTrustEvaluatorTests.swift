@@ -4,7 +4,6 @@ import Testing
 
 @testable import CertificatePinning
 
-/// Covers C6 of the list of traps.
 @Suite("PinnedCertificatesTrustEvaluator")
 struct PinnedCertificatesTrustEvaluatorTests {
     private let root: TestCertificate

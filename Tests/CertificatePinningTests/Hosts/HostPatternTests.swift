@@ -1,7 +1,6 @@
 import CertificatePinning
 import Testing
 
-/// Covers C18 of the list of traps.
 @Suite("HostPattern")
 struct HostPatternTests {
     private static let hosts = ["a.test", "x.a.test", "y.x.a.test", "evila.test", "a.test.evil.test", "test", "1.2.3.4", "::1"]

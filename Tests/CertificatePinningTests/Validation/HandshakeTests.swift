@@ -4,7 +4,6 @@ import CertificatePinning
 import Foundation
 import Testing
 
-/// Covers C2, C4, C7, C12, C19 of the list of traps.
 @Suite("Inside a TLS handshake")
 struct HandshakeTests {
     private let root: TestCertificate
