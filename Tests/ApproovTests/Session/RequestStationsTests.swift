@@ -1,5 +1,6 @@
 import ApproovTesting
 import Attestation
+import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPClient
