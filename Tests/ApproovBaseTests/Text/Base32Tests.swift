@@ -1,7 +1,6 @@
 import ApproovBase
 import Testing
 
-
 @Suite struct Base32Tests {
     @Test(
         "Base32 encodes and decodes the vectors of RFC 4648, section 10, without padding",
