@@ -49,20 +49,6 @@ extension AuthorityStore {
         }
     }
 
-    /// Whether tokens name their host (`aud`; RFC 7519, section 4.1.3).
-    public var namesAudience: Bool { snapshot.namesAudience }
-
-    /// Sets whether tokens name their host in `aud`.
-    ///
-    /// On by default. Turn it off for backends that refuse a token with an audience unless they are configured with one, as PyJWT does. A
-    /// token without `aud` is valid at every host whose backend has the same key, and a `TokenVerifier` with an audience refuses it.
-    /// - Throws: ``AuthorityError`` with code `storeUnusable`.
-    public func setNamesAudience(_ isOn: Bool) async throws {
-        try await change { database in
-            try database.execute(sql: "UPDATE account SET audience = ?", arguments: [isOn])
-        }
-    }
-
     /// The effect of an environment flag on the verdict.
     ///
     /// By default root is annotated. All other flags reject: a debugger, `LD_PRELOAD`, and a process that could not check for them.

@@ -17,8 +17,7 @@ final class StoreSnapshot: Sendable {
     let challengeKey: SymmetricKey
     let arcKey: SymmetricKey
     let reportsReasons: Bool
-    /// Whether tokens name their host in `aud`.
-    let namesAudience: Bool
+    let claimPolicy: ClaimPolicy
     let environmentPolicy: [RejectionReason: EnvironmentAction]
     /// Ordered by name.
     let hosts: [AccountHost]
@@ -40,7 +39,7 @@ final class StoreSnapshot: Sendable {
         self.account = account["name"]
         epoch = account["epoch"]
         reportsReasons = account["rejectionReasons"]
-        namesAudience = account["audience"]
+        claimPolicy = ClaimPolicy(account)
         challengeKey = SymmetricKey(data: account["challengeKey"] as Data)
         arcKey = SymmetricKey(data: account["arcKey"] as Data)
         do {
@@ -54,7 +53,7 @@ final class StoreSnapshot: Sendable {
             registrations = try Registration.all(in: database)
             keysets = try Keyset.all(in: database)
             configurations = try IssuedConfiguration.all(in: database)
-            issuer = try TokenIssuer(secrets: secrets, keysets: keysets, namesAudience: namesAudience)
+            issuer = try TokenIssuer(secrets: secrets, keysets: keysets, claimPolicy: claimPolicy)
         } catch let error as AuthorityError {
             throw error
         } catch {

@@ -18,6 +18,14 @@ struct PolicyCommand: AsyncParsableCommand {
             host that shares the secret or the keyset, and backends that check the
             audience refuse them.
 
+            With the issuer on, every token names the account in the iss claim.
+            With the subject on, it names the device in the sub claim, as
+            "approov|" and the did claim. Both are off by default. (A store of an
+            earlier release, which always wrote iss, keeps it on.) With
+            installPubKey on, it has the app's public key in the ipk claim, with
+            which an API verifies message signatures. Default: on. Tokens for
+            oblivious hosts never name the device or its key.
+
             Apps report flags of their environment: debugger, ld-preload, root; and
             debugger-unknown or ld-preload-unknown if they could not find out. The
             action of a flag is reject (the attestation fails), annotate (the
@@ -28,6 +36,8 @@ struct PolicyCommand: AsyncParsableCommand {
             approov policy
             approov policy -setRejectionReasons on
             approov policy -setAudience off
+            approov policy -setIssuer on -setSubject on
+            approov policy -setInstallPubKey off
             approov policy -setEnvironment root reject
             """)
 
@@ -41,6 +51,17 @@ struct PolicyCommand: AsyncParsableCommand {
 
     @Option(name: .dash("setAudience"), help: ArgumentHelp("Whether tokens name their host in the aud claim.", valueName: "on|off"))
     var setAudience: Switch?
+
+    @Option(name: .dash("setIssuer"), help: ArgumentHelp("Whether tokens name the account in the iss claim.", valueName: "on|off"))
+    var setIssuer: Switch?
+
+    @Option(name: .dash("setSubject"), help: ArgumentHelp("Whether tokens name the device in the sub claim.", valueName: "on|off"))
+    var setSubject: Switch?
+
+    @Option(
+        name: .dash("setInstallPubKey"),
+        help: ArgumentHelp("Whether tokens have the app's public key in the ipk claim.", valueName: "on|off"))
+    var setInstallPubKey: Switch?
 
     @Option(
         name: .dash("setEnvironment"), parsing: .upToNextOption,
@@ -56,9 +77,14 @@ struct PolicyCommand: AsyncParsableCommand {
     func validate() throws { _ = try environmentChange() }
 
     func run() async throws {
-        let store = try store.open(setRejectionReasons == nil && setAudience == nil && setEnvironment.isEmpty ? .reading : .making)
+        let switches = [setRejectionReasons, setAudience, setIssuer, setSubject, setInstallPubKey]
+        let isChange = switches.contains { $0 != nil } || !setEnvironment.isEmpty
+        let store = try store.open(isChange ? .making : .reading)
         if let setRejectionReasons { try await store.setRejectionReasons(setRejectionReasons == .on) }
         if let setAudience { try await store.setNamesAudience(setAudience == .on) }
+        if let setIssuer { try await store.setNamesIssuer(setIssuer == .on) }
+        if let setSubject { try await store.setNamesSubject(setSubject == .on) }
+        if let setInstallPubKey { try await store.setIncludesInstallationKey(setInstallPubKey == .on) }
         if let (flag, action) = try environmentChange() { try await store.setEnvironmentAction(action, for: flag) }
         try printPolicy(of: store)
     }
@@ -77,6 +103,9 @@ struct PolicyCommand: AsyncParsableCommand {
     private struct Policy: Encodable {
         let rejectionReasons: Bool
         let audience: Bool
+        let issuer: Bool
+        let subject: Bool
+        let installPubKey: Bool
         let environment: [String: String]
     }
 
@@ -85,11 +114,15 @@ struct PolicyCommand: AsyncParsableCommand {
         if output.json {
             try Console.json(
                 Policy(
-                    rejectionReasons: store.rejectionReasons, audience: store.namesAudience,
+                    rejectionReasons: store.rejectionReasons, audience: store.namesAudience, issuer: store.namesIssuer,
+                    subject: store.namesSubject, installPubKey: store.includesInstallationKey,
                     environment: Dictionary(uniqueKeysWithValues: actions)))
         } else {
-            Console.line("rejectionReasons  \(store.rejectionReasons ? "on" : "off")")
-            Console.line("audience  \(store.namesAudience ? "on" : "off")")
+            let switches = [
+                ("rejectionReasons", store.rejectionReasons), ("audience", store.namesAudience), ("issuer", store.namesIssuer),
+                ("subject", store.namesSubject), ("installPubKey", store.includesInstallationKey),
+            ]
+            for (name, isOn) in switches { Console.line("\(name)  \(isOn ? "on" : "off")") }
             for (flag, action) in actions { Console.line("\(flag)  \(action)") }
         }
     }

@@ -32,7 +32,7 @@ import Testing
         #expect(token.claims.did == DeviceID(installationKey: account.key.publicKey).base64)
         #expect(token.claims.arc == result.arc)
         #expect(token.claims.pay == pay)
-        #expect(token.claims.iss == account.store.account)
+        #expect(token.claims.iss == nil && token.claims.sub == nil)
         #expect(token.claims.aud == AuthorityBench.host)
         #expect(token.claims.ipk == Base64.encode(account.key.publicKey.derRepresentation))
         #expect(token.claims.anno == nil)
@@ -47,6 +47,9 @@ import Testing
         let keys = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
         try await account.store.setOblivious(ObliviousSettings(relay: "https://relay.example.com/", keyConfig: Base64.encode(keys)))
         try await account.store.addHost(AuthorityBench.host, settings: HostSettings(pins: AuthorityBench.pins, oblivious: true))
+        // Every claim that the policy can switch on.
+        try await account.store.setNamesIssuer(true)
+        try await account.store.setNamesSubject(true)
         let pay = Binding.payHash(of: "Bearer x")
         let result = try await account.attest(
             account.evidence {
@@ -57,14 +60,15 @@ import Testing
         let now = Int64(account.clock.date.timeIntervalSince1970)
         let reasons: Set<RejectionReason> = isTrusted ? [] : [.debugger]
         let expected = TokenClaims(
-            exp: now + 300, iat: now, arc: result.arc, pay: pay, iss: account.store.account, aud: AuthorityBench.host, anno: claims.anno)
+            exp: now + 300, iat: now, arc: result.arc, pay: pay, iss: account.store.account, aud: AuthorityBench.host,
+            anno: claims.anno)
         #expect(claims == expected)
         let arc = try account.store.decodeARC(result.arc)
         #expect(arc.reasons == reasons)
         #expect(arc.deviceHint == [0, 0, 0, 0])
         #expect(arc.issuedAt.timeIntervalSince1970 == 0)
         let example = try unverifiedParts(of: account.store.exampleToken(forHost: AuthorityBench.host, isValid: isTrusted)).claims
-        #expect(example.did == nil)
+        #expect(example.did == nil && example.sub == nil)
         #expect(example.ip == nil)
         #expect(try account.store.decodeARC(example.arc ?? "").deviceHint == [0, 0, 0, 0])
     }
@@ -343,10 +347,28 @@ import Testing
         let token = try await account.attest(account.evidence()).token
         let claims = try account.verify(token, audience: nil).claims
         #expect(claims.aud == nil)
-        #expect(claims.did != nil && claims.iss != nil && claims.ipk != nil)
+        #expect(claims.did != nil && claims.ipk != nil)
         #expect(code(as: TokenError.self) { try account.verify(token) } == .wrongAudience)
         let decoy = try await account.attest(account.evidence { $0.measurements = [:] })
         #expect(try unverifiedParts(of: decoy.token).claims.aud == nil)
+    }
+
+    @Test("issuer, subject and installation key are in tokens and decoys as the policy says", arguments: [true, false])
+    func claimsByPolicy(isOn: Bool) async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setNamesIssuer(isOn)
+        try await account.store.setNamesSubject(isOn)
+        try await account.store.setIncludesInstallationKey(isOn)
+        let genuine = try account.verify(try await account.attest(account.evidence()).token).claims
+        let decoy = try unverifiedParts(of: try await account.attest(account.evidence { $0.measurements = [:] }).token).claims
+        let did = DeviceID(installationKey: account.key.publicKey).base64
+        for claims in [genuine, decoy] {
+            #expect(claims.iss == (isOn ? account.store.account : nil))
+            #expect(claims.sub == (isOn ? "approov|\(did)" : nil))
+            #expect(claims.ipk == (isOn ? Base64.encode(account.key.publicKey.derRepresentation) : nil))
+            #expect(claims.did == did && claims.aud == AuthorityBench.host)
+        }
+        #expect(try genuine.json.object().keys == decoy.json.object().keys)
     }
 
     @Test("a result carries the configurations that are newer than the one the evidence names")

@@ -1,0 +1,64 @@
+import ApproovBase
+import ApproovTesting
+import ApproovTokens
+import Attestation
+import Crypto
+import Foundation
+import HTTPClient
+import HTTPTypes
+import TestTags
+import Testing
+
+@testable import ApproovAuthority
+
+/// What `/v1/attestations` answers under the account's policies.
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct AttestationRouteTests {
+    /// A running authority and the account behind it.
+    private struct Route {
+        let account: AuthorityBench
+        let authority: RunningAuthority
+        let transport: CurlTransport
+
+        /// Posts evidence and returns the status and the body.
+        func post(_ change: (inout Evidence) -> Void = { _ in }) async throws -> (status: Int, body: JSONValue) {
+            let evidence = try account.evidence {
+                $0.aud = authority.url.absoluteString
+                change(&$0)
+            }
+            let response = try await authority.send(
+                "/v1/attestations", method: .post, headers: [.contentType: Evidence.mediaType], body: evidence, over: transport)
+            return (response.status, try JSONValue(reading: response.body, limit: 1 << 20))
+        }
+
+        /// Posts evidence that is judged.
+        func attest(_ change: (inout Evidence) -> Void = { _ in }) async throws -> AttestationResult {
+            let response = try await post(change)
+            try #require(response.status == 200)
+            return try AttestationResult(json: response.body)
+        }
+    }
+
+    private func withRoute(_ body: (Route) async throws -> Void) async throws {
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
+        let transport = try CurlTransport()
+        try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
+            try await body(Route(account: account, authority: authority, transport: transport))
+        }
+        transport.shutdown()
+    }
+
+    @Test("a change of the policy's claims is in the next token")
+    func claims() async throws {
+        try await withRoute { route in
+            let before = try unverifiedParts(of: try await route.attest().token).claims
+            #expect(before.iss == nil && before.sub == nil && before.aud == AuthorityBench.host && before.ipk != nil)
+            try await route.account.store.setNamesIssuer(true)
+            try await route.account.store.setNamesSubject(true)
+            try await route.account.store.setNamesAudience(false)
+            try await route.account.store.setIncludesInstallationKey(false)
+            let after = try route.account.verify(try await route.attest().token, audience: nil).claims
+            #expect(after.iss == route.account.store.account && after.sub == before.did.map { "approov|" + $0 })
+            #expect(after.aud == nil && after.ipk == nil)
+        }
+    }
+}
