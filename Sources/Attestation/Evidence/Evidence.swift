@@ -17,6 +17,8 @@ public struct EvidenceRequest: Sendable, Hashable {
     public var sdkVersion: String
     /// The version of the configuration in force.
     public var configVersion: Int64
+    /// Whether the token is for one use.
+    public var limitedUse: Bool
 
     /// Makes a request for evidence.
     ///
@@ -28,8 +30,10 @@ public struct EvidenceRequest: Sendable, Hashable {
     ///   - payHash: The `pay` claim of the requested token; nil if the token is not bound.
     ///   - sdkVersion: The version of this package.
     ///   - configVersion: The version of the configuration in force.
+    ///   - limitedUse: Whether the token is for one use.
     public init(
-        challenge: String, audience: String, account: String, host: String, payHash: String? = nil, sdkVersion: String, configVersion: Int64
+        challenge: String, audience: String, account: String, host: String, payHash: String? = nil, sdkVersion: String,
+        configVersion: Int64, limitedUse: Bool = false
     ) {
         self.challenge = challenge
         self.audience = audience
@@ -38,6 +42,7 @@ public struct EvidenceRequest: Sendable, Hashable {
         self.payHash = payHash
         self.sdkVersion = sdkVersion
         self.configVersion = configVersion
+        self.limitedUse = limitedUse
     }
 }
 
@@ -80,6 +85,8 @@ public struct Evidence: Sendable, Hashable {
     public var environment: [String]
     /// The version of the configuration in force.
     public var configVersion: Int64
+    /// Whether the token is for one use: it then has a `jti` and a short life.
+    public var limitedUse: Bool
 
     /// The name of the running executable's measurement.
     public static let executableMeasurement = "executable"
@@ -105,6 +112,7 @@ public struct Evidence: Sendable, Hashable {
         payHash = request.payHash
         sdkVersion = request.sdkVersion
         configVersion = request.configVersion
+        limitedUse = request.limitedUse
         self.iat = iat
         self.deviceID = deviceID
         self.appID = appID
@@ -140,6 +148,7 @@ public struct Evidence: Sendable, Hashable {
             throw AttestationError(.malformedMember, "must be at most 32 flags of at most 64 bytes", member: "environment")
         }
         configVersion = try json.integer("configVersion", in: 0...positiveSafeIntegers.upperBound)
+        limitedUse = try json.bool("limitedUse", default: false)
     }
 
     private static func measurements(_ json: JSONValue) throws(AttestationError) -> [String: String] {
@@ -164,7 +173,7 @@ public struct Evidence: Sendable, Hashable {
             "deviceID": .string(deviceID.base64), "host": .string(host), "payHash": payHash.map(JSONValue.string),
             "sdk": .object(["version": .string(sdkVersion)]), "app": .object(["id": .string(appID), "version": .string(appVersion)]),
             "measurements": .object(measurements.mapValues(JSONValue.string)), "environment": .strings(environment),
-            "configVersion": .integer(configVersion),
+            "configVersion": .integer(configVersion), "limitedUse": limitedUse ? .bool(true) : nil,
         ])
     }
 

@@ -371,6 +371,46 @@ import Testing
         #expect(try genuine.json.object().keys == decoy.json.object().keys)
     }
 
+    @Test("a limited-use token has a random jti and lives 60 seconds, and so has a decoy; other tokens have no jti")
+    func limitedUse() async throws {
+        let account = try await AuthorityBench()
+        let now = Int64(account.clock.date.timeIntervalSince1970)
+        let ordinary = try account.verify(try await account.attest(account.evidence()).token).claims
+        #expect(ordinary.jti == nil)
+        var identifiers: Set<String> = []
+        for _ in 0..<3 {
+            let result = try await account.attest(account.evidence { $0.limitedUse = true })
+            let genuine = try account.verify(result.token).claims
+            #expect(result.expiresIn == 60 && genuine.exp == now + 60 && genuine.iat == now)
+            #expect(result.challenge?.expiresIn == 120)
+            let decoy = try await account.attest(
+                account.evidence {
+                    $0.limitedUse = true
+                    $0.measurements = [:]
+                })
+            let claims = try unverifiedParts(of: decoy.token).claims
+            #expect(code(as: TokenError.self) { try account.verify(decoy.token) } == .badSignature)
+            #expect(decoy.expiresIn == 60 && claims.exp == now + 60 && decoy.token.utf8.count == result.token.utf8.count)
+            for jti in [genuine.jti, claims.jti] {
+                #expect(Base64URL.decode(try #require(jti))?.count == 16)
+                identifiers.insert(try #require(jti))
+            }
+        }
+        #expect(identifiers.count == 6)
+    }
+
+    @Test("a limited-use token lives no longer than other tokens, and one for an oblivious host names no device either")
+    func limitedUseBounds() async throws {
+        let short = try await AuthorityBench(tokenLifetime: 20)
+        #expect(try await short.attest(short.evidence { $0.limitedUse = true }).expiresIn == 20)
+        let account = try await AuthorityBench()
+        let keys = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
+        try await account.store.setOblivious(ObliviousSettings(relay: "https://relay.example.com/", keyConfig: Base64.encode(keys)))
+        try await account.store.addHost(AuthorityBench.host, settings: HostSettings(pins: AuthorityBench.pins, oblivious: true))
+        let claims = try account.verify(try await account.attest(account.evidence { $0.limitedUse = true }).token).claims
+        #expect(claims.jti != nil && claims.did == nil && claims.ip == nil && claims.ipk == nil && claims.sub == nil)
+    }
+
     @Test("a result carries the configurations that are newer than the one the evidence names")
     func configurations() async throws {
         let account = try await AuthorityBench()

@@ -61,4 +61,15 @@ import Testing
             #expect(after.aud == nil && after.ipk == nil)
         }
     }
+
+    @Test("evidence for limited use is answered with a token that has a jti and lives 60 seconds")
+    func limitedUse() async throws {
+        try await withRoute { route in
+            let result = try await route.attest { $0.limitedUse = true }
+            let claims = try route.account.verify(result.token).claims
+            #expect(result.expiresIn == 60 && claims.exp - (claims.iat ?? 0) == 60)
+            #expect(Base64URL.decode(try #require(claims.jti))?.count == 16)
+            #expect(try route.account.verify(try await route.attest().token).claims.jti == nil)
+        }
+    }
 }
