@@ -59,7 +59,7 @@ struct AttestationVerifier: Sendable {
         await notice(evidence.configVersion, logger)
 
         let appraiser = EvidenceAppraiser(
-            registeredMeasurements: snapshot.registeredMeasurements, environmentPolicy: snapshot.environmentPolicy)
+            registrationEnds: snapshot.registrationEnds, environmentPolicy: snapshot.environmentPolicy, now: now)
         let verdict = appraiser.appraise(evidence)
         let lifetime = evidence.limitedUse ? min(tokenLifetime, Self.limitedUseLifetime) : tokenLifetime
         let claims = try claims(

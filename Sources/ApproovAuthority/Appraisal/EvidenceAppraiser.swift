@@ -17,16 +17,19 @@ struct EvidenceAppraiser: Sendable {
         .debugger: .reject, .debuggerUnknown: .reject, .preload: .reject, .preloadUnknown: .reject, .root: .annotate,
     ]
 
-    let registeredMeasurements: Set<String>
+    /// The end of each registration by its measurement, in seconds since 1970.
+    let registrationEnds: [String: Int64]
     let environmentPolicy: [RejectionReason: EnvironmentAction]
+    /// Seconds since 1970.
+    let now: Int64
 
     /// Judges evidence by the registrations and the environment policy.
     func appraise(_ evidence: Evidence) -> Verdict {
         var reasons: Set<RejectionReason> = []
         var annotations: [String] = []
-        if !isRegistered(evidence.measurements) { reasons.insert(.appNotRegistered) }
+        if let flaw = registrationFlaw(evidence.measurements) { reasons.insert(flaw) }
         // Flags unknown to this version are ignored: they come from the app alone.
-        for flag in Set(evidence.environment.compactMap(RejectionReason.init)) where flag != .appNotRegistered {
+        for flag in Set(evidence.environment.compactMap(RejectionReason.init)) where flag.isEnvironmentFlag {
             switch environmentPolicy[flag] ?? .reject {
             case .reject: reasons.insert(flag)
             case .annotate: annotations.append(flag.rawValue)
@@ -36,8 +39,11 @@ struct EvidenceAppraiser: Sendable {
         return Verdict(reasons: reasons, annotations: annotations.sorted())
     }
 
-    private func isRegistered(_ measurements: [String: String]) -> Bool {
-        guard let executable = measurements[Evidence.executableMeasurement] else { return false }
-        return registeredMeasurements.contains(executable)
+    /// The reason why the executable counts as not registered; nil if it is registered.
+    private func registrationFlaw(_ measurements: [String: String]) -> RejectionReason? {
+        guard let executable = measurements[Evidence.executableMeasurement], let end = registrationEnds[executable] else {
+            return .appNotRegistered
+        }
+        return now < end ? nil : .registrationExpired
     }
 }

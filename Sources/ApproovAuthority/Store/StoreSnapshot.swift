@@ -25,7 +25,8 @@ final class StoreSnapshot: Sendable {
     let managedTrustRoots: [String]
     let oblivious: ObliviousSettings?
     let registrations: [Registration]
-    let registeredMeasurements: Set<String>
+    /// The end of each registration by its measurement, in seconds since 1970; `Int64.max` for no end.
+    let registrationEnds: [String: Int64]
     let keysets: [Keyset]
     /// Ascending by version; the newest is last.
     let configurations: [IssuedConfiguration]
@@ -60,7 +61,7 @@ final class StoreSnapshot: Sendable {
             throw AuthorityError(
                 .storeDamaged, "the store's content cannot be read; restore it from a backup", cause: error)
         }
-        registeredMeasurements = Set(registrations.map(\.measurement))
+        registrationEnds = registrations.reduce(into: [:]) { $0[$1.measurement] = $1.expiresAt ?? .max }
     }
 
     /// The account secret; after a change this is the new one at once.

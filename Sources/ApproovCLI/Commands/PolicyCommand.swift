@@ -41,8 +41,8 @@ struct PolicyCommand: AsyncParsableCommand {
             approov policy -setEnvironment root reject
             """)
 
-    /// The flags that may be set; an unregistered executable is rejected under every policy.
-    private static let flags = RejectionReason.allCases.filter { $0 != .appNotRegistered }
+    /// The flags that may be set; every other reason rejects under every policy.
+    private static let flags = RejectionReason.environmentFlags
 
     @Option(
         name: .dash("setRejectionReasons"),

@@ -10,6 +10,7 @@ extension RejectionReason {
         case .preload: "LD_PRELOAD loaded other code into the app"
         case .preloadUnknown: "The app could not find out whether LD_PRELOAD was set"
         case .root: "The app ran as root"
+        case .registrationExpired: "The registration of the executable that ran has expired"
         }
     }
 
@@ -17,6 +18,8 @@ extension RejectionReason {
     var remedy: String {
         switch self {
         case .appNotRegistered: "If it is your build, register it: approov registration -add EXECUTABLE"
+        case .registrationExpired:
+            "If the build may go on, register it again: approov registration -add EXECUTABLE -expireAfter 90d"
         case .debugger, .preload, .root:
             "If it is not an attack, let the API decide: approov policy -setEnvironment \(rawValue) annotate"
         case .debuggerUnknown, .preloadUnknown:

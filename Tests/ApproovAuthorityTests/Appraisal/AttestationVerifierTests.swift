@@ -313,6 +313,33 @@ import Testing
         #expect(throws: TokenError.self) { try account.verify(result.token) }
     }
 
+    @Test("a registration counts until the second of its expiry; the code and the reasons then say that it expired")
+    func expiredRegistration() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setRejectionReasons(true)
+        try await account.store.addRegistration(AuthorityBench.measurement, label: "beta", expiresAt: account.store.now + 3_600)
+        account.clock.advance(by: .seconds(3_599))
+        _ = try account.verify(try await account.attest(account.evidence()).token)
+        account.clock.advance(by: .seconds(1))
+        let expired = try await account.attest(account.evidence())
+        #expect(code(as: TokenError.self) { try account.verify(expired.token) } == .badSignature)
+        #expect(expired.rejectionReasons == ["registration-expired"])
+        #expect(try account.store.decodeARC(expired.arc).reasons == [.registrationExpired])
+        try await account.store.addRegistration(AuthorityBench.measurement, label: "beta")
+        _ = try account.verify(try await account.attest(account.evidence()).token)
+    }
+
+    @Test(
+        "a reason that only the authority finds is no flag of the environment, whatever the app says",
+        arguments: RejectionReason.allCases.filter { !$0.isEnvironmentFlag })
+    func noFlag(reason: RejectionReason) async throws {
+        let account = try await AuthorityBench()
+        let result = try await account.attest(account.evidence { $0.environment = [reason.rawValue] })
+        #expect(try account.verify(result.token).claims.anno == nil)
+        #expect(account.store.environmentAction(for: reason) == .reject)
+        await refuses(.unsupported) { try await account.store.setEnvironmentAction(.ignore, for: reason) }
+    }
+
     @Test("tokens issued after the secret changed verify with the new one alone")
     func changedSecret() async throws {
         let account = try await AuthorityBench()

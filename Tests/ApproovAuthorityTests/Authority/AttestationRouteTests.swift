@@ -72,4 +72,20 @@ import Testing
             #expect(try route.account.verify(try await route.attest().token).claims.jti == nil)
         }
     }
+
+    @Test("an executable whose registration expires while the authority runs is rejected, until it is registered again")
+    func expiredRegistration() async throws {
+        try await withRoute { route in
+            let store = route.account.store
+            try await store.setRejectionReasons(true)
+            try await store.addRegistration(AuthorityBench.measurement, label: "beta", expiresAt: store.now + 60)
+            _ = try route.account.verify(try await route.attest().token)
+            route.account.clock.advance(by: .seconds(60))
+            let expired = try await route.attest()
+            #expect(expired.rejectionReasons == ["registration-expired"])
+            #expect(throws: TokenError.self) { try route.account.verify(expired.token) }
+            try await store.addRegistration(AuthorityBench.measurement, label: "beta", expiresAt: store.now + 60)
+            _ = try route.account.verify(try await route.attest().token)
+        }
+    }
 }
