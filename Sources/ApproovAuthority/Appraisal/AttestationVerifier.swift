@@ -55,12 +55,12 @@ struct AttestationVerifier: Sendable {
         }
         // The last check that can refuse evidence: only evidence that is judged uses up its challenge.
         let thumbprint = Base64URL.decode(PublicJWK(verified.installationKey).thumbprint) ?? []
-        try await redeem(evidence.challenge, from: thumbprint, with: mint(snapshot), logger)
+        try await redeem(evidence, from: thumbprint, with: mint(snapshot), logger)
         await notice(evidence.configVersion, logger)
 
         let appraiser = EvidenceAppraiser(
             registrationEnds: snapshot.registrationEnds, environmentPolicy: snapshot.environmentPolicy, now: now)
-        let verdict = appraiser.appraise(evidence)
+        let verdict = appraiser.appraise(evidence, device: snapshot.policy(of: verified.deviceID, at: now))
         let lifetime = evidence.limitedUse ? min(tokenLifetime, Self.limitedUseLifetime) : tokenLifetime
         let claims = try claims(
             verified, verdict, host: host, isOblivious: entry.settings.oblivious, lifetime: lifetime, from: address, snapshot)
@@ -127,14 +127,16 @@ struct AttestationVerifier: Sendable {
         }
     }
 
-    private func redeem(_ text: String, from thumbprint: [UInt8], with mint: ChallengeMint, _ logger: Logger) async throws {
-        guard let challenge = mint.open(text, from: thumbprint) else { throw Problem.challengeUnknown }
+    private func redeem(_ evidence: Evidence, from thumbprint: [UInt8], with mint: ChallengeMint, _ logger: Logger) async throws {
+        guard let challenge = mint.open(evidence.challenge, from: thumbprint) else { throw Problem.challengeUnknown }
         let now = now
         guard challenge.expiresAt > now else { throw Problem.challengeExpired }
         // Older releases also issued unbound challenges with results, for a longer time. Another installation may have read one of those,
         // so an unbound challenge is accepted only if it ends within the lifetime of a fresh one.
         guard challenge.isBound || challenge.expiresAt <= now + ChallengeMint.freshLifetime else { throw Problem.challengeUnknown }
-        switch try await store.redemptions.redeem(nonce: challenge.nonce, expiresAt: challenge.expiresAt, key: mint.key) {
+        let outcome = try await store.redemptions.redeem(
+            nonce: challenge.nonce, expiresAt: challenge.expiresAt, key: mint.key, device: evidence.deviceID, now: now)
+        switch outcome {
         case .redeemed:
             break
         case .used:

@@ -8,6 +8,8 @@ struct EvidenceAppraiser: Sendable {
         let reasons: Set<RejectionReason>
         /// The values of the token's `anno` claim, for every verdict.
         let annotations: [String]
+        /// Whether measurements and environment flags did not matter, so that nothing shows the app to be genuine.
+        let isExcused: Bool
 
         var isTrusted: Bool { reasons.isEmpty }
     }
@@ -23,8 +25,12 @@ struct EvidenceAppraiser: Sendable {
     /// Seconds since 1970.
     let now: Int64
 
-    /// Judges evidence by the registrations and the environment policy.
-    func appraise(_ evidence: Evidence) -> Verdict {
+    /// Judges evidence by the registrations, the environment policy and the device's policy.
+    /// - Parameters:
+    ///   - evidence: The evidence.
+    ///   - device: The policy of the device that it is from; nil for none.
+    /// - Returns: The verdict.
+    func appraise(_ evidence: Evidence, device: DevicePolicy?) -> Verdict {
         var reasons: Set<RejectionReason> = []
         var annotations: [String] = []
         if let flaw = registrationFlaw(evidence.measurements) { reasons.insert(flaw) }
@@ -36,7 +42,13 @@ struct EvidenceAppraiser: Sendable {
             case .ignore: break
             }
         }
-        return Verdict(reasons: reasons, annotations: annotations.sorted())
+        let isExcused = device == .alwaysPass
+        if isExcused {
+            reasons = []
+            annotations.append(DevicePolicy.alwaysPass.rawValue)
+        }
+        if device == .alwaysFail { reasons.insert(.alwaysFail) }
+        return Verdict(reasons: reasons, annotations: annotations.sorted(), isExcused: isExcused)
     }
 
     /// The reason why the executable counts as not registered; nil if it is registered.

@@ -14,6 +14,8 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStr
     case root
     /// The registration of the executable has expired.
     case registrationExpired = "registration-expired"
+    /// The device's policy is ``DevicePolicy/alwaysFail``.
+    case alwaysFail = "always-fail"
 
     /// The name in results and logs.
     public var description: String { rawValue }
@@ -25,7 +27,7 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStr
     public var isEnvironmentFlag: Bool {
         switch self {
         case .debugger, .debuggerUnknown, .preload, .preloadUnknown, .root: true
-        case .appNotRegistered, .registrationExpired: false
+        case .appNotRegistered, .registrationExpired, .alwaysFail: false
         }
     }
 
@@ -41,6 +43,7 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStr
         case .debuggerUnknown: 1 << 4
         case .preloadUnknown: 1 << 5
         case .registrationExpired: 1 << 6
+        case .alwaysFail: 1 << 7
         }
     }
 }

@@ -27,6 +27,8 @@ final class StoreSnapshot: Sendable {
     let registrations: [Registration]
     /// The end of each registration by its measurement, in seconds since 1970; `Int64.max` for no end.
     let registrationEnds: [String: Int64]
+    let devices: [AccountDevice]
+    let devicesByID: [DeviceID: AccountDevice]
     let keysets: [Keyset]
     /// Ascending by version; the newest is last.
     let configurations: [IssuedConfiguration]
@@ -52,6 +54,7 @@ final class StoreSnapshot: Sendable {
             managedTrustRoots = try String.fetchAll(database, sql: "SELECT pin FROM managedTrustRoot ORDER BY pin")
             oblivious = try AuthorityStore.obliviousSettings(in: database)
             registrations = try Registration.all(in: database)
+            devices = try AccountDevice.all(in: database)
             keysets = try Keyset.all(in: database)
             configurations = try IssuedConfiguration.all(in: database)
             issuer = try TokenIssuer(secrets: secrets, keysets: keysets, claimPolicy: claimPolicy)
@@ -62,10 +65,16 @@ final class StoreSnapshot: Sendable {
                 .storeDamaged, "the store's content cannot be read; restore it from a backup", cause: error)
         }
         registrationEnds = registrations.reduce(into: [:]) { $0[$1.measurement] = $1.expiresAt ?? .max }
+        devicesByID = devices.reduce(into: [:]) { $0[$1.deviceID] = $1 }
     }
 
     /// The account secret; after a change this is the new one at once.
     var secret: AccountSecret { secrets.current }
+
+    /// The policy of a device; nil if it has none, or one that has expired.
+    func policy(of deviceID: DeviceID, at now: Int64) -> DevicePolicy? {
+        devicesByID[deviceID].flatMap { $0.isExpired(at: now) ? nil : $0.policy }
+    }
 
     /// The newest configuration.
     var newest: IssuedConfiguration? { configurations.last }

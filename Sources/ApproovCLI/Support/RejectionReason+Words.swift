@@ -11,6 +11,7 @@ extension RejectionReason {
         case .preloadUnknown: "The app could not find out whether LD_PRELOAD was set"
         case .root: "The app ran as root"
         case .registrationExpired: "The registration of the executable that ran has expired"
+        case .alwaysFail: "The device's policy is always-fail"
         }
     }
 
@@ -20,6 +21,7 @@ extension RejectionReason {
         case .appNotRegistered: "If it is your build, register it: approov registration -add EXECUTABLE"
         case .registrationExpired:
             "If the build may go on, register it again: approov registration -add EXECUTABLE -expireAfter 90d"
+        case .alwaysFail: "To judge the device like others, remove its policy: approov device -remove ID"
         case .debugger, .preload, .root:
             "If it is not an attack, let the API decide: approov policy -setEnvironment \(rawValue) annotate"
         case .debuggerUnknown, .preloadUnknown:

@@ -24,9 +24,9 @@ public struct TokenClaims: Sendable, Hashable {
     public var anno: [String]?
     /// The subject: `approov|` and the device ID.
     public var sub: String?
-    /// The identifier of the account message-signing key.
+    /// The identifier of the account's message-signing key.
     public var mskid: String?
-    /// The identifier of a limited-use token: base64url of 16 random bytes.
+    /// The identifier of a limited-use token, which is valid for one request (RFC 7519, section 4.1.7).
     public var jti: String?
 
     /// The most annotations that are read.
@@ -46,12 +46,12 @@ public struct TokenClaims: Sendable, Hashable {
     ///   - ipk: The installation's public key, base64 of its DER SubjectPublicKeyInfo.
     ///   - anno: The authority's annotations for the API.
     ///   - sub: The subject: `approov|` and the device ID.
-    ///   - mskid: The identifier of the account message-signing key.
-    ///   - jti: The identifier of a limited-use token.
+    ///   - mskid: The identifier of the account's message-signing key.
+    ///   - jti: The identifier of a limited-use token; nil for a token that may be used often.
     public init(
         exp: Int64, iat: Int64? = nil, ip: String? = nil, did: String? = nil, arc: String? = nil, pay: String? = nil,
-        iss: String? = nil, aud: String? = nil, ipk: String? = nil, anno: [String]? = nil, sub: String? = nil, mskid: String? = nil,
-        jti: String? = nil
+        iss: String? = nil, aud: String? = nil, ipk: String? = nil, anno: [String]? = nil, sub: String? = nil,
+        mskid: String? = nil, jti: String? = nil
     ) {
         self.exp = exp
         self.iat = iat
@@ -83,12 +83,12 @@ public struct TokenClaims: Sendable, Hashable {
         aud = try json.optionalString("aud")
         ipk = try json.optionalString("ipk")
         anno = try json.optionalStrings("anno")
-        guard anno?.count ?? 0 <= TokenClaims.maximumAnnotations else {
-            throw AttestationError(.malformedMember, "must have at most \(TokenClaims.maximumAnnotations) elements", member: "anno")
-        }
         sub = try json.optionalString("sub")
         mskid = try json.optionalString("mskid")
         jti = try json.optionalString("jti")
+        guard anno?.count ?? 0 <= TokenClaims.maximumAnnotations else {
+            throw AttestationError(.malformedMember, "must have at most \(TokenClaims.maximumAnnotations) elements", member: "anno")
+        }
     }
 
     /// All claims that have a value, as a JSON object.

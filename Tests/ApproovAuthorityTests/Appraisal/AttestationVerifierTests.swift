@@ -340,6 +340,59 @@ import Testing
         await refuses(.unsupported) { try await account.store.setEnvironmentAction(.ignore, for: reason) }
     }
 
+    @Test("an always-pass device gets valid tokens that say so, whatever its executable and environment; another device does not")
+    func alwaysPass() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setRejectionReasons(true)
+        let deviceID = DeviceID(installationKey: account.key.publicKey)
+        try await account.store.setDevicePolicy(.alwaysPass, for: deviceID, expiresAt: account.store.now + 60)
+        func flawed(_ evidence: inout Evidence) {
+            evidence.measurements = [:]
+            evidence.environment = ["debugger", "root"]
+        }
+        let result = try await account.attest(account.evidence(flawed))
+        #expect(try account.verify(result.token).claims.anno == ["always-pass", "root"])
+        #expect(result.rejectionReasons == nil)
+        #expect(try account.store.decodeARC(result.arc).reasons.isEmpty)
+        #expect(try account.verify(try await account.attest(account.evidence()).token).claims.anno == ["always-pass"])
+
+        let other = try await account.attest(account.evidence(key: P256.Signing.PrivateKey(), flawed))
+        #expect(throws: TokenError.self) { try account.verify(other.token) }
+        #expect(try unverifiedParts(of: other.token).claims.anno == ["root"])
+        account.clock.advance(by: .seconds(60))
+        #expect(try await account.attest(account.evidence(flawed)).rejectionReasons == ["app-not-registered", "debugger"])
+    }
+
+    @Test("always-pass excuses neither signature nor challenge nor account")
+    func alwaysPassExcusesNoForgery() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setDevicePolicy(.alwaysPass, for: DeviceID(installationKey: account.key.publicKey))
+        // Evidence of another key that names this device.
+        let other = P256.Signing.PrivateKey()
+        let stolen = try account.evidence(key: other) { $0.deviceID = DeviceID(installationKey: account.key.publicKey) }
+        #expect(await problem { _ = try await account.attest(stolen) } == .evidenceMalformed)
+        let used = try account.evidence()
+        _ = try await account.attest(used)
+        #expect(await problem { _ = try await account.attest(used) } == .challengeUsed)
+        #expect(await problem { _ = try await account.attest(account.evidence { $0.account = "other" }) } == .wrongAccount)
+    }
+
+    @Test("an always-fail device gets decoys that look like those of others; its code and the reasons say why")
+    func alwaysFail() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setRejectionReasons(true)
+        let genuine = try await account.attest(account.evidence())
+        try await account.store.setDevicePolicy(
+            .alwaysFail, for: DeviceID(installationKey: account.key.publicKey), expiresAt: account.store.now + 60)
+        let result = try await account.attest(account.evidence())
+        #expect(code(as: TokenError.self) { try account.verify(result.token) } == .badSignature)
+        #expect(try unverifiedParts(of: result.token).claims.anno == nil && result.token.utf8.count == genuine.token.utf8.count)
+        #expect(result.rejectionReasons == ["always-fail"])
+        #expect(try account.store.decodeARC(result.arc).reasons == [.alwaysFail])
+        account.clock.advance(by: .seconds(60))
+        _ = try account.verify(try await account.attest(account.evidence()).token)
+    }
+
     @Test("tokens issued after the secret changed verify with the new one alone")
     func changedSecret() async throws {
         let account = try await AuthorityBench()

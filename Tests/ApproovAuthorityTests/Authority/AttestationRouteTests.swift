@@ -88,4 +88,23 @@ import Testing
             _ = try route.account.verify(try await route.attest().token)
         }
     }
+
+    @Test("the newest device is made to pass, then to fail, and is judged like others after its removal")
+    func devices() async throws {
+        try await withRoute { route in
+            let store = route.account.store
+            func attest() async throws -> String { try await route.attest { $0.measurements = [:] }.token }
+            let rejected = try await attest()
+            #expect(throws: TokenError.self) { try route.account.verify(rejected) }
+            let deviceID = try #require(try await store.newestAttestation()).deviceID
+            try await store.setDevicePolicy(.alwaysPass, for: deviceID)
+            #expect(try route.account.verify(try await attest()).claims.anno == ["always-pass"])
+            try await store.setDevicePolicy(.alwaysFail, for: deviceID)
+            let failed = try await route.attest()
+            #expect(throws: TokenError.self) { try route.account.verify(failed.token) }
+            #expect(try store.decodeARC(failed.arc).reasons == [.alwaysFail])
+            try await store.removeDevicePolicy(of: deviceID)
+            _ = try route.account.verify(try await route.attest().token)
+        }
+    }
 }

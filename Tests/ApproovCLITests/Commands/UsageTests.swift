@@ -57,6 +57,7 @@ struct UsageTests {
             (["api", "-lst"], "; did you mean '-list'?"), (["keyset", "--lst"], "; did you mean '-list'?"),
             (["registration", "-ad", "f"], "; did you mean '-add'?"), (["sdk", "--getconfig", "f"], "; did you mean '-getConfig'?"),
             (["api", "-list", "--jsno"], "; did you mean '--json'?"), (["api", "-chek"], "; did you mean '-check'?"),
+            (["device", "-polcy", "x"], "; did you mean '-policy'?"), (["forcefail", "-addDevise"], "; did you mean '-addDevice'?"),
             (["policy", "-frobnicate"], ""),
         ])
     func misspelt(arguments: [String], meant: String) async throws {
@@ -70,6 +71,8 @@ struct UsageTests {
         "a misspelt verb is named, with the one that may be meant, whatever follows it",
         arguments: [
             (["registraton", "-list"], "; did you mean 'registration'?"), (["servr"], "; did you mean 'serve'?"),
+            (["devise", "-list"], "; did you mean 'device'?"),
+            (["forcepas"], "; did you mean 'forcepass'?"),
             (["API", "-list"], "; did you mean 'api'?"), (["tokne", "-check", "x"], "; did you mean 'token'?"),
             (["tokne", "--help"], "; did you mean 'token'?"),
             (["frobnicate", "--json"], ""),
@@ -119,7 +122,7 @@ struct UsageTests {
         "every command explains itself",
         arguments: [
             "demo", "serve", "relay", "gateway", "call", "api", "oblivious", "sdk", "registration", "token", "secret", "keyset", "policy",
-            "pin",
+            "pin", "device", "forcepass", "forcefail",
         ])
     func help(command: String) async throws {
         let run = try await Approov.run(command, "--help")
@@ -131,7 +134,7 @@ struct UsageTests {
 
     @Test(
         "the help of a verb has examples, and each of them is a command line that is accepted",
-        arguments: ["demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin"])
+        arguments: ["demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "device", "forcepass", "forcefail"])
     func examples(command: String) async throws {
         let help = try await Approov.run(command, "--help").output
         let examples = try #require(help.components(separatedBy: "Examples:\n").dropFirst().first?.components(separatedBy: "\n\n").first)
