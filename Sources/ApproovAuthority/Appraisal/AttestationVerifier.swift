@@ -60,7 +60,10 @@ struct AttestationVerifier: Sendable {
 
         let appraiser = EvidenceAppraiser(
             registrationEnds: snapshot.registrationEnds, environmentPolicy: snapshot.environmentPolicy, now: now)
-        let verdict = appraiser.appraise(evidence, device: snapshot.policy(of: verified.deviceID, at: now))
+        let verdict = appraiser.appraise(
+            evidence, device: snapshot.policy(of: verified.deviceID, at: now),
+            developmentKey: DevelopmentKeyFinding(
+                evidence, thumbprint: thumbprint, key: snapshot.developmentKey, isAccepted: snapshot.acceptsDevelopmentKey))
         let lifetime = evidence.limitedUse ? min(tokenLifetime, Self.limitedUseLifetime) : tokenLifetime
         let claims = try claims(
             verified, verdict, host: host, isOblivious: entry.settings.oblivious, lifetime: lifetime, from: address, snapshot)

@@ -14,6 +14,9 @@ struct EvidenceAppraiser: Sendable {
         var isTrusted: Bool { reasons.isEmpty }
     }
 
+    /// The annotation of evidence that has the proof of a development key.
+    static let developmentKeyAnnotation = "dev-key"
+
     /// A new account's actions for environment flags.
     static let standardPolicy: [RejectionReason: EnvironmentAction] = [
         .debugger: .reject, .debuggerUnknown: .reject, .preload: .reject, .preloadUnknown: .reject, .root: .annotate,
@@ -25,12 +28,13 @@ struct EvidenceAppraiser: Sendable {
     /// Seconds since 1970.
     let now: Int64
 
-    /// Judges evidence by the registrations, the environment policy and the device's policy.
+    /// Judges evidence by the registrations, the environment policy, the device's policy and the development key.
     /// - Parameters:
     ///   - evidence: The evidence.
     ///   - device: The policy of the device that it is from; nil for none.
+    ///   - developmentKey: What was found about its development key.
     /// - Returns: The verdict.
-    func appraise(_ evidence: Evidence, device: DevicePolicy?) -> Verdict {
+    func appraise(_ evidence: Evidence, device: DevicePolicy?, developmentKey: DevelopmentKeyFinding) -> Verdict {
         var reasons: Set<RejectionReason> = []
         var annotations: [String] = []
         if let flaw = registrationFlaw(evidence.measurements) { reasons.insert(flaw) }
@@ -42,12 +46,13 @@ struct EvidenceAppraiser: Sendable {
             case .ignore: break
             }
         }
-        let isExcused = device == .alwaysPass
-        if isExcused {
-            reasons = []
-            annotations.append(DevicePolicy.alwaysPass.rawValue)
-        }
+        let isExcused = device == .alwaysPass || developmentKey == .genuine
+        if isExcused { reasons = [] }
+        if device == .alwaysPass { annotations.append(DevicePolicy.alwaysPass.rawValue) }
+        // Also in a decoy: otherwise the app could tell from its token that its key was not accepted.
+        if developmentKey != .absent { annotations.append(Self.developmentKeyAnnotation) }
         if device == .alwaysFail { reasons.insert(.alwaysFail) }
+        if let flaw = developmentKey.flaw { reasons.insert(flaw) }
         return Verdict(reasons: reasons, annotations: annotations.sorted(), isExcused: isExcused)
     }
 

@@ -16,6 +16,10 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStr
     case registrationExpired = "registration-expired"
     /// The device's policy is ``DevicePolicy/alwaysFail``.
     case alwaysFail = "always-fail"
+    /// The proof of a development key is malformed, or that of another key than the account's.
+    case developmentKeyWrong = "development-key-wrong"
+    /// The app has a development key, and the account's policy accepts none.
+    case developmentKeyOff = "development-key-off"
 
     /// The name in results and logs.
     public var description: String { rawValue }
@@ -27,7 +31,7 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStr
     public var isEnvironmentFlag: Bool {
         switch self {
         case .debugger, .debuggerUnknown, .preload, .preloadUnknown, .root: true
-        case .appNotRegistered, .registrationExpired, .alwaysFail: false
+        case .appNotRegistered, .registrationExpired, .alwaysFail, .developmentKeyWrong, .developmentKeyOff: false
         }
     }
 
@@ -44,6 +48,8 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStr
         case .preloadUnknown: 1 << 5
         case .registrationExpired: 1 << 6
         case .alwaysFail: 1 << 7
+        case .developmentKeyWrong: 1 << 8
+        case .developmentKeyOff: 1 << 9
         }
     }
 }

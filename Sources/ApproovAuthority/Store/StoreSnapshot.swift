@@ -18,6 +18,10 @@ final class StoreSnapshot: Sendable {
     let arcKey: SymmetricKey
     let reportsReasons: Bool
     let claimPolicy: ClaimPolicy
+    /// Whether the proof of the development key lets unregistered builds pass.
+    let acceptsDevelopmentKey: Bool
+    /// Nil until the first one is made.
+    let developmentKey: DevelopmentKey?
     let environmentPolicy: [RejectionReason: EnvironmentAction]
     /// Ordered by name.
     let hosts: [AccountHost]
@@ -43,10 +47,12 @@ final class StoreSnapshot: Sendable {
         epoch = account["epoch"]
         reportsReasons = account["rejectionReasons"]
         claimPolicy = ClaimPolicy(account)
+        acceptsDevelopmentKey = account["acceptsDevelopmentKey"]
         challengeKey = SymmetricKey(data: account["challengeKey"] as Data)
         arcKey = SymmetricKey(data: account["arcKey"] as Data)
         do {
             secrets = try AccountSecrets(account)
+            developmentKey = try (account["developmentKey"] as Data?).map { try DevelopmentKey(bytes: [UInt8]($0)) }
             configurationKey = try P256.Signing.PrivateKey(rawRepresentation: account["configurationKey"] as Data)
             environmentPolicy = try Self.readEnvironmentPolicy(database)
             hosts = try AccountHost.all(in: database)

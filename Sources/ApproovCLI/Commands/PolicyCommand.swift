@@ -26,6 +26,10 @@ struct PolicyCommand: AsyncParsableCommand {
             which an API verifies message signatures. Default: on. Tokens for
             oblivious hosts never name the device or its key.
 
+            With developmentKey on, apps that have the key of `approov devkey` get
+            valid tokens without being registered; the tokens' anno claim has
+            dev-key. Default: off.
+
             Apps report flags of their environment: debugger, ld-preload, root; and
             debugger-unknown or ld-preload-unknown if they could not find out. The
             action of a flag is reject (the attestation fails), annotate (the
@@ -38,6 +42,7 @@ struct PolicyCommand: AsyncParsableCommand {
             approov policy -setAudience off
             approov policy -setIssuer on -setSubject on
             approov policy -setInstallPubKey off
+            approov policy -setDevelopmentKey on
             approov policy -setEnvironment root reject
             """)
 
@@ -64,6 +69,11 @@ struct PolicyCommand: AsyncParsableCommand {
     var setInstallPubKey: Switch?
 
     @Option(
+        name: .dash("setDevelopmentKey"),
+        help: ArgumentHelp("Whether the development key lets builds pass that are not registered.", valueName: "on|off"))
+    var setDevelopmentKey: Switch?
+
+    @Option(
         name: .dash("setEnvironment"), parsing: .upToNextOption,
         help: ArgumentHelp("Set the action for a flag of the app's environment.", valueName: "flag reject|annotate|ignore"))
     var setEnvironment: [String] = []
@@ -77,7 +87,7 @@ struct PolicyCommand: AsyncParsableCommand {
     func validate() throws { _ = try environmentChange() }
 
     func run() async throws {
-        let switches = [setRejectionReasons, setAudience, setIssuer, setSubject, setInstallPubKey]
+        let switches = [setRejectionReasons, setAudience, setIssuer, setSubject, setInstallPubKey, setDevelopmentKey]
         let isChange = switches.contains { $0 != nil } || !setEnvironment.isEmpty
         let store = try store.open(isChange ? .making : .reading)
         if let setRejectionReasons { try await store.setRejectionReasons(setRejectionReasons == .on) }
@@ -85,6 +95,7 @@ struct PolicyCommand: AsyncParsableCommand {
         if let setIssuer { try await store.setNamesIssuer(setIssuer == .on) }
         if let setSubject { try await store.setNamesSubject(setSubject == .on) }
         if let setInstallPubKey { try await store.setIncludesInstallationKey(setInstallPubKey == .on) }
+        if let setDevelopmentKey { try await store.setAcceptsDevelopmentKey(setDevelopmentKey == .on) }
         if let (flag, action) = try environmentChange() { try await store.setEnvironmentAction(action, for: flag) }
         try printPolicy(of: store)
     }
@@ -106,6 +117,7 @@ struct PolicyCommand: AsyncParsableCommand {
         let issuer: Bool
         let subject: Bool
         let installPubKey: Bool
+        let developmentKey: Bool
         let environment: [String: String]
     }
 
@@ -115,12 +127,13 @@ struct PolicyCommand: AsyncParsableCommand {
             try Console.json(
                 Policy(
                     rejectionReasons: store.rejectionReasons, audience: store.namesAudience, issuer: store.namesIssuer,
-                    subject: store.namesSubject, installPubKey: store.includesInstallationKey,
+                    subject: store.namesSubject, installPubKey: store.includesInstallationKey, developmentKey: store.acceptsDevelopmentKey,
                     environment: Dictionary(uniqueKeysWithValues: actions)))
         } else {
             let switches = [
                 ("rejectionReasons", store.rejectionReasons), ("audience", store.namesAudience), ("issuer", store.namesIssuer),
                 ("subject", store.namesSubject), ("installPubKey", store.includesInstallationKey),
+                ("developmentKey", store.acceptsDevelopmentKey),
             ]
             for (name, isOn) in switches { Console.line("\(name)  \(isOn ? "on" : "off")") }
             for (flag, action) in actions { Console.line("\(flag)  \(action)") }

@@ -19,6 +19,8 @@ public struct EvidenceRequest: Sendable, Hashable {
     public var configVersion: Int64
     /// Whether the token is for one use.
     public var limitedUse: Bool
+    /// The key that the evidence must prove, so that an unregistered build passes; nil for none.
+    public var developmentKey: DevelopmentKey?
 
     /// Makes a request for evidence.
     ///
@@ -31,9 +33,10 @@ public struct EvidenceRequest: Sendable, Hashable {
     ///   - sdkVersion: The version of this package.
     ///   - configVersion: The version of the configuration in force.
     ///   - limitedUse: Whether the token is for one use.
+    ///   - developmentKey: The key that the evidence must prove; nil for none.
     public init(
         challenge: String, audience: String, account: String, host: String, payHash: String? = nil, sdkVersion: String,
-        configVersion: Int64, limitedUse: Bool = false
+        configVersion: Int64, limitedUse: Bool = false, developmentKey: DevelopmentKey? = nil
     ) {
         self.challenge = challenge
         self.audience = audience
@@ -43,6 +46,15 @@ public struct EvidenceRequest: Sendable, Hashable {
         self.sdkVersion = sdkVersion
         self.configVersion = configVersion
         self.limitedUse = limitedUse
+        self.developmentKey = developmentKey
+    }
+
+    /// Proves the development key, for ``Evidence/developmentKey``.
+    ///
+    /// - Parameter installationKey: The key that will sign the evidence.
+    /// - Returns: The proof; nil if the request has no development key.
+    public func developmentProof(of installationKey: P256.Signing.PublicKey) -> String? {
+        developmentKey?.proof(challenge: challenge, installationKey: installationKey)
     }
 }
 
@@ -87,11 +99,15 @@ public struct Evidence: Sendable, Hashable {
     public var configVersion: Int64
     /// Whether the token is for one use: it then has a `jti` and a short life.
     public var limitedUse: Bool
+    /// The proof of the account's development key, base64url of 32 bytes; nil for none.
+    ///
+    /// An attester sets it to ``EvidenceRequest/developmentProof(of:)``. The authority rejects evidence whose proof is wrong.
+    public var developmentKey: String?
 
     /// The name of the running executable's measurement.
     public static let executableMeasurement = "executable"
 
-    /// Makes evidence for a request.
+    /// Makes evidence for a request, without a proof of its development key.
     ///
     /// - Parameters:
     ///   - request: The request to answer.
@@ -149,6 +165,8 @@ public struct Evidence: Sendable, Hashable {
         }
         configVersion = try json.integer("configVersion", in: 0...positiveSafeIntegers.upperBound)
         limitedUse = try json.bool("limitedUse", default: false)
+        // Any text: the authority judges it, so that its operator learns why a build with a wrong key does not pass.
+        developmentKey = try json.optionalString("developmentKey")
     }
 
     private static func measurements(_ json: JSONValue) throws(AttestationError) -> [String: String] {
@@ -174,6 +192,7 @@ public struct Evidence: Sendable, Hashable {
             "sdk": .object(["version": .string(sdkVersion)]), "app": .object(["id": .string(appID), "version": .string(appVersion)]),
             "measurements": .object(measurements.mapValues(JSONValue.string)), "environment": .strings(environment),
             "configVersion": .integer(configVersion), "limitedUse": limitedUse ? .bool(true) : nil,
+            "developmentKey": developmentKey.map(JSONValue.string),
         ])
     }
 

@@ -393,6 +393,74 @@ import Testing
         _ = try account.verify(try await account.attest(account.evidence()).token)
     }
 
+    @Test("a build that proves the development key passes, and its token says so")
+    func developmentKey() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setAcceptsDevelopmentKey(true)
+        let result = try await account.attestDeveloping(with: try #require(account.store.developmentKey)) {
+            $0.measurements = [:]
+            $0.environment = ["debugger"]
+        }
+        #expect(try account.verify(result.token).claims.anno == ["dev-key"])
+        #expect(try account.store.decodeARC(result.arc).reasons.isEmpty)
+        let registered = try await account.attestDeveloping(with: try #require(account.store.developmentKey))
+        #expect(try account.verify(registered.token).claims.anno == ["dev-key"])
+        #expect(try account.verify(try await account.attest(account.evidence()).token).claims.anno == nil)
+    }
+
+    @Test("a development key that is rotated, of another installation or challenge, malformed or switched off is rejected with its reason")
+    func wrongDevelopmentKey() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setRejectionReasons(true)
+        try await account.store.setAcceptsDevelopmentKey(true)
+        let key = try #require(account.store.developmentKey)
+        func reasons(proof: String?, registered: Bool = false) async throws -> [String]? {
+            let result = try await account.attest(
+                account.evidence {
+                    $0.developmentKey = proof ?? key.proof(challenge: $0.challenge, installationKey: account.key.publicKey)
+                    if !registered { $0.measurements = [:] }
+                })
+            if result.rejectionReasons != nil { #expect(throws: TokenError.self) { try account.verify(result.token) } }
+            // A decoy says what the app already knows, so that it cannot tell its verdict.
+            #expect(try unverifiedParts(of: result.token).claims.anno == ["dev-key"])
+            return result.rejectionReasons
+        }
+        #expect(try await reasons(proof: nil) == nil)
+        let wrong = ["app-not-registered", "development-key-wrong"]
+        let stranger = key.proof(challenge: account.verifier.challenge().value, installationKey: P256.Signing.PrivateKey().publicKey)
+        let stale = key.proof(challenge: account.verifier.challenge().value, installationKey: account.key.publicKey)
+        for proof in ["", "garbage", key.base64url, stranger, stale, Base64URL.encode([UInt8](repeating: 0, count: 32)), "\n"] {
+            #expect(try await reasons(proof: proof) == wrong)
+        }
+        // A wrong key is rejected in a registered build, too.
+        #expect(try await reasons(proof: "garbage", registered: true) == ["development-key-wrong"])
+
+        try await account.store.changeDevelopmentKey()
+        #expect(try await reasons(proof: nil) == wrong)
+        try await account.store.setAcceptsDevelopmentKey(false)
+        for proof in [nil, "garbage"] {
+            #expect(try await reasons(proof: proof) == ["app-not-registered", "development-key-off"])
+        }
+    }
+
+    @Test("the development key excuses neither a device that always fails nor evidence that is not judged")
+    func developmentKeyLimits() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setAcceptsDevelopmentKey(true)
+        let key = try #require(account.store.developmentKey)
+        try await account.store.setDevicePolicy(.alwaysFail, for: DeviceID(installationKey: account.key.publicKey))
+        let failed = try await account.attestDeveloping(with: key)
+        #expect(try account.store.decodeARC(failed.arc).reasons == [.alwaysFail])
+        #expect(try unverifiedParts(of: failed.token).claims.anno == ["dev-key"])
+        try await account.store.setDevicePolicy(.alwaysPass, for: DeviceID(installationKey: account.key.publicKey))
+        let both = try await account.attestDeveloping(with: key) { $0.measurements = [:] }
+        #expect(try account.verify(both.token).claims.anno == ["always-pass", "dev-key"])
+        // always-pass excuses measurements and environment, and not a wrong key.
+        let wrong = try await account.attestDeveloping(with: .generate())
+        #expect(try account.store.decodeARC(wrong.arc).reasons == [.developmentKeyWrong])
+        #expect(await problem { _ = try await account.attestDeveloping(with: key) { $0.account = "other" } } == .wrongAccount)
+    }
+
     @Test("tokens issued after the secret changed verify with the new one alone")
     func changedSecret() async throws {
         let account = try await AuthorityBench()

@@ -107,4 +107,25 @@ import Testing
             _ = try route.account.verify(try await route.attest().token)
         }
     }
+
+    @Test("the development key lets an unregistered build pass while the policy accepts it; what is not text is a problem")
+    func developmentKey() async throws {
+        try await withRoute { route in
+            let (account, store) = (route.account, route.account.store)
+            try await store.setRejectionReasons(true)
+            func attest(_ key: DevelopmentKey) async throws -> AttestationResult {
+                try await route.attest {
+                    $0.measurements = [:]
+                    $0.developmentKey = key.proof(challenge: $0.challenge, installationKey: account.key.publicKey)
+                }
+            }
+            try await store.changeDevelopmentKey()
+            let key = try #require(store.developmentKey)
+            #expect(try await attest(key).rejectionReasons == ["app-not-registered", "development-key-off"])
+            try await store.setAcceptsDevelopmentKey(true)
+            #expect(try account.verify(try await attest(key).token).claims.anno == ["dev-key"])
+            try await store.changeDevelopmentKey()
+            #expect(try await attest(key).rejectionReasons == ["app-not-registered", "development-key-wrong"])
+        }
+    }
 }

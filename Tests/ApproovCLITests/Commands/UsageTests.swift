@@ -72,7 +72,7 @@ struct UsageTests {
         arguments: [
             (["registraton", "-list"], "; did you mean 'registration'?"), (["servr"], "; did you mean 'serve'?"),
             (["devise", "-list"], "; did you mean 'device'?"),
-            (["forcepas"], "; did you mean 'forcepass'?"),
+            (["devkye", "-get"], "; did you mean 'devkey'?"), (["forcepas"], "; did you mean 'forcepass'?"),
             (["API", "-list"], "; did you mean 'api'?"), (["tokne", "-check", "x"], "; did you mean 'token'?"),
             (["tokne", "--help"], "; did you mean 'token'?"),
             (["frobnicate", "--json"], ""),
@@ -122,7 +122,7 @@ struct UsageTests {
         "every command explains itself",
         arguments: [
             "demo", "serve", "relay", "gateway", "call", "api", "oblivious", "sdk", "registration", "token", "secret", "keyset", "policy",
-            "pin", "device", "forcepass", "forcefail",
+            "pin", "device", "forcepass", "forcefail", "devkey",
         ])
     func help(command: String) async throws {
         let run = try await Approov.run(command, "--help")
@@ -134,7 +134,10 @@ struct UsageTests {
 
     @Test(
         "the help of a verb has examples, and each of them is a command line that is accepted",
-        arguments: ["demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "device", "forcepass", "forcefail"])
+        arguments: [
+            "demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "device", "forcepass", "forcefail",
+            "devkey",
+        ])
     func examples(command: String) async throws {
         let help = try await Approov.run(command, "--help").output
         let examples = try #require(help.components(separatedBy: "Examples:\n").dropFirst().first?.components(separatedBy: "\n\n").first)

@@ -114,6 +114,18 @@ import Testing
         }
     }
 
+    @Test("the proof of a development key is any text, which the authority judges, and nothing else")
+    func developmentKey() throws {
+        for (value, text) in [("garbage", "garbage"), ("", ""), (.null, nil)] as [(JSONValue, String?)] {
+            let jws = try jws(header: header, payload: try evidence().json.setting("developmentKey", to: value))
+            #expect(try VerifiedEvidence(verifying: jws).evidence.developmentKey == text)
+        }
+        for value in [.integer(1), .bool(true), .array(["x"]), .object([:])] as [JSONValue] {
+            let jws = try jws(header: header, payload: try evidence().json.setting("developmentKey", to: value))
+            #expect(code { try VerifiedEvidence(verifying: jws) } == .malformedEvidence)
+        }
+    }
+
     @Test("the device ID must be that of the key")
     func deviceID() throws {
         let other = DeviceID(installationKey: P256.Signing.PrivateKey().publicKey)
