@@ -38,6 +38,7 @@ struct DeviceVerbs {
 
     /// Carries out the verb.
     /// - Parameter policy: The policy to give; a device to be removed must have it, and only its devices are listed. Nil for every policy.
+    /// - Throws: `CommandFailure` when no attestation has been judged yet; the errors of `AuthorityStore`.
     func run(policy: DevicePolicy?) async throws {
         if let add, let policy {
             let store = try store.open(add == Self.latest ? .changing : .making)

@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("the development key lets an unregistered build pass while the policy accepts it; what is not text is a problem")
+    @Test("the development key lets an unregistered build pass while the policy accepts it, and not after a change")
     func developmentKey() async throws {
         try await withRoute { route in
             let (account, store) = (route.account, route.account.store)
