@@ -16,16 +16,16 @@ struct TokenIssuer: Sendable {
     /// The previous account secret, which still signs until `until`, in seconds since 1970.
     private let previous: (signers: Signers, until: Int64)?
     private let keysets: [String: Signers]
-    private let namesAudience: Bool
+    private let claimPolicy: ClaimPolicy
 
     /// Creates an issuer with the account's keys.
     /// - Parameters:
     ///   - secrets: The account secret, and the previous one during an overlap.
     ///   - keysets: The keysets that hosts may name.
-    ///   - namesAudience: Whether tokens keep the claim `aud`.
+    ///   - claimPolicy: The claims that the account's tokens have.
     /// - Throws: `TokenError` with code `signingFailed` when a key cannot sign.
-    init(secrets: AccountSecrets, keysets: [Keyset], namesAudience: Bool) throws {
-        self.namesAudience = namesAudience
+    init(secrets: AccountSecrets, keysets: [Keyset], claimPolicy: ClaimPolicy) throws {
+        self.claimPolicy = claimPolicy
         account = try Self.signers(secrets.current)
         previous = try secrets.previous.map { (try Self.signers($0.secret), $0.signsUntil) }
         self.keysets = try Dictionary(
@@ -42,7 +42,7 @@ struct TokenIssuer: Sendable {
 
     /// Signs claims.
     /// - Parameters:
-    ///   - claims: The token's claims; `aud` is removed if the account's tokens name no audience.
+    ///   - claims: The token's claims, to which the account's ``ClaimPolicy`` is applied.
     ///   - kid: The keyset that the host names; nil for the account secret.
     ///   - isGenuine: Whether the token verifies; a decoy has the same claims, and the header of an HS256 token.
     ///   - now: Seconds since 1970; decides whether the previous secret still signs.
@@ -57,8 +57,6 @@ struct TokenIssuer: Sendable {
             }
             signers = named
         }
-        var claims = claims
-        if !namesAudience { claims.aud = nil }
-        return try (isGenuine ? signers.genuine : signers.decoy).sign(claims)
+        return try (isGenuine ? signers.genuine : signers.decoy).sign(claimPolicy.applied(to: claims))
     }
 }

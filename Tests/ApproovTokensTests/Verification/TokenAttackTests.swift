@@ -127,7 +127,7 @@ import Testing
 
     @Test(
         "A known claim of another type or out of range is rejected",
-        arguments: ["iat", "nbf", "ip", "did", "arc", "pay", "iss", "aud", "ipk", "anno"])
+        arguments: ["iat", "nbf", "ip", "did", "arc", "pay", "iss", "aud", "ipk", "anno", "sub", "mskid", "jti"])
     func types(claim: String) throws {
         let values =
             ["iat", "nbf"].contains(claim)
