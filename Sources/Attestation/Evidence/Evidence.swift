@@ -17,6 +17,8 @@ public struct EvidenceRequest: Sendable, Hashable {
     public var sdkVersion: String
     /// The version of the configuration in force.
     public var configVersion: Int64
+    /// The base64url of the SHA-256 of the custom claims that travel beside the evidence; nil if no custom JWT is requested.
+    public var customClaimsHash: String?
 
     /// Makes a request for evidence.
     ///
@@ -28,8 +30,10 @@ public struct EvidenceRequest: Sendable, Hashable {
     ///   - payHash: The `pay` claim of the requested token; nil if the token is not bound.
     ///   - sdkVersion: The version of this package.
     ///   - configVersion: The version of the configuration in force.
+    ///   - customClaimsHash: The base64url of the SHA-256 of the custom claims beside the evidence; nil if no custom JWT is requested.
     public init(
-        challenge: String, audience: String, account: String, host: String, payHash: String? = nil, sdkVersion: String, configVersion: Int64
+        challenge: String, audience: String, account: String, host: String, payHash: String? = nil, sdkVersion: String,
+        configVersion: Int64, customClaimsHash: String? = nil
     ) {
         self.challenge = challenge
         self.audience = audience
@@ -38,6 +42,7 @@ public struct EvidenceRequest: Sendable, Hashable {
         self.payHash = payHash
         self.sdkVersion = sdkVersion
         self.configVersion = configVersion
+        self.customClaimsHash = customClaimsHash
     }
 }
 
@@ -80,6 +85,8 @@ public struct Evidence: Sendable, Hashable {
     public var environment: [String]
     /// The version of the configuration in force.
     public var configVersion: Int64
+    /// The base64url of the SHA-256 of the custom claims that travel beside the evidence; nil if no custom JWT is requested.
+    public var customClaimsHash: String?
 
     /// The name of the running executable's measurement.
     public static let executableMeasurement = "executable"
@@ -105,6 +112,7 @@ public struct Evidence: Sendable, Hashable {
         payHash = request.payHash
         sdkVersion = request.sdkVersion
         configVersion = request.configVersion
+        customClaimsHash = request.customClaimsHash
         self.iat = iat
         self.deviceID = deviceID
         self.appID = appID
@@ -140,6 +148,10 @@ public struct Evidence: Sendable, Hashable {
             throw AttestationError(.malformedMember, "must be at most 32 flags of at most 64 bytes", member: "environment")
         }
         configVersion = try json.integer("configVersion", in: 0...positiveSafeIntegers.upperBound)
+        customClaimsHash = try json.optionalString("customClaimsHash")
+        if let customClaimsHash, Base64URL.decode(customClaimsHash)?.count != 32 {
+            throw AttestationError(.malformedMember, "must be the base64url of 32 bytes", member: "customClaimsHash")
+        }
     }
 
     private static func measurements(_ json: JSONValue) throws(AttestationError) -> [String: String] {
@@ -164,7 +176,7 @@ public struct Evidence: Sendable, Hashable {
             "deviceID": .string(deviceID.base64), "host": .string(host), "payHash": payHash.map(JSONValue.string),
             "sdk": .object(["version": .string(sdkVersion)]), "app": .object(["id": .string(appID), "version": .string(appVersion)]),
             "measurements": .object(measurements.mapValues(JSONValue.string)), "environment": .strings(environment),
-            "configVersion": .integer(configVersion),
+            "configVersion": .integer(configVersion), "customClaimsHash": customClaimsHash.map(JSONValue.string),
         ])
     }
 
