@@ -25,5 +25,6 @@ struct ApproovCommand: AsyncParsableCommand {
             TokenCommand.self, SecretCommand.self, KeysetCommand.self, PolicyCommand.self, PinCommand.self, RelayCommand.self,
             GatewayCommand.self,
             ObliviousCommand.self,
+            SecureStringsCommand.self, CustomJWTCommand.self,
         ])
 }
