@@ -26,5 +26,6 @@ struct ApproovCommand: AsyncParsableCommand {
             DeviceCommand.self, ForcePassCommand.self, ForceFailCommand.self, DevkeyCommand.self,
             GatewayCommand.self,
             ObliviousCommand.self,
+            SecureStringsCommand.self, CustomJWTCommand.self,
         ])
 }

@@ -38,12 +38,15 @@ struct AttestationVerifier: Sendable {
     /// Judges evidence.
     /// - Parameters:
     ///   - jws: The evidence as received.
+    ///   - bytes: The custom claims that came beside the evidence, for a custom JWT; nil for none.
     ///   - address: The app's address according to the connection.
     ///   - logger: Receives the verdict, and nothing that identifies the app; for a rejection also the ARC, which only the account's
     ///     operator can read.
     /// - Returns: The result; it has a token for every verdict.
     /// - Throws: `Problem` when the evidence cannot be judged; any other error is internal.
-    func attest(_ jws: [UInt8], from address: String?, logger: Logger) async throws -> AttestationResult {
+    func attest(
+        _ jws: [UInt8], customClaims bytes: [UInt8]? = nil, from address: String?, logger: Logger
+    ) async throws -> AttestationResult {
         let verified = try verify(jws)
         let evidence = verified.evidence
         let snapshot = store.snapshot
@@ -53,6 +56,7 @@ struct AttestationVerifier: Sendable {
         guard let host = try? CanonicalHost(evidence.host), let entry = snapshot.hostMap.value(for: host), entry.settings.attested else {
             throw Problem.unknownHost
         }
+        let customClaims = try customClaims(bytes, hash: evidence.customClaimsHash, snapshot)
         // The last check that can refuse evidence: only evidence that is judged uses up its challenge.
         let thumbprint = Base64URL.decode(PublicJWK(verified.installationKey).thumbprint) ?? []
         try await redeem(evidence, from: thumbprint, with: mint(snapshot), logger)
@@ -80,11 +84,13 @@ struct AttestationVerifier: Sendable {
                     "reasons": "\(verdict.reasons.map(\.rawValue).sorted().joined(separator: ","))",
                 ])
         }
+        let secrets = try secrets(for: verdict, isOblivious: entry.settings.oblivious, customClaims, snapshot)
         return AttestationResult(
             token: token, expiresIn: Int(lifetime), arc: claims.arc ?? "",
             rejectionReasons: snapshot.reportsReasons && !verdict.isTrusted ? verdict.reasons.map(\.rawValue).sorted() : nil,
             traceID: traceID, configurations: store.snapshot.configurations(since: evidence.configVersion),
-            challenge: mint(snapshot).make(now: now, lifetime: lifetime + ChallengeMint.freshLifetime, for: thumbprint))
+            challenge: mint(snapshot).make(now: now, lifetime: lifetime + ChallengeMint.freshLifetime, for: thumbprint),
+            secureStrings: secrets.strings, messageSigningKey: secrets.signingKey, customToken: secrets.customToken)
     }
 
     /// Makes the token's claims, those of a decoy as those of a genuine token.
@@ -107,12 +113,13 @@ struct AttestationVerifier: Sendable {
         if !isOblivious {
             claims.ip = address
             claims.did = deviceID.base64
+            claims.mskid = snapshot.messageSigningKey?.id
             claims.ipk = Base64.encode(verified.installationKey.derRepresentation)
         }
         return claims
     }
 
-    private var now: Int64 { Int64(time.date.timeIntervalSince1970) }
+    var now: Int64 { Int64(time.date.timeIntervalSince1970) }
 
     private func mint(_ snapshot: StoreSnapshot) -> ChallengeMint {
         ChallengeMint(key: snapshot.challengeKey, account: snapshot.account)

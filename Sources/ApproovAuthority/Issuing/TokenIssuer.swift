@@ -17,15 +17,19 @@ struct TokenIssuer: Sendable {
     private let previous: (signers: Signers, until: Int64)?
     private let keysets: [String: Signers]
     private let claimPolicy: ClaimPolicy
+    /// Signs custom JWTs; nil if the account issues none.
+    private let custom: CustomTokenSigner?
 
     /// Creates an issuer with the account's keys.
     /// - Parameters:
     ///   - secrets: The account secret, and the previous one during an overlap.
     ///   - keysets: The keysets that hosts may name.
     ///   - claimPolicy: The claims that the account's tokens have.
+    ///   - customKeyset: The keyset that signs custom JWTs; nil if the account issues none.
     /// - Throws: `TokenError` with code `signingFailed` when a key cannot sign.
-    init(secrets: AccountSecrets, keysets: [Keyset], claimPolicy: ClaimPolicy) throws {
+    init(secrets: AccountSecrets, keysets: [Keyset], claimPolicy: ClaimPolicy, customKeyset: Keyset?) throws {
         self.claimPolicy = claimPolicy
+        custom = try customKeyset.map { try CustomTokenSigner(key: $0.key) }
         account = try Self.signers(secrets.current)
         previous = try secrets.previous.map { (try Self.signers($0.secret), $0.signsUntil) }
         self.keysets = try Dictionary(
@@ -58,5 +62,20 @@ struct TokenIssuer: Sendable {
             signers = named
         }
         return try (isGenuine ? signers.genuine : signers.decoy).sign(claimPolicy.applied(to: claims))
+    }
+
+    /// Whether the account issues custom JWTs: they are on, and a keyset for them exists.
+    var issuesCustomTokens: Bool { custom != nil }
+
+    /// Signs a custom JWT.
+    /// - Parameters:
+    ///   - claims: The app's claims and the audience.
+    ///   - account: The account's name, for `iss`.
+    ///   - lifetime: The lifetime, in seconds.
+    ///   - now: Seconds since 1970.
+    /// - Returns: The token, whose `typ` and key tell it apart from a token for an API; nil if the account issues none.
+    /// - Throws: `TokenError` with code `signingFailed`.
+    func issueCustom(_ claims: CustomClaims, account: String, lifetime: Int64, at now: Int64) throws -> String? {
+        try custom?.sign(claims.tokenClaims(issuer: account, issuedAt: now, lifetime: lifetime))
     }
 }

@@ -153,6 +153,17 @@ struct StoreSchema: Sendable {
                     );
                     """)
         }
+        migrator.registerMigration("message-signing key, secure strings and custom JWTs") { database in
+            try database.execute(
+                sql: """
+                    -- NULL until an administrator makes the first one; its identifier is its first six characters
+                    ALTER TABLE account ADD COLUMN messageSigningKey BLOB;
+                    ALTER TABLE account ADD COLUMN customTokens INTEGER NOT NULL DEFAULT 0;
+                    -- what the keyset signs: token or custom
+                    ALTER TABLE keyset ADD COLUMN use TEXT NOT NULL DEFAULT 'token';
+                    CREATE TABLE secureString (key TEXT PRIMARY KEY, value TEXT NOT NULL, changedAt INTEGER NOT NULL) WITHOUT ROWID;
+                    """)
+        }
         return migrator
     }()
 }

@@ -34,6 +34,11 @@ final class StoreSnapshot: Sendable {
     let devices: [AccountDevice]
     let devicesByID: [DeviceID: AccountDevice]
     let keysets: [Keyset]
+    let messageSigningKey: MessageSigningKey?
+    let secureStrings: [SecureString]
+    let secureStringValues: [String: String]
+    /// Whether apps may request custom JWTs.
+    let allowsCustomTokens: Bool
     /// Ascending by version; the newest is last.
     let configurations: [IssuedConfiguration]
     let issuer: TokenIssuer
@@ -62,14 +67,20 @@ final class StoreSnapshot: Sendable {
             registrations = try Registration.all(in: database)
             devices = try AccountDevice.all(in: database)
             keysets = try Keyset.all(in: database)
+            messageSigningKey = try (account["messageSigningKey"] as Data?).map { try MessageSigningKey(key: [UInt8]($0)) }
+            secureStrings = try SecureString.all(in: database)
+            allowsCustomTokens = account["customTokens"]
             configurations = try IssuedConfiguration.all(in: database)
-            issuer = try TokenIssuer(secrets: secrets, keysets: keysets, claimPolicy: claimPolicy)
+            issuer = try TokenIssuer(
+                secrets: secrets, keysets: keysets.filter { $0.use == .token }, claimPolicy: claimPolicy,
+                customKeyset: allowsCustomTokens ? Keyset.forCustomTokens(in: keysets) : nil)
         } catch let error as AuthorityError {
             throw error
         } catch {
             throw AuthorityError(
                 .storeDamaged, "the store's content cannot be read; restore it from a backup", cause: error)
         }
+        secureStringValues = secureStrings.reduce(into: [:]) { $0[$1.key] = $1.value }
         registrationEnds = registrations.reduce(into: [:]) { $0[$1.measurement] = $1.expiresAt ?? .max }
         devicesByID = devices.reduce(into: [:]) { $0[$1.deviceID] = $1 }
     }

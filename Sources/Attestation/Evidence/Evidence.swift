@@ -21,6 +21,8 @@ public struct EvidenceRequest: Sendable, Hashable {
     public var limitedUse: Bool
     /// The key that the evidence must prove, so that an unregistered build passes; nil for none.
     public var developmentKey: DevelopmentKey?
+    /// The base64url of the SHA-256 of the custom claims that travel beside the evidence; nil if no custom JWT is requested.
+    public var customClaimsHash: String?
 
     /// Makes a request for evidence.
     ///
@@ -34,9 +36,10 @@ public struct EvidenceRequest: Sendable, Hashable {
     ///   - configVersion: The version of the configuration in force.
     ///   - limitedUse: Whether the token is for one use.
     ///   - developmentKey: The key that the evidence must prove; nil for none.
+    ///   - customClaimsHash: The base64url of the SHA-256 of the custom claims beside the evidence; nil if no custom JWT is requested.
     public init(
         challenge: String, audience: String, account: String, host: String, payHash: String? = nil, sdkVersion: String,
-        configVersion: Int64, limitedUse: Bool = false, developmentKey: DevelopmentKey? = nil
+        configVersion: Int64, limitedUse: Bool = false, developmentKey: DevelopmentKey? = nil, customClaimsHash: String? = nil
     ) {
         self.challenge = challenge
         self.audience = audience
@@ -47,6 +50,7 @@ public struct EvidenceRequest: Sendable, Hashable {
         self.configVersion = configVersion
         self.limitedUse = limitedUse
         self.developmentKey = developmentKey
+        self.customClaimsHash = customClaimsHash
     }
 
     /// Proves the development key, for ``Evidence/developmentKey``.
@@ -103,6 +107,8 @@ public struct Evidence: Sendable, Hashable {
     ///
     /// An attester sets it to ``EvidenceRequest/developmentProof(of:)``. The authority rejects evidence whose proof is wrong.
     public var developmentKey: String?
+    /// The base64url of the SHA-256 of the custom claims that travel beside the evidence; nil if no custom JWT is requested.
+    public var customClaimsHash: String?
 
     /// The name of the running executable's measurement.
     public static let executableMeasurement = "executable"
@@ -129,6 +135,7 @@ public struct Evidence: Sendable, Hashable {
         sdkVersion = request.sdkVersion
         configVersion = request.configVersion
         limitedUse = request.limitedUse
+        customClaimsHash = request.customClaimsHash
         self.iat = iat
         self.deviceID = deviceID
         self.appID = appID
@@ -167,6 +174,10 @@ public struct Evidence: Sendable, Hashable {
         limitedUse = try json.bool("limitedUse", default: false)
         // Any text: the authority judges it, so that its operator learns why a build with a wrong key does not pass.
         developmentKey = try json.optionalString("developmentKey")
+        customClaimsHash = try json.optionalString("customClaimsHash")
+        if let customClaimsHash, Base64URL.decode(customClaimsHash)?.count != 32 {
+            throw AttestationError(.malformedMember, "must be the base64url of 32 bytes", member: "customClaimsHash")
+        }
     }
 
     private static func measurements(_ json: JSONValue) throws(AttestationError) -> [String: String] {
@@ -192,7 +203,7 @@ public struct Evidence: Sendable, Hashable {
             "sdk": .object(["version": .string(sdkVersion)]), "app": .object(["id": .string(appID), "version": .string(appVersion)]),
             "measurements": .object(measurements.mapValues(JSONValue.string)), "environment": .strings(environment),
             "configVersion": .integer(configVersion), "limitedUse": limitedUse ? .bool(true) : nil,
-            "developmentKey": developmentKey.map(JSONValue.string),
+            "developmentKey": developmentKey.map(JSONValue.string), "customClaimsHash": customClaimsHash.map(JSONValue.string),
         ])
     }
 

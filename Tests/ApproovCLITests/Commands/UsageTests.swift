@@ -32,7 +32,12 @@ struct UsageTests {
             ["policy", "-setEnvironment"], ["policy", "-setEnvironment", "root"], ["policy", "-setEnvironment", "root", "forgive"],
             ["policy", "-setEnvironment", "app-not-registered", "ignore"],
             ["policy", "-setEnvironment", "registration-expired", "ignore"], ["policy", "-setEnvironment", "root", "reject", "ignore"],
-            ["registration"], ["sdk"],
+            ["registration"], ["sdk"], ["secret", "-messageSigningKey"], ["secret", "-messageSigningKey", "get-hex"],
+            ["secret", "-messageSigningKey", "change", "-change", "--yes"], ["secret", "-messageSigningKey", "change", "--yes"],
+            ["secstrings"], ["secstrings", "-addKey", "k"], ["secstrings", "-predefinedValue", "v"],
+            ["secstrings", "-list", "-remove", "k"], ["secstrings", "-list", "-predefinedValue", "v"], ["customjwt", "-enable", "maybe"],
+            ["keyset", "-add", "ES256", "-kid", "k", "-use", "both"], ["keyset", "-list", "-use", "custom"], ["keyset", "-getPEM", "f"],
+            ["keyset", "-kid", "k"], ["keyset", "-list", "-kid", "k"], ["keyset", "-add", "ES256", "-kid", "k", "-getPEM", "f"],
             ["sdk", "-newEpoch"], ["api", "-pins", "a.test", "-enforce", "maybe"], ["api", "-list", "-enforce", "on"],
             ["api", "-pins", "a.test", "-keep"], ["api", "-add", "a.test", "-keep", "-pin", "x"],
             ["api", "-add", "a.test", "-removePin", "x"],
@@ -134,10 +139,7 @@ struct UsageTests {
 
     @Test(
         "The help of a command has examples, and each example is a valid command line",
-        arguments: [
-            "demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "device", "forcepass", "forcefail",
-            "devkey",
-        ])
+        arguments: ["demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "secstrings", "customjwt"])
     func examples(command: String) async throws {
         let help = try await Approov.run(command, "--help").output
         let examples = try #require(help.components(separatedBy: "Examples:\n").dropFirst().first?.components(separatedBy: "\n\n").first)

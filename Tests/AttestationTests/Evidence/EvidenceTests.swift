@@ -155,4 +155,24 @@ import Testing
             #expect(code { try DeviceID(base64: text) } == .malformedEncoding)
         }
     }
+
+    @Test("evidence covers the hash of custom claims beside it, and has no such member without them")
+    func customClaimsHash() throws {
+        #expect(try evidence().json.object()["customClaimsHash"] == nil)
+        let hash = CustomClaims.hash(of: [1, 2, 3])
+        var covering = evidence()
+        covering.customClaimsHash = hash
+        #expect(try VerifiedEvidence(verifying: try covering.signed(by: key)).evidence.customClaimsHash == hash)
+        let request = EvidenceRequest(
+            challenge: "AAAA", audience: "https://a.example", account: "a", host: "h", sdkVersion: "1", configVersion: 1,
+            customClaimsHash: hash)
+        let answer = Evidence(
+            answering: request, iat: 1, deviceID: DeviceID(installationKey: key.publicKey), appID: "a", appVersion: "1", measurements: [:],
+            environment: [])
+        #expect(answer.customClaimsHash == hash)
+        for wrong in ["", "AAAA", hash + "=", String(repeating: "=", count: 43), String(hash.dropLast())] {
+            let payload = try covering.json.setting("customClaimsHash", to: .string(wrong))
+            #expect(code { try VerifiedEvidence(verifying: try jws(header: header, payload: payload)) } == .malformedEvidence, "\(wrong)")
+        }
+    }
 }
