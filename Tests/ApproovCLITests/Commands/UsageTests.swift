@@ -127,7 +127,7 @@ struct UsageTests {
         "Every command has a help text",
         arguments: [
             "demo", "serve", "relay", "gateway", "call", "api", "oblivious", "sdk", "registration", "token", "secret", "keyset", "policy",
-            "pin", "device", "forcepass", "forcefail", "devkey",
+            "pin", "device", "forcepass", "forcefail", "devkey", "secstrings", "customjwt",
         ])
     func help(command: String) async throws {
         let run = try await Approov.run(command, "--help")
@@ -139,7 +139,10 @@ struct UsageTests {
 
     @Test(
         "The help of a command has examples, and each example is a valid command line",
-        arguments: ["demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "secstrings", "customjwt"])
+        arguments: [
+            "demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "device", "forcepass", "forcefail", "devkey",
+            "secstrings", "customjwt",
+        ])
     func examples(command: String) async throws {
         let help = try await Approov.run(command, "--help").output
         let examples = try #require(help.components(separatedBy: "Examples:\n").dropFirst().first?.components(separatedBy: "\n\n").first)
