@@ -49,3 +49,17 @@ struct RequestDraft: Sendable {
         return TransportRequest(url: url, method: method, headerFields: fields, body: body, policy: hop.policy.trust, options: options)
     }
 }
+
+extension URLRequest {
+    /// Returns the request with these header fields in place of its own; lines of one name become one, separated by commas.
+    func carrying(_ fields: HTTPFields) -> URLRequest {
+        var headers: [String: String] = [:]
+        for field in fields {
+            let name = field.name.rawName
+            headers[name] = headers[name].map { "\($0), \(field.value)" } ?? field.value
+        }
+        var request = self
+        request.allHTTPHeaderFields = headers
+        return request
+    }
+}

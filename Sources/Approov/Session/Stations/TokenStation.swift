@@ -7,7 +7,7 @@ struct TokenStation: Sendable {
     /// Nil without a service; no request then gets a token.
     let authorizer: TokenAuthorizer?
     private let service: ApproovService?
-    /// Whether the session's defaults contain the header that tokens are bound to.
+    /// Whether the session's defaults contain a header that tokens are bound to.
     private let isBoundByDefault: Bool
 
     init(_ authorizer: TokenAuthorizer?, service: ApproovService?, defaults: SessionDefaults) {
