@@ -56,16 +56,16 @@ final class TokenAuthorizer: Sendable {
     ///   - rule: The configuration's rule for that host.
     ///   - timeout: Returns the longest wait for a token, or nil for the service's own limits; not called for a token from the cache.
     ///   - hasLostBinding: Whether a redirect removed the binding header.
-    /// - Returns: Whether this host and URL get tokens; if not, the fields are unchanged.
+    /// - Returns: Whether the request carries a token; if its host or URL gets none, the fields are unchanged.
     /// - Throws: ``ApproovError`` with code `bindingMissing` or `bindingAmbiguous` when a binding header is not there exactly once, with
     ///   code `interceptorError` when the caller's closure for the binding threw, and with code `networkingError`, `rejectionError` or
     ///   `permanentError` when no token can be obtained; `CancellationError` when the task is cancelled.
     func authorize(
         _ fields: inout HTTPFields, of request: URLRequest, to host: CanonicalHost, rule: ProtectedHost,
         timeout: () throws -> Duration? = { nil }, hasLostBinding: Bool = false
-    ) async throws -> Bool {
-        guard rule.settings.attested else { return false }
-        if let isExcluded, let url = request.url, isExcluded(url) { return false }
+    ) async throws -> TokenOutcome {
+        guard rule.settings.attested else { return .notAttested }
+        if let isExcluded, let url = request.url, isExcluded(url) { return .notAttested }
         let binding: String? =
             if let computedBinding {
                 try await binding(of: fields, request, computedBy: computedBinding)
@@ -81,11 +81,11 @@ final class TokenAuthorizer: Sendable {
         }
         // Remove the caller's own values: only the SDK sets these headers.
         if fields.contains(where: names.isOwn) { fields.removeAll(where: names.isOwn) }
-        guard try carriesToken(result) else { return true }
+        guard try carriesToken(result) else { return .withoutToken }
         fields.append(HTTPField(name: names.token, value: prefix.isEmpty ? result.token : prefix + result.token))
         // The authority can link the trace ID to the app's address, so behind a relay the trace ID would reveal the caller.
         if let traceID = names.traceID, !rule.settings.oblivious { fields.append(HTTPField(name: traceID, value: result.traceID)) }
-        return true
+        return .attached(SentToken(key: key, text: result.token, life: result.life))
     }
 
     /// Starts to fetch tokens for a session before they are needed.

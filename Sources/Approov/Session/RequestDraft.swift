@@ -15,6 +15,8 @@ struct RequestDraft: Sendable {
     var method = HTTPRequest.Method.get
     /// The timeouts and the proxy; valid from the end of station 3 on.
     var options = TransferOptions()
+    /// What station 4 did.
+    var token = TokenOutcome.notAttested
 
     /// Begins a draft.
     ///
