@@ -197,6 +197,20 @@ import Testing
         #expect(try await status([token, authorization], binding: names, pay: .optional) == 401)
     }
 
+    @Test("an empty binding header counts as missing, so that no token is bound to the other headers alone", arguments: ["", " \t"])
+    func emptyBinding(_ empty: String) async throws {
+        let token = ("Approov-Token", try token(pay: Binding.payHash(of: "Bearer abc")))
+        let lines = [token, ("Authorization", "Bearer abc"), ("X-Device", empty)]
+        for pay in [PayPolicy.required, .optional] {
+            #expect(try await status(lines, binding: ["Authorization", "X-Device"], pay: pay) == 401)
+            #expect(logs.lines.contains { $0.contains("X-Device") })
+        }
+        #expect(try await status(lines, binding: ["Authorization"]) == 200)
+        // Nor does the hash of nothing match.
+        let hashOfNothing = ("Approov-Token", try self.token(pay: Binding.payHash(of: "")))
+        #expect(try await status([hashOfNothing, ("Authorization", empty)], binding: ["Authorization"]) == 401)
+    }
+
     @Test("Invalid and contradictory settings are rejected")
     func settings() async throws {
         func make(header: String = "Approov-Token", binding: [String] = [], pay: PayPolicy? = nil) throws {

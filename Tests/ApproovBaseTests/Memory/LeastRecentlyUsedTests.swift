@@ -15,6 +15,17 @@ import Testing
         #expect(cache.count == 3)
     }
 
+    @Test("entries that a predicate picks are removed, and the others keep their order")
+    func removesWhere() {
+        var cache = LeastRecentlyUsed<Int, Int>(capacity: 4)
+        for key in 1...4 { cache.insert(key, for: key) }
+        #expect(cache.removeAll { $0.isMultiple(of: 2) } == 2)
+        #expect(cache.removeAll { $0.isMultiple(of: 2) } == 0)
+        #expect(cache.count == 2)
+        for key in 5...7 { cache.insert(key, for: key) }
+        #expect(cache.peek(1) == nil && cache.peek(3) == 3 && cache.count == 4)
+    }
+
     @Test("Neither peek nor an update that is not a use saves an entry from eviction")
     func peeking() {
         var cache = LeastRecentlyUsed<Int, Int>(capacity: 2)

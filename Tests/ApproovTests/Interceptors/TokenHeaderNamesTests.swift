@@ -7,7 +7,7 @@ import Testing
 @testable import Approov
 
 @Suite struct TokenHeaderNamesTests {
-    private func names() throws -> TokenHeaderNames { try TokenHeaderNames(TokenHeader(), bindHeader: "Authorization") }
+    private func names() throws -> TokenHeaderNames { try TokenHeaderNames(TokenHeader(), bindHeaders: ["Authorization"]) }
 
     @Test("Header names are compared case-insensitively")
     func comparison() throws {
@@ -23,7 +23,7 @@ import Testing
         #expect(try names().isBound(request))
         #expect(try names().isBound([.authorization: "Bearer abc"]))
         #expect(try !names().isBound(URLRequest("https://api.test/")))
-        let unbound = try TokenHeaderNames(TokenHeader(), bindHeader: nil)
+        let unbound = try TokenHeaderNames(TokenHeader(), bindHeaders: [])
         #expect(!unbound.isBound(request) && !unbound.isBound([.authorization: "Bearer abc"]) && !unbound.isBinding("authorization"))
     }
 

@@ -38,6 +38,55 @@ import Testing
         #expect(!"\(request)".contains("secret-value"))
     }
 
+    @Test("tokens are forgotten by binding, by host, or all of them")
+    func forget() async throws {
+        let world = try World(hosts: ["api.test": .pinned, "b.test": .pinned])
+        let other = try #require(URL(string: "https://b.test/"))
+        func fill() async {
+            for url in [url, other] {
+                for binding in ["alice", "bob", nil] { _ = await world.service.fetchToken(for: url, binding: binding) }
+            }
+            #expect(world.service.cachedTokenCount == 6)
+        }
+        await fill()
+        #expect(world.service.forgetTokens(boundTo: " alice", host: "API.test.") == 1)
+        #expect(world.service.cachedTokenCount == 5)
+        await fill()
+        #expect(world.service.forgetTokens(boundTo: "alice") == 2)
+        await fill()
+        #expect(world.service.forgetTokens(host: "b.test") == 3)
+        await fill()
+        #expect(world.service.forgetTokens() == 6)
+        #expect(world.service.cachedTokenCount == 0)
+        await fill()
+        for (binding, host) in [("carol", nil), (nil, "c.test"), (nil, "*.test"), (nil, ""), ("alice", "not a host")]
+            as [(String?, String?)]
+        {
+            #expect(world.service.forgetTokens(boundTo: binding, host: host) == 0)
+        }
+        #expect(world.service.cachedTokenCount == 6)
+    }
+
+    @Test("a token that is fetched while tokens are forgotten answers its caller and is not kept")
+    func forgetInFlight() async throws {
+        let world = try World()
+        let gate = Gate()
+        world.authority.script.value.fault = { request in
+            if request.url.target == "/v1/attestations" { try await gate.wait() }
+            return nil
+        }
+        async let early = world.service.fetchToken(for: url, binding: "alice")
+        #expect(await eventually { gate.waiterCount == 1 })
+        world.service.forgetTokens(boundTo: "alice")
+        async let late = world.service.fetchToken(for: url, binding: "alice")
+        #expect(await eventually { gate.waiterCount == 2 })
+        gate.open()
+        let (first, second) = await (early, late)
+        #expect(first.status == .success && second.status == .success && first.token != second.token)
+        #expect(await world.service.fetchToken(for: url, binding: "alice").token == second.token)
+        #expect(world.authority.seen.value.attestations.count == 2)
+    }
+
     @Test("A thousand concurrent first requests cause one attestation")
     func singleFlight() async throws {
         let world = try World()

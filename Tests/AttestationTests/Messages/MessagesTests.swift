@@ -144,6 +144,34 @@ import Testing
         #expect(Binding.payHash(of: " \t ") == Binding.payHash(of: ""))
         #expect(Binding.payHash(of: "é") != Binding.payHash(of: "e\u{301}"))
     }
+
+    private func join(_ lines: [Binding.Line]) -> Binding.Joined { Binding.join(count: lines.count) { lines[$0] } }
+
+    @Test("the values of several headers are trimmed and joined in their order, without a separator")
+    func joined() {
+        #expect(join([.one("Bearer myauth_token"), .one(" my-device-id ")]) == .value("Bearer myauth_tokenmy-device-id"))
+        #expect(join([.one("\t a b \t"), .one("c")]) == .value("a bc"))
+        #expect(join([.one("a")]) == .value("a"))
+        // Bytes are trimmed, not characters: with a mark behind it, a space is part of another character.
+        #expect(join([.one(" \u{301}a"), .one("b\u{301} ")]) == .value("\u{301}ab\u{301}"))
+        #expect(join([.one("é"), .one("\u{1F600}")]) == .value("é\u{1F600}"))
+    }
+
+    @Test("an empty value counts as missing, and the first missing header is named")
+    func missing() {
+        for empty in ["", " ", "\t \t"] {
+            #expect(join([.one(empty), .one("b")]) == .missing(index: 0, isEmpty: true))
+            #expect(join([.one("a"), .one(empty), .missing]) == .missing(index: 1, isEmpty: true))
+        }
+        #expect(join([.one("a"), .missing, .one("")]) == .missing(index: 1, isEmpty: false))
+        #expect(join([.missing]) == .missing(index: 0, isEmpty: false))
+    }
+
+    @Test("a header that cannot be used comes before a missing one")
+    func unusable() {
+        #expect(join([.missing, .unusable]) == .unusable(index: 1))
+        #expect(join([.one("a"), .one("b"), .unusable]) == .unusable(index: 2))
+    }
 }
 
 @Suite struct ProblemTests {

@@ -45,6 +45,8 @@ extension LoopbackWorld {
         var wrapping = URLSessionConfiguration.ephemeral
         var interceptors: [any RequestInterceptor] = []
         var bindHeader: String? = LoopbackWorld.bindingHeader
+        /// The other settings of its session.
+        var configuration = ApproovSessionConfiguration()
         var limits = ApproovServiceLimits()
         var clock: any TimeSource = SystemTimeSource()
         /// The front through which it reaches the authority; nil for the authority's own address.
@@ -79,7 +81,7 @@ extension LoopbackWorld {
         let session = try ApproovSession(
             wrapping: URLSession(configuration: options.wrapping), service: service,
             trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: root.pem)), interceptors: options.interceptors,
-            bindHeader: options.bindHeader)
+            bindHeader: options.bindHeader, configuration: options.configuration)
         return App(service: service, session: session)
     }
 }
