@@ -209,8 +209,8 @@ let package = Package(
         .testTarget(
             name: "HTTPServingTests",
             dependencies: [
-                "ApproovBase", "ApproovTesting", "HTTPServing", hummingbird, lifecycle, logging, nioCore, nioEmbedded, nioHTTP1, nioHTTP2,
-                "TestTags",
+                "ApproovBase", "ApproovTesting", "HTTPServing", hummingbird, hummingbirdCore, lifecycle, logging, nioCore, nioEmbedded,
+                nioHTTP1, nioHTTP2, nioPosix, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -9,12 +9,12 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
     let listener: ConnectionGuardian
     let isSecure: Bool
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<AcceptedConnection<Base>> {
         listener.welcome(channel)
         let isProxied = listener.isTrustedProxy(channel.remoteAddress)
         let table = listener.table
         table.add(channel, isProxied: isProxied, isSecure: isSecure)
-        let ready = base.setup(channel: channel, logger: logger)
+        let ready = base.setup(channel: channel, logger: logger).map { [base] in AcceptedConnection($0, of: base, logger: logger) }
         do {
             let operations = channel.pipeline.syncOperations
             let position: ChannelPipeline.SynchronousOperations.Position =
@@ -29,9 +29,5 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
         return ready
     }
 
-    func handle(value: Base.Value, logger: Logger) async {
-        await base.handle(value: value, logger: logger)
-        // If the process ended before the connection closed, the answer would be lost.
-        try? await value.channel.closeFuture.get()
-    }
+    func handle(value: AcceptedConnection<Base>, logger: Logger) async { await value.handle(logger: logger) }
 }

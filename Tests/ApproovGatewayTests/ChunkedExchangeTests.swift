@@ -10,7 +10,7 @@ import Testing
 @testable import ApproovGateway
 
 /// Requests that are encapsulated in chunks, over real sockets.
-@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ChunkedExchangeTests {
+@Suite(.tags(.sockets, .slow), .timeLimit(.minutes(5))) struct ChunkedExchangeTests {
     @Test(
         "A chunked request is answered, with content and without", arguments: ["", "hello", String(repeating: "x", count: 100_000)])
     func answers(content: String) async throws {

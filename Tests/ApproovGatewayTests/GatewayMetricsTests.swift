@@ -10,7 +10,7 @@ import Testing
 @testable import ApproovGateway
 
 /// What a gateway counts when requests travel over real sockets.
-@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct GatewayMetricsTests {
+@Suite(.tags(.sockets, .slow), .timeLimit(.minutes(5))) struct GatewayMetricsTests {
     @Test("The gateway counts each outcome once and records nothing else, in particular no address, target or content")
     func outcomes() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in

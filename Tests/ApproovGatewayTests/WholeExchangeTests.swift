@@ -11,7 +11,7 @@ import Testing
 import ApproovGateway
 
 /// Requests that are encapsulated whole, over real sockets, from a client that implements only RFC 9458 and RFC 9292.
-@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct WholeExchangeTests {
+@Suite(.tags(.sockets, .slow), .timeLimit(.minutes(5))) struct WholeExchangeTests {
     private static let echo: @Sendable (TestRequest) async throws -> TestResponse = { request in
         let body = try await request.body.collect()
         return TestResponse(headerFields: [.contentType: "text/plain"], body: Array("\(request.method) \(request.target) ".utf8) + body)

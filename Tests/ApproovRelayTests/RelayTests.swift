@@ -7,7 +7,7 @@ import TestTags
 import Testing
 
 /// What a relay forwards and returns, over real sockets.
-@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct RelayTests {
+@Suite(.tags(.sockets, .slow), .timeLimit(.minutes(5))) struct RelayTests {
     private static let types = [
         ("message/ohttp-req", "message/ohttp-res"), ("message/ohttp-chunked-req", "message/ohttp-chunked-res"),
     ]

@@ -6,7 +6,7 @@ import Testing
 /// How the server closes clients that are idle or too slow, on real sockets.
 ///
 /// The timeouts are so short that a busy server may close a good client, too. So a test tries again until a good client gets an answer.
-@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ConnectionTableTests {
+@Suite(.tags(.sockets, .slow), .timeLimit(.minutes(5))) struct ConnectionTableTests {
     @Test("The server closes a client that sends nothing, or drips its head, after the idle timeout")
     func idle() async throws {
         try await BareListener.with({ $0.idleTimeout = .milliseconds(500) }) { port in

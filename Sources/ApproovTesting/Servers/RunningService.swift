@@ -76,11 +76,11 @@ public struct RunningService: Sendable {
     ///   - grace: The time that requests in flight may take.
     ///   - cutOff: Runs after the grace period, before the service is cancelled.
     /// - Throws: The error that the service ended with, unless it was cancelled.
-    func stop(grace: Duration, cutOff: @escaping @Sendable () -> Void = {}) async throws {
+    func stop(grace: Duration, cutOff: @escaping @Sendable () async -> Void = {}) async throws {
         await group.triggerGracefulShutdown()
         let deadline = Task { [task] in
             try await Task.sleep(for: grace)
-            cutOff()
+            await cutOff()
             task.cancel()
         }
         defer { deadline.cancel() }

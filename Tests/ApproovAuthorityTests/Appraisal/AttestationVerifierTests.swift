@@ -5,11 +5,12 @@ import Attestation
 import Crypto
 import Foundation
 import OHTTP
+import TestTags
 import Testing
 
 @testable import ApproovAuthority
 
-@Suite struct AttestationVerifierTests {
+@Suite(.tags(.slow)) struct AttestationVerifierTests {
     private func problem(_ body: () async throws -> Void) async -> Problem.Name? {
         do {
             try await body()

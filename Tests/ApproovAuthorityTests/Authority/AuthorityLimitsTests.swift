@@ -8,7 +8,7 @@ import Testing
 @testable import ApproovAuthority
 
 /// Limits on what one client can use up, over real sockets without TLS.
-@Suite(.tags(.sockets)) struct AuthorityLimitsTests {
+@Suite(.tags(.sockets, .slow)) struct AuthorityLimitsTests {
     private func with(_ change: (inout AuthorityConfiguration.Limits) -> Void, _ body: (RunningAuthority) async throws -> Void) async throws
     {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))

@@ -13,7 +13,7 @@ import Testing
 @testable import ApproovAuthority
 
 /// The authority over real sockets.
-@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct AuthorityTests {
+@Suite(.tags(.sockets, .slow), .timeLimit(.minutes(5))) struct AuthorityTests {
     private let jose: HTTPFields = [.contentType: "application/jose"]
 
     private func json(_ bytes: [UInt8]) throws -> JSONValue { try JSONValue(reading: bytes, limit: 1 << 20) }

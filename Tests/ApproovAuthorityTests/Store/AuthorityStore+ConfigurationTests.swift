@@ -4,11 +4,12 @@ import Attestation
 import Crypto
 import Foundation
 import GRDB
+import TestTags
 import Testing
 
 @testable import ApproovAuthority
 
-@Suite struct AuthorityStoreConfigurationTests {
+@Suite(.tags(.slow)) struct AuthorityStoreConfigurationTests {
     private func initial(_ account: AuthorityBench) async throws -> InitialConfiguration {
         let url = try #require(URL(string: AuthorityBench.url))
         return try await account.store.initialConfiguration(authority: url, authorityPins: AuthorityBench.pins)

@@ -6,7 +6,7 @@ import OHTTP
 import TestTags
 import Testing
 
-@Suite("Administration from the command line", .tags(.processes), .timeLimit(.minutes(5)))
+@Suite("Administration from the command line", .tags(.processes, .slow), .timeLimit(.minutes(5)))
 struct AdministrationTests {
     private let folder: TemporaryFolder
     private let data: String

@@ -7,7 +7,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
-@Suite("approov call", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
+@Suite("approov call", .tags(.sockets, .processes, .slow), .timeLimit(.minutes(5)))
 struct CallCommandTests {
     private let folder: TemporaryFolder
     private let root: TestCertificate

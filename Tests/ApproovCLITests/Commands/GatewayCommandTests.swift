@@ -8,7 +8,7 @@ import OHTTP
 import TestTags
 import Testing
 
-@Suite("approov gateway", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
+@Suite("approov gateway", .tags(.sockets, .processes, .slow), .timeLimit(.minutes(5)))
 struct GatewayCommandTests {
     private let folder: TemporaryFolder
     private let keys: String

@@ -4,7 +4,7 @@ import Foundation
 import TestTags
 import Testing
 
-@Suite("approov api -check against servers on real sockets", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
+@Suite("approov api -check against servers on real sockets", .tags(.sockets, .processes, .slow), .timeLimit(.minutes(5)))
 struct HostCheckRunTests {
     private static let host = "api.check.localhost"
 

@@ -7,7 +7,7 @@ import TestTags
 import Testing
 
 /// The steps of an operator from an empty folder to a protected API, with each command in its own process.
-@Suite("From an empty folder to a protected API", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
+@Suite("From an empty folder to a protected API", .tags(.sockets, .processes, .slow), .timeLimit(.minutes(5)))
 struct OperatorFlowTests {
     private let folder: TemporaryFolder
     private let data: String

@@ -6,7 +6,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
-@Suite("approov relay", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
+@Suite("approov relay", .tags(.sockets, .processes, .slow), .timeLimit(.minutes(5)))
 struct RelayCommandTests {
     private let folder: TemporaryFolder
 

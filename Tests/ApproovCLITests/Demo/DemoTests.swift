@@ -6,7 +6,7 @@ import Testing
 
 @testable import ApproovCLI
 
-@Suite("approov demo", .tags(.processes), .timeLimit(.minutes(5)), .serialized)
+@Suite("approov demo", .tags(.processes, .slow), .timeLimit(.minutes(5)), .serialized)
 struct DemoTests {
     private struct Line: Decodable {
         let step: String

@@ -1,9 +1,10 @@
 import ApproovTesting
 import CertificatePinning
 import Foundation
+import TestTags
 import Testing
 
-@Suite("A generated graph is trusted if and only if OpenSSL verifies one of its paths")
+@Suite("A generated graph is trusted if and only if OpenSSL verifies one of its paths", .tags(.slow))
 struct GeneratedGraphTests {
     private let time = Date()
 

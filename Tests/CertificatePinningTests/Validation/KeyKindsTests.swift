@@ -1,9 +1,10 @@
 import ApproovTesting
 import CertificatePinning
 import Foundation
+import TestTags
 import Testing
 
-@Suite("Chains with every kind of key")
+@Suite("Chains with every kind of key", .tags(.slow))
 struct KeyKindsTests {
     /// Made by OpenSSL, which generates large RSA keys faster than a debug build does.
     private static func key(_ options: [String], in folder: TemporaryFolder, name: String) async throws -> TestKey {

@@ -48,7 +48,7 @@ private enum Strace {
     }
 }
 
-@Suite("Interrupted storing of a configuration", .tags(.processes))
+@Suite("Interrupted storing of a configuration", .tags(.processes, .slow))
 struct CrashConsistencyTests {
     /// Stores version 2, and returns the command that stores version 3.
     private func prepared() async throws -> (files: WriterFiles, command: [String]) {

@@ -4,10 +4,19 @@ import Foundation
 import TestTags
 import Testing
 
-@Suite("Processes that share one state directory", .tags(.processes))
+@Suite("Processes that share one state directory", .tags(.processes, .slow))
 struct SharedStateTests {
     @Test("While two processes store 1,000 versions, every read verifies, no version goes back, and the highest wins")
     func thousandUpdates() async throws {
+        // The scheduler may let one process finish before the other begins. Such a round shows nothing, so another one follows.
+        for _ in 1...20 where try await storesTogether() { return }
+        Issue.record("the two processes never stored at the same time")
+    }
+
+    /// Lets two processes store 1,000 versions.
+    ///
+    /// - Returns: Whether both of them stored versions while a reader looked on.
+    private func storesTogether() async throws -> Bool {
         let files = try WriterFiles()
         let state = files.state.path(percentEncoded: false)
         let even = try files.candidates(stride(from: 2, through: 1_000, by: 2), hosts: 2)
@@ -31,10 +40,8 @@ struct SharedStateTests {
         }
         #expect(try files.storedVersion() == 1_001)
         #expect(seen == seen.sorted())
-        #expect(seen.count > 10)
-        // Both processes stored versions.
         #expect(Set(runs[0].stored).isDisjoint(with: runs[1].stored))
-        #expect(!runs[0].stored.isEmpty && !runs[1].stored.isEmpty)
         #expect(try files.names() == ["approov-dynamic.json", "approov-dynamic.lock"])
+        return seen.count > 10 && runs.allSatisfy { !$0.stored.isEmpty }
     }
 }

@@ -13,7 +13,7 @@ import TestTags
 import Testing
 
 /// Calls to an API behind a relay and a gateway.
-@Suite("An attested call over Oblivious HTTP", .tags(.sockets), .timeLimit(.minutes(5)))
+@Suite("An attested call over Oblivious HTTP", .tags(.sockets, .slow), .timeLimit(.minutes(5)))
 struct ObliviousCallTests {
     /// Runs a test with a relay and a gateway in front of the world's API.
     private func withPath(chunked: Bool? = nil, _ body: (LoopbackWorld, ObliviousPath) async throws -> Void) async throws {

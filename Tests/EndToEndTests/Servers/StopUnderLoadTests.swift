@@ -10,7 +10,7 @@ import Testing
 /// Requests under way when a server's process gets SIGTERM.
 ///
 /// `APPROOV_STOPS=100` stops each server a hundred times.
-@Suite(.tags(.sockets, .processes), .serialized, .timeLimit(.minutes(30))) struct StopUnderLoadTests {
+@Suite(.tags(.sockets, .processes, .slow), .serialized, .timeLimit(.minutes(30))) struct StopUnderLoadTests {
     private static let stops = ProcessInfo.processInfo.environment["APPROOV_STOPS"].flatMap(Int.init) ?? 2
 
     private struct Site {

@@ -10,7 +10,7 @@ import Testing
 
 /// Thousands of calls while an operator changes the server's key five times in the right order: publish the next key's pin, change
 /// the key, wait for the calls under way, publish without the old pin.
-@Suite("Pins that rotate under load", .tags(.sockets))
+@Suite("Pins that rotate under load", .tags(.sockets, .slow))
 struct RotationTests {
     /// The number of calls; `APPROOV_CALLS=100000` makes more.
     private static let requests = ProcessInfo.processInfo.environment["APPROOV_CALLS"].flatMap(Int.init) ?? 4_000

@@ -7,7 +7,7 @@ import TestTags
 import Testing
 
 /// Covers the traps C16, C20 and C21; see `TrapTests`.
-@Suite(.tags(.sockets, .processes), .timeLimit(.minutes(5))) struct CurlFaultTests {
+@Suite(.tags(.sockets, .processes, .slow), .timeLimit(.minutes(5))) struct CurlFaultTests {
     /// Starts a TLS server that follows the script, and a client that trusts it.
     private func withScript(
         _ script: @escaping @Sendable (RawConnection) async throws -> Void,

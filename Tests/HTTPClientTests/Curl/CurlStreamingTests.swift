@@ -9,7 +9,7 @@ import TestTags
 import Testing
 
 /// Covers the trap C21; see `TrapTests`.
-@Suite(.tags(.sockets, .processes)) struct CurlStreamingTests {
+@Suite(.tags(.sockets, .processes, .slow)) struct CurlStreamingTests {
     @Test("A body streams in both directions while it is being produced", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func echo(versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions) { request in

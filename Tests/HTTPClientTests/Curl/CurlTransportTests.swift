@@ -7,7 +7,7 @@ import TestTags
 import Testing
 
 /// Covers the trap C10; see `TrapTests`.
-@Suite(.tags(.sockets)) struct CurlTransportTests {
+@Suite(.tags(.sockets, .slow)) struct CurlTransportTests {
     @Test(
         "The client sends a GET with its exact target and returns status, version, fields and body",
         arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])

@@ -7,7 +7,7 @@ import Testing
 import HTTPClient
 
 /// Connections that a server closed while they were unused.
-@Suite("Idle connections", .tags(.sockets), .timeLimit(.minutes(5)))
+@Suite("Idle connections", .tags(.sockets, .slow), .timeLimit(.minutes(5)))
 struct IdleConnectionTests {
     @Test(
         "The client does not send a POST over a reused connection that the server has closed",

@@ -8,7 +8,7 @@ import TestTags
 import Testing
 
 /// Covers the traps C1, C2, C3, C4, C13 and C16; see `TrapTests`.
-@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct TrustHookTests {
+@Suite(.tags(.sockets, .slow), .timeLimit(.minutes(5))) struct TrustHookTests {
     @Test("The client accepts a pinned leaf, and a pinned root that the server did not send")
     func pinned() async throws {
         let site = try await Site.start()

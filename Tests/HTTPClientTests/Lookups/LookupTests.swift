@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite("Look-ups between two handshakes", .tags(.sockets), .timeLimit(.minutes(5)))
+@Suite("Look-ups between two handshakes", .tags(.sockets, .slow), .timeLimit(.minutes(5)))
 struct LookupTests {
     @Test("The client fetches the OCSP response that the evaluator needs, connects again, and reuses it later")
     func good() async throws {

@@ -1,8 +1,9 @@
+import TestTags
 import Testing
 
 @testable import OHTTP
 
-@Suite("Chunk buffer")
+@Suite("Chunk buffer", .tags(.slow))
 struct ChunkBufferTests {
     /// The pieces that the buffer returns after the end, in order.
     private func rest(_ buffer: inout ChunkBuffer, after last: [UInt8] = []) -> [[UInt8]] {
