@@ -21,7 +21,7 @@ public struct SignatureBase: Sendable {
         _ message: SignableMessage, parameters: SignatureParameters, structuredFields: StructuredFields = .known
     ) throws(MessageSignatureError) {
         let components = parameters.components
-        let reader = ComponentReader(message, structuredFields: structuredFields)
+        var reader = ComponentReader(message, structuredFields: structuredFields)
         var output: [UInt8] = []
         // Room for the usual components of a request with a token, so that the base is one allocation.
         output.reserveCapacity(2_048)

@@ -11,6 +11,9 @@ internal import HTTPTypes
 /// The verifier finds the signature by its tag, its key ID and its algorithm, and never by its label. It refuses a message when more than
 /// one signature could be meant. It ignores the other signatures, but for their form.
 public struct SignatureVerifier: Sendable {
+    /// Some 30,000 years, in seconds.
+    private static let longestTime: Int64 = 1_000_000_000_000
+
     private let keys: [SignatureVerificationKey]
     private let requirements: SignatureRequirements
     private let structuredFields: StructuredFields
@@ -101,11 +104,13 @@ public struct SignatureVerifier: Sendable {
         if requirements.requiresAlgorithm, parameters.algorithm == nil { throw required("alg") }
         if requirements.requiresNonce, parameters.nonce == nil { throw required("nonce") }
         let now = Int64(time.date.timeIntervalSince1970.rounded(.down))
-        let skew = requirements.clockSkew.components.seconds
+        // Bounded, so that no sum overflows.
+        let skew = min(requirements.clockSkew.components.seconds, Self.longestTime)
+        let maximumAge = min(requirements.maximumAge.components.seconds, Self.longestTime)
         guard created <= now + skew else {
             throw MessageSignatureError(.createdInFuture, "the signature was created in the future; check both clocks")
         }
-        guard now - created <= requirements.maximumAge.components.seconds + skew else {
+        guard now - created <= maximumAge + skew else {
             throw MessageSignatureError(.tooOld, "the signature is older than the verifier accepts; sign again, and check both clocks")
         }
         guard let expires = parameters.expires else { return }

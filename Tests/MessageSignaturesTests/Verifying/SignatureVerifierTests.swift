@@ -292,6 +292,20 @@ import Testing
         #expect(refusal(try await signed(MessageSignaturesTests.request(), reversed)) == .expired)
     }
 
+    @Test("bounds that are as good as none do not overflow")
+    func longTimes() async throws {
+        var old = parameters()
+        old.created = 0
+        old.expires = 999_999_999_999_999
+        let endless = verifier {
+            $0.maximumAge = .seconds(Int64.max)
+            $0.clockSkew = .seconds(Int64.max)
+        }
+        #expect(refusal(try await signed(request(), old), endless) == nil)
+        old.created = 999_999_999_999_999
+        #expect(refusal(try await signed(request(), old), endless) == .createdInFuture)
+    }
+
     @Test("created must be there; expires and a nonce only when they are required")
     func requiredParameters() async throws {
         var bare = parameters()
