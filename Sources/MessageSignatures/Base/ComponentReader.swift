@@ -117,7 +117,15 @@ struct ComponentReader {
     ) throws(MessageSignatureError) {
         var isFound = false
         for field in fields where field.name.canonicalName == component.name {
-            if isFound { output.appendSeparator() }
+            if isFound {
+                // Two cookies that are joined with a comma cannot be told from one.
+                guard component.name != "set-cookie" || component.parameters.contains(.bytes) else {
+                    throw MessageSignatureError(
+                        .invalidComponent, "several lines of Set-Cookie can only be covered with the parameter bs (RFC 9421, section 2.1.3)"
+                    )
+                }
+                output.appendSeparator()
+            }
             isFound = true
             field.withUnsafeBytesOfValue { append(&output, $0) }
         }

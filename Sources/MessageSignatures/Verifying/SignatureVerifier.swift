@@ -58,7 +58,8 @@ public struct SignatureVerifier: Sendable {
         }
         let base = try SignatureBase(message, parameters: parameters, structuredFields: structuredFields)
         guard key.isValid(signature, for: base.bytes) else {
-            throw MessageSignatureError(.invalidSignature, "the signature is not the key's signature of this message")
+            throw MessageSignatureError(
+                .invalidSignature, "the signature is not the key's signature of this message" + Self.explanation(of: base, fields))
         }
         return VerifiedSignature(label: received.label, parameters: parameters, key: key)
     }
@@ -90,6 +91,14 @@ public struct SignatureVerifier: Sendable {
                 : MessageSignatureError(.noMatchingSignature, "no signature has the tag and the key ID that the verifier accepts")
         }
         return chosen
+    }
+
+    /// What a client that is debugged lets the verifier know about a signature that is not valid.
+    private static func explanation(of base: SignatureBase, _ fields: HTTPFields) -> String {
+        guard let digest = fields[SignatureBase.debugFieldName] else { return "" }
+        return digest == base.debugDigest
+            ? "; client and server have the same signature base, so the key is another"
+            : "; client and server have different signature bases, so a covered component is another"
     }
 
     private func check(_ parameters: SignatureParameters) throws(MessageSignatureError) {

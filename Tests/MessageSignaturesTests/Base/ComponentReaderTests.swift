@@ -81,6 +81,16 @@ import Testing
                 == [#""example-header";bs: :dmFsdWUsIHdpdGgsIGxvdHM=:, :b2YsIGNvbW1hcw==:"#])
     }
 
+    @Test("several cookies can only be covered as bytes")
+    func cookies() throws {
+        let name = SignatureComponent.field(.setCookie)
+        let one = SignableMessage.response(try SignableResponse(status: 200, fields: fields(["Set-Cookie": "a=1, b"])))
+        #expect(try lines(one, [name]) == [#""set-cookie": a=1, b"#])
+        let two = SignableMessage.response(try SignableResponse(status: 200, fields: fields(["Set-Cookie": "a=1", "Set-Cookie": "b"])))
+        #expect(code { _ = try lines(two, [name]) } == .invalidComponent)
+        #expect(try lines(two, [SignatureComponent("set-cookie", [.bytes])]) == [#""set-cookie";bs: :YT0x:, :Yg==:"#])
+    }
+
     @Test("trailers are other fields than headers (RFC 9421, section 2.1.4)")
     func trailers() throws {
         var response = try SignableResponse(status: 200, fields: fields(["Expires": "header"]))
