@@ -222,7 +222,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "MessageSignaturesTests",
-            dependencies: ["ApproovBase", "ApproovTesting", "MessageSignatures", crypto, cryptoExtras, httpTypes, "TestTags"],
+            dependencies: [
+                "ApproovBase", "ApproovTesting", "MessageSignatures", crypto, cryptoExtras, httpTypes, structuredFields, "TestTags",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "AttestationTests",

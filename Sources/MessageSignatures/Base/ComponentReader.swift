@@ -5,6 +5,12 @@ internal import HTTPTypes
 struct ComponentReader {
     private let message: SignableMessage
     private let structuredFields: StructuredFields
+    /// What was parsed for a component before.
+    ///
+    /// A signature may cover many members of one field, or many query parameters. Its sender must not be able to make this side parse the
+    /// same text again for each.
+    private var readFields: [SignatureComponent: StructuredField] = [:]
+    private var readQuery: QueryParameters?
 
     init(_ message: SignableMessage, structuredFields: StructuredFields) {
         self.message = message
@@ -14,7 +20,7 @@ struct ComponentReader {
     /// Appends a component's value.
     ///
     /// - Throws: ``MessageSignatureError`` as the signature base throws it.
-    func write(_ component: SignatureComponent, to output: inout [UInt8]) throws(MessageSignatureError) {
+    mutating func write(_ component: SignatureComponent, to output: inout [UInt8]) throws(MessageSignatureError) {
         if component.source == .field {
             try writeField(component, to: &output)
         } else if component.source == .status {
@@ -25,7 +31,7 @@ struct ComponentReader {
         }
     }
 
-    private func write(
+    private mutating func write(
         _ component: SignatureComponent, of request: SignableRequest, to output: inout [UInt8]
     ) throws(MessageSignatureError) {
         switch component.source {
@@ -39,9 +45,10 @@ struct ComponentReader {
             output.append(UInt8(ascii: "?"))
             if let query = request.target.queryText { output.append(contentsOf: query) }
         case .queryParameter:
-            for case .name(let name) in component.parameters {
-                output.append(contentsOf: try QueryParameters.value(of: name, in: request.target.queryText ?? ""[...].utf8))
-            }
+            // All of them are of one request: the message, or the one that it answers.
+            let query = readQuery ?? QueryParameters(request.target.queryText ?? ""[...].utf8)
+            readQuery = query
+            for case .name(let name) in component.parameters { output.append(contentsOf: try query.value(of: name)) }
         case .status, .field: throw Self.unfit(component)
         }
     }
@@ -59,7 +66,7 @@ struct ComponentReader {
         }
     }
 
-    private func writeField(_ component: SignatureComponent, to output: inout [UInt8]) throws(MessageSignatureError) {
+    private mutating func writeField(_ component: SignatureComponent, to output: inout [UInt8]) throws(MessageSignatureError) {
         let parameters = component.parameters
         let ofRequest = parameters.contains(.request)
         let fields: HTTPFields?
@@ -86,9 +93,21 @@ struct ComponentReader {
             try write(component, in: source, to: &output) { $0.appendTrimmed($1) }
             return
         }
+        let field = try structuredField(component, in: source)
+        output.append(contentsOf: try field.strictForm(of: key))
+    }
+
+    private mutating func structuredField(
+        _ component: SignatureComponent, in fields: HTTPFields
+    ) throws(MessageSignatureError) -> StructuredField {
+        let place = SignatureComponent(
+            unchecked: .field, component.name, component.parameters.filter { $0 == .request || $0 == .trailer })
+        if let field = readFields[place] { return field }
         var joined: [UInt8] = []
-        try write(component, in: source, to: &joined) { $0.appendTrimmed($1) }
-        output.append(contentsOf: try structuredFields.canonical(joined, ofField: component.name, member: key))
+        try write(component, in: fields, to: &joined) { $0.appendTrimmed($1) }
+        let field = try structuredFields.read(joined, ofField: component.name)
+        readFields[place] = field
+        return field
     }
 
     /// Appends each line of a field, with a comma and a space between them.
@@ -98,7 +117,15 @@ struct ComponentReader {
     ) throws(MessageSignatureError) {
         var isFound = false
         for field in fields where field.name.canonicalName == component.name {
-            if isFound { output.appendSeparator() }
+            if isFound {
+                // Two cookies that are joined with a comma cannot be told from one.
+                guard component.name != "set-cookie" || component.parameters.contains(.bytes) else {
+                    throw MessageSignatureError(
+                        .invalidComponent, "several lines of Set-Cookie can only be covered with the parameter bs (RFC 9421, section 2.1.3)"
+                    )
+                }
+                output.appendSeparator()
+            }
             isFound = true
             field.withUnsafeBytesOfValue { append(&output, $0) }
         }

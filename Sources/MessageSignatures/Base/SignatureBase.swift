@@ -1,5 +1,6 @@
 internal import ApproovBase
 internal import Crypto
+public import HTTPTypes
 
 /// The bytes that a signature signs (RFC 9421, section 2.5).
 public struct SignatureBase: Sendable {
@@ -21,7 +22,7 @@ public struct SignatureBase: Sendable {
         _ message: SignableMessage, parameters: SignatureParameters, structuredFields: StructuredFields = .known
     ) throws(MessageSignatureError) {
         let components = parameters.components
-        let reader = ComponentReader(message, structuredFields: structuredFields)
+        var reader = ComponentReader(message, structuredFields: structuredFields)
         var output: [UInt8] = []
         // Room for the usual components of a request with a token, so that the base is one allocation.
         output.reserveCapacity(2_048)
@@ -48,7 +49,10 @@ public struct SignatureBase: Sendable {
     /// The value of `@signature-params`, which is the member of Signature-Input.
     public var signatureParameters: String { String(decoding: bytes[parametersStart...], as: UTF8.self) }
 
-    /// The value of the header field Signature-Base-Digest, which shows in debugging whether client and server sign the same bytes.
+    /// The name of the header field with ``debugDigest``; the original's clients send it when they are debugged.
+    public static let debugFieldName = HTTPField.Name(known: "Signature-Base-Digest")
+
+    /// The digest of the base, which shows in debugging whether client and server sign the same bytes.
     public var debugDigest: String {
         "sha-256=:\(Base64.encode(Array(SHA256.hash(data: bytes)))):"
     }

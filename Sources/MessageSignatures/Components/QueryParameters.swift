@@ -1,29 +1,36 @@
 internal import ApproovBase
 
 /// The parameters of a query, as `@query-param` covers them (RFC 9421, section 2.2.8).
-enum QueryParameters {
+struct QueryParameters {
+    /// The percent-encoded values by percent-encoded name; nil for a name that occurs more than once.
+    private var values: [[UInt8]: [UInt8]?] = [:]
+
+    /// Reads a query.
+    ///
+    /// - Parameter query: The query, without its leading `?`.
+    init(_ query: Substring.UTF8View) {
+        for pair in query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            let name = Self.encode(decoded: Self.decode(Array(parts[0])))
+            let isRepeated = values[name] != nil
+            values[name] = .some(isRepeated ? nil : Self.encode(decoded: Self.decode(parts.count == 2 ? Array(parts[1]) : [])))
+        }
+    }
+
     /// The re-encoded value of the one parameter with a name.
     ///
-    /// - Parameters:
-    ///   - name: The percent-encoded name, as the component identifier has it.
-    ///   - query: The query, without its leading `?`.
+    /// - Parameter name: The percent-encoded name, as the component identifier has it.
     /// - Returns: The percent-encoded value.
     /// - Throws: ``MessageSignatureError`` with code `missingComponent` when there is no such parameter, or more than one: RFC 9421 leaves
     ///   repeated parameters to `@query`.
-    static func value(of name: String, in query: Substring.UTF8View) throws(MessageSignatureError) -> [UInt8] {
-        var found: [UInt8]?
-        for pair in query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
-            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard encode(decoded: decode(Array(parts[0]))).elementsEqual(name.utf8) else { continue }
-            guard found == nil else {
-                throw MessageSignatureError(.missingComponent, "the query has a covered parameter twice; cover \"@query\" instead")
-            }
-            found = encode(decoded: decode(parts.count == 2 ? Array(parts[1]) : []))
-        }
-        guard let found else {
+    func value(of name: String) throws(MessageSignatureError) -> [UInt8] {
+        switch values[Array(name.utf8)] {
+        case .some(.some(let value)): return value
+        case .some(.none):
+            throw MessageSignatureError(.missingComponent, "the query has a covered parameter twice; cover \"@query\" instead")
+        case nil:
             throw MessageSignatureError(.missingComponent, "the query lacks the covered parameter \(LoggableText.name(name))")
         }
-        return found
     }
 
     /// Decodes `application/x-www-form-urlencoded` (WHATWG URL, section 5.1): a plus sign is a space, and `%` without two hexadecimal digits

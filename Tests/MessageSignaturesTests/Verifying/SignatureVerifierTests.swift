@@ -104,6 +104,24 @@ import Testing
         #expect(refusal(removed) == .missingComponent)
     }
 
+    @Test("a client's Signature-Base-Digest tells another base from another key, and makes no signature valid")
+    func debugDigest() async throws {
+        var request = try await signed(request(), parameters())
+        request.fields[SignatureBase.debugFieldName] = try SignatureBase(.request(request), parameters: parameters()).debugDigest
+        #expect(refusal(request) == nil)
+        func message(_ request: SignableRequest, _ keys: [SignatureVerificationKey]? = nil) -> String {
+            do {
+                _ = try verifier(keys).verify(.request(request))
+                return ""
+            } catch {
+                return error.code == .invalidSignature ? error.message : ""
+            }
+        }
+        #expect(message(request, [.ecdsaP256SHA256(P256.Signing.PrivateKey().publicKey)]).contains("the key is another"))
+        let other = try SignableRequest(method: "PUT", target: request.target, fields: request.fields)
+        #expect(message(other).contains("a covered component is another"))
+    }
+
     @Test("a field whose lines a proxy joined or split at the comma verifies, in the same order only")
     func multiLineFields() async throws {
         let components: [SignatureComponent] = [.method, .targetURI, .field(.accept)]
@@ -243,6 +261,32 @@ import Testing
         #expect(refusal(request) == nil)
     }
 
+    @Test("whatever is changed in the signature fields, a signature that still verifies says what was signed")
+    func randomChanges() async throws {
+        let request = try await signed(request(), parameters())
+        let verifier = verifier()
+        let input = Array(try #require(request.fields[MessageSignature.inputFieldName]).utf8)
+        let signature = Array(try #require(request.fields[MessageSignature.fieldName]).utf8)
+        let bytes = Array("abAB01/+=:;,\"\\()?@ \t".utf8) + [0x80]
+        var generator = SeededGenerator()
+        var refused = 0
+        for _ in 0..<1_000 {
+            var changed = request
+            changed.fields[fields: MessageSignature.inputFieldName] = [
+                HTTPField(name: MessageSignature.inputFieldName, lenientValue: generator.edited(input, count: 2, with: bytes))
+            ]
+            changed.fields[fields: MessageSignature.fieldName] = [
+                HTTPField(name: MessageSignature.fieldName, lenientValue: generator.edited(signature, count: 1, with: bytes))
+            ]
+            do {
+                #expect(try verifier.verify(.request(changed)).parameters == parameters())
+            } catch {
+                refused += 1
+            }
+        }
+        #expect(refused > 500)
+    }
+
     @Test("a string with base64 is a signature only when that is allowed")
     func strings() async throws {
         var request = try await signed(request(), parameters())
@@ -290,6 +334,20 @@ import Testing
         var reversed = parameters()
         reversed.expires = now - 1
         #expect(refusal(try await signed(MessageSignaturesTests.request(), reversed)) == .expired)
+    }
+
+    @Test("bounds that are as good as none do not overflow")
+    func longTimes() async throws {
+        var old = parameters()
+        old.created = 0
+        old.expires = 999_999_999_999_999
+        let endless = verifier {
+            $0.maximumAge = .seconds(Int64.max)
+            $0.clockSkew = .seconds(Int64.max)
+        }
+        #expect(refusal(try await signed(request(), old), endless) == nil)
+        old.created = 999_999_999_999_999
+        #expect(refusal(try await signed(request(), old), endless) == .createdInFuture)
     }
 
     @Test("created must be there; expires and a nonce only when they are required")

@@ -1,0 +1,41 @@
+import ApproovTesting
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import MessageSignatures
+import TestTags
+import Testing
+
+@testable import ApproovTokenCheck
+
+@Suite(.tags(.sockets)) struct SignatureCheckWireTests {
+    private let app = SignedRequests()
+
+    @Test(
+        "over a connection, the path and the query are those of the request line, to the byte",
+        arguments: ["/", "/a%2Fb/../c//d;e?x=%20&x=&&y", "/?", "/%C3%A9?q=%C3%A9+1", "/a?b?c=/d", "/A/%7euser?%"])
+    func targets(path: String) async throws {
+        for body in ["", String(repeating: "0123456789", count: 20_000)] {
+            let method = body.isEmpty ? "GET" : "POST"
+            let fields = try await app.fields(method, path, body: body)
+            #expect(try await app.answer(fields, method, path, body: body, over: .live).status == 200, "\(path)")
+            #expect(try await app.answer(fields, method, path + "x", body: body, over: .live) == .refused, "\(path)")
+            if !body.isEmpty {
+                #expect(try await app.answer(fields, method, path, body: body + "0", over: .live) == .refused)
+            }
+        }
+    }
+
+    @Test("over a connection, a repeated field is the same in one line or two")
+    func repeatedFields() async throws {
+        let accept = SignatureComponent.field(.accept)
+        var fields = HTTPFields()
+        fields[values: .accept] = ["text/plain", "*/*"]
+        fields = try await app.fields(components: SignedRequests.components(hasBody: false) + [accept], fields: fields)
+        #expect(try await app.answer(fields, over: .live).status == 200)
+        fields[values: .accept] = ["text/plain, */*"]
+        #expect(try await app.answer(fields, over: .live).status == 200)
+        fields[values: .accept] = ["*/*", "text/plain"]
+        #expect(try await app.answer(fields, over: .live) == .refused)
+    }
+}
