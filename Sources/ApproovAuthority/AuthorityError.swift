@@ -40,6 +40,8 @@ public struct AuthorityError: CodedError {
         public static let malformedMeasurement = Code("malformedMeasurement")
         /// The account has no such registration.
         public static let unknownRegistration = Code("unknownRegistration")
+        /// The device has no such policy, or no device has been attested yet.
+        public static let unknownDevice = Code("unknownDevice")
         /// A keyset's key identifier, algorithm or key is malformed.
         public static let malformedKeyset = Code("malformedKeyset")
         /// The account has no such keyset.

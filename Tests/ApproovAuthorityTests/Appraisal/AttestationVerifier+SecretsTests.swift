@@ -90,6 +90,35 @@ import Testing
         #expect(try unverifiedParts(of: result.token).claims.mskid == nil)
     }
 
+    @Test(
+        "a device's policy or the development key brings an unregistered build neither strings nor a custom JWT; a registered one has both")
+    func excused() async throws {
+        let account = try await account()
+        try await account.store.changeDevelopmentKey()
+        try await account.store.setAcceptsDevelopmentKey(true)
+        let developmentKey = try #require(account.store.developmentKey)
+        func attest(_ measurements: [String: String], proves: Bool) async throws -> AttestationResult {
+            try await self.attest(account, claims: Self.claims) {
+                $0.measurements = measurements
+                if proves {
+                    $0.developmentKey = developmentKey.proof(challenge: $0.challenge, installationKey: account.key.publicKey)
+                }
+            }
+        }
+        let registered = ["executable": AuthorityBench.measurement]
+        for proves in [true, false] {
+            if !proves {
+                try await account.store.setDevicePolicy(.alwaysPass, for: DeviceID(installationKey: account.key.publicKey))
+            }
+            let excused = try await attest([:], proves: proves)
+            _ = try account.verify(excused.token)
+            #expect(excused.secureStrings == nil && excused.customToken == nil)
+            #expect(excused.messageSigningKey == account.store.messageSigningKey)
+            let genuine = try await attest(registered, proves: proves)
+            #expect(genuine.secureStrings == ["maps-key": "secret-value"] && genuine.customToken != nil)
+        }
+    }
+
     @Test("genuine evidence gets the custom JWT that it covers: the app's claims, the audience, the account and a token's lifetime")
     func customToken() async throws {
         let account = try await account()
