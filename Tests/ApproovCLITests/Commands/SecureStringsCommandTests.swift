@@ -55,6 +55,20 @@ struct SecureStringsCommandTests {
         #expect(refused.exitCode == 1 && refused.errors.contains("CR, LF") && !refused.errors.contains("canary"))
     }
 
+    @Test(
+        "wrong usage never shows a value, where it stands does not matter",
+        arguments: [
+            ["-addKey", "k", "canary"], ["-addKey", "k", "-predefinedValue", "a", "canary"], ["canary"],
+            ["-addKey", "k", "-predefinedValue", "-canary", "-list"], ["-addKey", "k", "--predefinedValue", "--canary", "-remove", "x"],
+            ["-predefinedValue", "-canary"], ["-addKey", "k", "-predefinedValue=canary", "-list"],
+        ])
+    func wrongUsage(arguments: [String]) async throws {
+        let run = try await Approov.run(["secstrings"] + arguments + ["--data", data])
+        #expect(run.exitCode == 2 && run.errors.hasPrefix("Error: ") && run.output.isEmpty)
+        #expect(!run.errors.contains("canary"), "\(run.errors)")
+        #expect(!FileManager.default.fileExists(atPath: data))
+    }
+
     @Test("a key or value that is not allowed, or a file that cannot be read, is an error that shows no value and changes nothing")
     func refused() async throws {
         func expect(_ words: String, _ key: String, _ value: String) async throws {
