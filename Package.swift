@@ -33,6 +33,7 @@ let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-h
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
+let structuredFields = Target.Dependency.product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 
@@ -51,6 +52,7 @@ let package = Package(
         .library(name: "CertificatePinning", targets: ["CertificatePinning"]),
         .library(name: "HTTPClient", targets: ["HTTPClient"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
+        .library(name: "MessageSignatures", targets: ["MessageSignatures"]),
         .library(name: "OHTTP", targets: ["OHTTP"]),
         .executable(name: "approov", targets: ["ApproovCLI"]),
     ],
@@ -60,6 +62,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -100,6 +103,9 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(name: "OHTTP", dependencies: ["ApproovBase", crypto, httpTypes], swiftSettings: settings),
+        .target(
+            name: "MessageSignatures", dependencies: ["ApproovBase", crypto, cryptoExtras, httpTypes, structuredFields],
+            swiftSettings: settings),
         .target(name: "Attestation", dependencies: ["ApproovBase", crypto], swiftSettings: settings),
         .target(
             name: "ApproovTokens",
@@ -115,8 +121,8 @@ let package = Package(
         .target(
             name: "ApproovTokenCheck",
             dependencies: [
-                "ApproovBase", "ApproovTokens", "Attestation", "HTTPServing", httpTypes, hummingbird, hummingbirdCore, lifecycle, logging,
-                metrics, nioCore, nioSSL,
+                "ApproovBase", "ApproovTokens", "Attestation", "HTTPServing", "MessageSignatures", crypto, httpTypes, hummingbird,
+                hummingbirdCore, lifecycle, logging, metrics, nioCore, nioSSL,
             ],
             swiftSettings: settings),
         .target(
@@ -215,6 +221,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "MessageSignaturesTests",
+            dependencies: ["ApproovBase", "ApproovTesting", "MessageSignatures", crypto, cryptoExtras, httpTypes, "TestTags"],
+            swiftSettings: settings),
+        .testTarget(
             name: "AttestationTests",
             dependencies: ["ApproovBase", "ApproovTesting", "Attestation", crypto, "TestTags"],
             swiftSettings: settings),
@@ -247,9 +257,9 @@ let package = Package(
         .testTarget(
             name: "ApproovTokenCheckTests",
             dependencies: [
-                "ApproovBase", "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation", crypto, httpTypes, hummingbird,
-                hummingbirdTesting,
-                logging, metricsTestKit, nioCore, nioEmbedded, nioHTTP2, "TestTags",
+                "ApproovBase", "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation", "MessageSignatures", crypto,
+                httpTypes,
+                hummingbird, hummingbirdTesting, logging, metricsTestKit, nioCore, nioEmbedded, nioHTTP2, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(

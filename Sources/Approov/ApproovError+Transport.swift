@@ -36,6 +36,10 @@ extension ApproovError {
             self.init(.responseTooLarge, "the response is larger than allowed", cause: error)
         case .requestBodyFailed:
             self.init(.bodyFailed, "the request's body could not be read", cause: error)
+        case .rulesChanged:
+            self.init(
+                .networkingError, "the configuration changed while the request was prepared; send it again", cause: error, isRetryable: true
+            )
         case .unsupported:
             self.init(.unsupported, "the transport cannot send this request", cause: error)
         case _ where error.isConnectivity || error.code == .tooManyRequests || error.code == .tlsFailed || error.code == .malformedResponse:

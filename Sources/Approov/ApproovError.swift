@@ -32,11 +32,11 @@ public struct ApproovError: CodedError {
         public static let pinningError = Code("pinningError")
         /// The request cannot be sent because its URL, its method or a header is malformed.
         public static let badRequest = Code("badRequest")
-        /// The request lacks the header that its token is bound to.
+        /// The request lacks a header, or the data, that its token is bound to.
         public static let bindingMissing = Code("bindingMissing")
-        /// The request has the header that its token is bound to more than once.
+        /// The request has a header that its token is bound to more than once.
         public static let bindingAmbiguous = Code("bindingAmbiguous")
-        /// One of the caller's interceptors threw, or changed the request's scheme, host or port.
+        /// One of the caller's interceptors or closures threw, or an interceptor changed the request's scheme, host or port.
         public static let interceptorError = Code("interceptorError")
         /// The session refused a redirect.
         ///

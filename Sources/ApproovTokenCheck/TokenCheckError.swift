@@ -22,6 +22,8 @@ public struct TokenCheckError: CodedError {
         public static let demoKeysExposed = Code("demoKeysExposed")
         /// A handler asked for the verified token of a request that was not checked.
         public static let tokenMissing = Code("tokenMissing")
+        /// A handler asked for the verified signature of a request that was not checked.
+        public static let signatureMissing = Code("signatureMissing")
     }
 
     /// Code, message and cause.

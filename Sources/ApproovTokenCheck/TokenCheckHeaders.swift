@@ -1,3 +1,4 @@
+internal import Attestation
 internal import HTTPTypes
 
 /// Reads the token and the binding values from a request's header fields.
@@ -36,29 +37,20 @@ struct TokenCheckHeaders: Sendable {
         return .success(String(value.dropFirst(prefix.count)))
     }
 
-    /// The value that a token may be bound to: one element, or none when a binding header is missing.
+    /// The value that a token may be bound to: one element, or none when a binding header is missing or empty.
     /// - Returns: The value; nil when a binding header occurs twice or is not UTF-8.
     func boundValues(in fields: HTTPFields) -> [String]? {
-        var bound = ""
-        var isComplete = true
-        for name in bindingNames {
-            let lines = fields[values: name]
-            guard lines.count <= 1 else { return nil }
-            guard let line = lines.first else {
-                isComplete = false
-                continue
-            }
+        let joined = Binding.join(count: bindingNames.count) { index in
+            let lines = fields[values: bindingNames[index]]
+            guard lines.count <= 1 else { return .unusable }
+            guard let line = lines.first else { return .missing }
             // The server has replaced bytes that are not UTF-8 by U+FFFD. No token is bound to such a value.
-            guard !line.unicodeScalars.contains("\u{FFFD}") else { return nil }
-            bound += Self.trimmed(line)
+            return line.unicodeScalars.contains("\u{FFFD}") ? .unusable : .one(line)
         }
-        return isComplete ? [bound] : []
-    }
-
-    private static func trimmed(_ value: String) -> Substring {
-        var value = value[...]
-        while value.first == " " || value.first == "\t" { value.removeFirst() }
-        while value.last == " " || value.last == "\t" { value.removeLast() }
-        return value
+        return switch joined {
+        case .value(let value): [value]
+        case .missing: []
+        case .unusable: nil
+        }
     }
 }

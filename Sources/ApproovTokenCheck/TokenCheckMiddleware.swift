@@ -32,8 +32,8 @@ public enum PayPolicy: Sendable {
 /// The token header must occur exactly once. Its value is the prefix followed by the token. A request with two such field lines fails.
 ///
 /// The bound value is the value of the binding header, in UTF-8, without leading and trailing spaces and tabs. With several binding headers
-/// it is their trimmed values, joined without a separator in the configured order. A request that repeats a binding header fails, whatever
-/// the values, unless the policy is `.ignored`.
+/// it is their trimmed values, joined without a separator in the configured order. An empty value counts as missing. A request that repeats
+/// a binding header fails, whatever the values, unless the policy is `.ignored`.
 public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterMiddleware {
     private let verifier: @Sendable () -> TokenVerifier
     private let headers: TokenCheckHeaders

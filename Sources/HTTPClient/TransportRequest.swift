@@ -95,8 +95,21 @@ public struct TransferOptions: Sendable {
     /// The transport never sends a request twice that is not idempotent.
     public var isIdempotent: Bool?
 
+    /// The rules under which the request was prepared; nil if they cannot change.
+    ///
+    /// The transport asks them when the connection is ready, and sends nothing once they are out of date.
+    package var rules: (any RequestRules)?
+
     /// Makes options with the defaults above.
     public init() {}
+}
+
+/// The rules under which a request was prepared.
+package protocol RequestRules: AnyObject, Sendable {
+    /// Whether no newer rules have replaced them.
+    ///
+    /// Called on the transport's thread, so it must not block.
+    var areInForce: Bool { get }
 }
 
 /// How much of a body has been transferred.

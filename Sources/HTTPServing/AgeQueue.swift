@@ -11,7 +11,7 @@ struct AgeQueue<Element: Hashable> {
     /// Appends an element that is not in the queue.
     mutating func append(_ element: Element) {
         links[element] = (last, nil)
-        if let last { links[last]?.next = element } else { first = element }
+        if let last { links.change(last) { $0.next = element } } else { first = element }
         last = element
     }
 
@@ -21,8 +21,8 @@ struct AgeQueue<Element: Hashable> {
     @discardableResult
     mutating func remove(_ element: Element) -> Bool {
         guard let (previous, next) = links.removeValue(forKey: element) else { return false }
-        if let previous { links[previous]?.next = next } else { first = next }
-        if let next { links[next]?.previous = previous } else { last = previous }
+        if let previous { links.change(previous) { $0.next = next } } else { first = next }
+        if let next { links.change(next) { $0.previous = previous } } else { last = previous }
         return true
     }
 

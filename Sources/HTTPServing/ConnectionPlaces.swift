@@ -143,22 +143,25 @@ extension ConnectionPlaces {
 
     /// Notes that a request's head has come.
     mutating func requestBegins(_ request: ID, on id: ID, at now: NIODeadline) {
-        guard var connection = connections[id] else { return }
-        if connection.requests.isEmpty, groups[connection.owner]?.waiting.remove(id) == true {
-            groups[connection.owner]?.busy.append(id)
+        let deadline = now + limits.request
+        let owner = connections.change(id) { connection -> Owner? in
+            defer { connection.requests[request] = deadline }
+            return connection.requests.isEmpty ? connection.owner : nil
         }
-        connection.requests[request] = now + limits.request
-        connections[id] = connection
+        guard let owner else { return }
+        groups.change(owner) { if $0.waiting.remove(id) { $0.busy.append(id) } }
     }
 
     /// Notes that a request was answered or given up.
     mutating func requestEnds(_ request: ID, on id: ID, at now: NIODeadline) {
-        guard var connection = connections[id], connection.requests.removeValue(forKey: request) != nil else { return }
-        if connection.requests.isEmpty {
-            if groups[connection.owner]?.busy.remove(id) == true { groups[connection.owner]?.waiting.append(id) }
-            if connection.waiting != .peersEnd { connection.wait(for: .request, until: now + idle) }
+        let deadline = now + idle
+        let owner = connections.change(id) { connection -> Owner? in
+            guard connection.requests.removeValue(forKey: request) != nil, connection.requests.isEmpty else { return nil }
+            if connection.waiting != .peersEnd { connection.wait(for: .request, until: deadline) }
+            return connection.owner
         }
-        connections[id] = connection
+        guard let owner else { return }
+        groups.change(owner) { if $0.busy.remove(id) { $0.waiting.append(id) } }
     }
 
     /// Begins the shutdown: requests may continue for `limits.drain`, connections without one for half a second at most.

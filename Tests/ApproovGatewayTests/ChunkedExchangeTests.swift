@@ -9,10 +9,10 @@ import Testing
 
 @testable import ApproovGateway
 
-/// Requests that are encapsulated in chunks, on real sockets.
+/// Requests that are encapsulated in chunks, over real sockets.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ChunkedExchangeTests {
     @Test(
-        "a request and its answer go through, with content and without", arguments: ["", "hello", String(repeating: "x", count: 100_000)])
+        "A chunked request is answered, with content and without", arguments: ["", "hello", String(repeating: "x", count: 100_000)])
     func answers(content: String) async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in
             let isFramed = request.headerFields[.contentLength] != nil || request.headerFields[.transferEncoding] != nil
@@ -28,7 +28,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("a length that the request says reaches the target, and content of another length never does whole", arguments: [5, 4, 6])
+    @Test("The target gets the stated Content-Length, and content of another length never reaches it as complete", arguments: [5, 4, 6])
     func contentLength(stated: Int) async throws {
         let whole = Mutex(0)
         let target = try await TestHTTPServer.start(certificate: nil) { request in
@@ -49,7 +49,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("both directions stream: an answer begins while its request goes on")
+    @Test("Both directions stream: a response begins while its request still continues")
     func streams() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in
             let (stream, source) = AsyncThrowingStream.makeStream(of: [UInt8].self)
@@ -85,7 +85,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("an early answer reaches a client that goes on sending for longer than a connection may be idle", arguments: [true, false])
+    @Test("An early response reaches a client that keeps sending for longer than the idle timeout", arguments: [true, false])
     func early(isForwarded: Bool) async throws {
         let target = try await RawServer.start { connection in
             _ = try await connection.receiveHead()
@@ -103,7 +103,7 @@ import Testing
             messages.append(try sealer.finish(encoder.end()))
             let rest = Mutex(messages[...])
             let parts = AsyncStream<[UInt8]> {
-                // Seven and a half seconds for all of them.
+                // All parts together take seven and a half seconds.
                 try? await Task.sleep(for: .milliseconds(250))
                 return rest.withLock { $0.popFirst() }
             }
@@ -117,7 +117,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("a request that is cut short is no whole request for its target, and the client is told inside")
+    @Test("A truncated request never reaches its target as complete, and the client gets an encapsulated 400")
     func truncated() async throws {
         let whole = Mutex(0)
         let target = try await TestHTTPServer.start(certificate: nil) { request in
@@ -140,7 +140,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("what cannot be opened is answered in the one way, at every length and with any byte changed")
+    @Test("A chunked message that is cut or changed within its first 56 bytes gets the unknown-key response")
     func unopened() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
         try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
@@ -160,7 +160,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("a chunk that is too large is answered 413 with the size to use, as the first chunk outside and as a later one inside")
+    @Test("A first chunk that is too large gets 413 with the allowed size, and a later one an encapsulated 413")
     func chunkTooLarge() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in
             _ = try await request.body.collect()
@@ -175,7 +175,7 @@ import Testing
             let size = ChunkedRequestReader.chunkBytes + 17
             let length = [0x80 | UInt8(size >> 24), UInt8(size >> 16 & 0xff), UInt8(size >> 8 & 0xff), UInt8(size & 0xff)]
             let large = length + [UInt8](repeating: 0, count: size)
-            // Seven bytes of header, and the encapsulated key of X25519.
+            // Seven bytes of header, then the encapsulated X25519 key.
             let first = try await gateway.post(Array(start.prefix(7 + 32)) + large, type: OHTTPMediaType.chunkedRequest)
             #expect(first.status == 413 && first.headers[.contentType] == "application/problem+json")
             let outside = String(decoding: first.body, as: UTF8.self)
@@ -191,7 +191,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("a request that is sent again is served once, and its date and target are judged as those of a whole one")
+    @Test("A replayed chunked request is served once, and its date and target are checked like a whole request's")
     func judged() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
         try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
@@ -207,7 +207,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("a target that breaks off its answer leaves the client without the last chunk")
+    @Test("A response that the target breaks off fails at the client instead of ending as if complete")
     func half() async throws {
         let gate = AsyncStream.makeStream(of: Void.self)
         let target = try await RawServer.start { connection in
@@ -225,13 +225,13 @@ import Testing
             gate.continuation.yield()
             do {
                 while try await answer.nextBody() != nil {}
-                Issue.record("it ended as if it were whole")
+                Issue.record("the response ended as if it were complete")
             } catch is TransportError {}
         }
         await target.stop()
     }
 
-    @Test("a short answer with a length goes out whole, however slowly it comes")
+    @Test("A short response with a known length is sent as one chunk, even if it arrives slowly")
     func slow() async throws {
         let target = try await RawServer.start { connection in
             _ = try await connection.receiveHead()
@@ -246,7 +246,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("a target that breaks off before anything of its answer went out is 502 inside, as small as any other answer")
+    @Test("A response that breaks off before any of it was sent becomes an encapsulated 502 of the usual length")
     func brokenEarly() async throws {
         let target = try await RawServer.start { connection in
             _ = try await connection.receiveHead()
@@ -261,7 +261,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("a response of any size goes through, past what may be encapsulated whole")
+    @Test("A chunked response of 4 MiB passes, although the limit for whole responses is 64 KiB")
     func large() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in
             TestResponse(length: nil) { $0 < 64 ? [UInt8](repeating: 7, count: 65_536) : nil }
@@ -273,7 +273,7 @@ import Testing
     }
 
     @Test(
-        "an opened message that is no request is answered inside, like any small answer, each time it comes: clients probe for chunks this way"
+        "A client's probe for chunked support gets a small encapsulated 400, each time it is sent"
     )
     func question() async throws {
         try await RunningGateway.with(allow: ["http://127.0.0.1:1"], time: ManualClock()) { (gateway) async throws in
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test("a message over the limit of those in chunks is refused, whether it says its length or not")
+    @Test("A chunked message over its limit gets 413, which is encapsulated if the message announced no length")
     func requestTooLarge() async throws {
         let whole = Mutex(0)
         let target = try await TestHTTPServer.start(certificate: nil) { request in
@@ -302,7 +302,7 @@ import Testing
             let head = try HTTPRequest.to(target.url, method: .post)
             #expect(try await gateway.askInChunks(head, body: String(repeating: "a", count: 99_000)).text == "99000")
 
-            // Where it says no length it is opened until then, and answered inside.
+            // Without a length the gateway opens the message up to the limit, and encapsulates its answer.
             let sealed = try await gateway.chunkedMessage(head, body: String(repeating: "a", count: 100_000))
             let (parts, source) = AsyncStream.makeStream(of: [UInt8].self)
             source.yield(sealed.message)
@@ -315,13 +315,13 @@ import Testing
         await target.stop()
     }
 
-    @Test("an answer over the limit of those in chunks is broken off, whether its length is known or not")
+    @Test("A chunked response over its limit is broken off, whether or not its length is known")
     func responseTooLarge() async throws {
         let gate = AsyncStream.makeStream(of: Void.self)
         let target = try await TestHTTPServer.start(certificate: nil) { request in
             let size = request.path.hasPrefix("/small") ? 50_000 : 60_000
             return TestResponse(headerFields: [:], length: request.path.hasSuffix("known") ? 2 * size : nil) { index in
-                // So that the first part is on its way to the client.
+                // The second part waits until the first one has reached the client.
                 if index == 1 { for await _ in gate.stream { break } }
                 return index < 2 ? [UInt8](repeating: 1, count: size) : nil
             }
@@ -355,15 +355,15 @@ import Testing
         return try BinaryHTTPResponse(decoding: bytes)
     }
 
-    /// The lengths of the chunks of an answer, and the names of the fields around it: what the relay sees.
+    /// What the relay sees of a response: the lengths of its chunks, and the names of the outer header fields.
     private func seen(_ gateway: RunningGateway, _ head: HTTPRequest) async throws -> (lengths: [Int], fields: [String]) {
         let answer = try await gateway.post(gateway.chunkedMessage(head).message, type: OHTTPMediaType.chunkedRequest)
         #expect(answer.status == 200)
         return (chunkLengths(of: answer.body, after: 16), answer.headers.map(\.name.canonicalName).sorted())
     }
 
-    /// On a clock that stands still, so that no part of an answer is late.
-    @Test("answers of nearly the same length have the same chunks")
+    /// The clock does not advance, so that no part of a response is late.
+    @Test("Responses of nearly the same length have chunks of the same lengths")
     func lengths() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in
             TestResponse(body: [UInt8](repeating: 1, count: Int(request.path.dropFirst()) ?? 0))
@@ -380,7 +380,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("what the gateway answers itself cannot be told from another small answer")
+    @Test("To the relay, the gateway's own answers look like any other small response")
     func ownAnswers() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
         try await RunningGateway.with(allow: [target.url, "http://127.0.0.1:1"], time: ManualClock()) { (gateway) async throws in

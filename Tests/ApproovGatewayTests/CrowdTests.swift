@@ -5,11 +5,11 @@ import Testing
 
 import ApproovGateway
 
-/// A gateway beside a client that takes all the connections it can get.
+/// A gateway with a client that opens as many connections as it can.
 ///
-/// `APPROOV_CROWD=6000` has that many silent connections, and prints the worst answer's time.
+/// `APPROOV_CROWD=6000` opens that many silent connections, and prints the time of the slowest response.
 @Suite(.tags(.sockets), .serialized, .timeLimit(.minutes(5))) struct CrowdTests {
-    @Test("silent connections of one address keep no other client from the gateway")
+    @Test("Silent connections from one address do not keep other clients from the gateway")
     func gateway() async throws {
         try await RunningGateway.with(allow: ["https://api.example.com"], limits: { $0.connections = SilentCrowd.places }) { gateway in
             try await SilentCrowd.surround("gateway", port: URL(string: gateway.url)?.port ?? 0)

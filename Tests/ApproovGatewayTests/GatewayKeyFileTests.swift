@@ -28,7 +28,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path())
     }
 
-    @Test("the file is made with one key, for its owner alone, and read again")
+    @Test("A missing key file is created with one X25519 key and mode 0600, and later loads return that key")
     func made() throws {
         let keys = try file.load()
         #expect(keys.entries.count == 1)
@@ -38,14 +38,14 @@ import Testing
         #expect(try file.load(makingKeyFor: .p256).published == keys.published)
     }
 
-    @Test("without a file, rotation fails with an error that says so, and makes no file")
+    @Test("Rotation without a key file fails with an error that says so, and creates no file")
     func missing() throws {
         let error = #expect(throws: GatewayError(.gatewayKeysUnusable, "")) { _ = try file.rotate(overlap: .seconds(100)) }
         #expect(error?.message.contains("the file does not exist") == true)
         #expect(!FileManager.default.fileExists(atPath: url.path()))
     }
 
-    @Test("a new key takes the place of those with its KEM, which are accepted for the overlap and then gone from the file")
+    @Test("A new key replaces published keys of its KEM, which stay accepted for the overlap and then leave the file")
     func rotation() throws {
         let first = try #require(try file.load().published.configurations.first)
         let rotated = try file.rotate(overlap: .seconds(100))
@@ -66,7 +66,7 @@ import Testing
         #expect(try file.load().entries.count == 2)
     }
 
-    @Test("clients are told of X-Wing first, then X25519, then P-256, whichever was rotated last")
+    @Test("The file publishes X-Wing first, then X25519, then P-256, whichever was rotated last")
     func order() throws {
         _ = try file.load(makingKeyFor: .p256)
         for kem in KeyConfiguration.KEM.allCases + KeyConfiguration.KEM.allCases.reversed() {
@@ -85,7 +85,7 @@ import Testing
         #expect(rotated.configurations[1] != all.configurations[1])
     }
 
-    @Test("of two keys with one mechanism, clients are told the newer first")
+    @Test("Keys with the same KEM are published newest first")
     func age() throws {
         let entries = try (1...3).map {
             GatewayKeys.Entry(key: try GatewayKey(id: UInt8($0)), madeAt: clock.date + Double($0 == 2 ? 9 : $0))
@@ -93,7 +93,7 @@ import Testing
         #expect(GatewayKeys(entries: entries).published.configurations.map(\.id) == [2, 3, 1])
     }
 
-    @Test("a rotation that names no mechanism replaces a key of each that is in use")
+    @Test("A rotation that names no KEM replaces the published key of each KEM in use")
     func everyMechanism() throws {
         _ = try file.load()
         let before = try file.rotate(kem: .xWing, overlap: .seconds(100)).published
@@ -105,21 +105,21 @@ import Testing
         #expect(keys.entries.count == 4)
     }
 
-    @Test("a mechanism is ended by a rotation to another alone: its keys are accepted for the overlap and published to no client")
+    @Test("A rotation that ends the other KEMs publishes only its own, and accepts the others' keys for the overlap")
     func only() throws {
         let first = try #require(try file.load().published.configurations.first)
         _ = try file.rotate(kem: .p256, overlap: .seconds(10))
         let keys = try file.rotate(kem: .xWing, endingOthers: true, overlap: .seconds(100))
         #expect(keys.published.configurations.map(\.kem) == [.xWing])
         #expect(try keys.keyring(at: clock.date).keys.map(\.configuration).contains(first))
-        // One that is no longer in use does not come back.
+        // A KEM that is no longer in use does not come back.
         #expect(try file.rotate(overlap: .seconds(100)).published.configurations.map(\.kem) == [.xWing])
         clock.advance(by: .seconds(101))
         #expect(try file.load().keyring(at: clock.date).keys.map(\.configuration.kem) == [.xWing])
         #expect(try file.rotate(kem: .x25519, endingOthers: true, overlap: .zero).entries.map(\.key.configuration.kem) == [.x25519])
     }
 
-    @Test("a key that is ended twice ends at the earlier time, and at once without an overlap")
+    @Test("A key that is ended twice ends at the earlier time, and without an overlap it ends at once")
     func earlierEnd() throws {
         _ = try file.load()
         _ = try file.rotate(overlap: .seconds(10))
@@ -129,7 +129,7 @@ import Testing
         #expect(try file.rotate(overlap: .zero).entries.count == 1)
     }
 
-    @Test("a rotation in a hurry changes no identifier that is in use")
+    @Test("Repeated rotations give each key an unused identifier, and rotation fails when all 256 are in use")
     func identifiers() throws {
         _ = try file.load()
         for count in 2...20 {
@@ -141,7 +141,7 @@ import Testing
         #expect(throws: GatewayError.self) { try full.rotate(kem: .x25519, overlap: .seconds(10), now: clock.date) }
     }
 
-    @Test("rotations at the same time lose no key")
+    @Test("Concurrent rotations lose no key")
     func concurrent() async throws {
         _ = try file.load()
         let file = file
@@ -152,7 +152,7 @@ import Testing
         #expect(try file.load().entries.count == 9)
     }
 
-    @Test("a process that holds the lock for too long does not block a rotation")
+    @Test("Rotation and removal time out while the lock is held, changing nothing; rotation succeeds once it is free")
     func held() throws {
         let before = try file.load().published
         var file = file
@@ -165,7 +165,7 @@ import Testing
         #expect(try file.rotate(overlap: .zero).published != before)
     }
 
-    @Test("a file that others may read, or that is no file, is refused and left as it is")
+    @Test("A key file that others can read, a symbolic link and a folder are rejected")
     func unsafe() async throws {
         _ = try file.load()
         for mode in [0o644, 0o640, 0o604, 0o660] {
@@ -180,7 +180,7 @@ import Testing
         await refuses(.gatewayKeysUnusable) { _ = try file.load() }
     }
 
-    @Test("a file that does not hold keys is refused, and its content is in no message")
+    @Test("A file that does not contain valid keys is rejected and left unchanged, and no error shows its content")
     func malformed() async throws {
         _ = try file.load()
         let good = try String(contentsOf: url, encoding: .utf8)
@@ -193,7 +193,7 @@ import Testing
             try write(text)
             do {
                 _ = try file.load()
-                Issue.record("taken: \(text.prefix(100))")
+                Issue.record("accepted: \(text.prefix(100))")
             } catch let error as GatewayError {
                 #expect(error.code == .gatewayKeysUnusable)
                 #expect(!error.description.contains(text.dropFirst(20).prefix(20)) || text.count < 40)

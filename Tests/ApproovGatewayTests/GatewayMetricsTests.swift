@@ -9,9 +9,9 @@ import Testing
 
 @testable import ApproovGateway
 
-/// What a gateway counts, of requests on real sockets.
+/// What a gateway counts when requests travel over real sockets.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct GatewayMetricsTests {
-    @Test("every outcome is counted once where it belongs, and nothing else is measured: no address, target or content is in it")
+    @Test("The gateway counts each outcome once and records nothing else, in particular no address, target or content")
     func outcomes() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in
             if request.path == "/endless" { return TestResponse(length: nil) { _ in [UInt8](repeating: 0, count: 65_536) } }
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "messages that are turned away unopened are counted, by whose fault it is",
+        "A message rejected unopened counts as refused, and one that its client leaves unfinished as abandoned",
         arguments: [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest])
     func turnedAway(type: String) async throws {
         let limits: (inout GatewayConfiguration.Limits) -> Void = {
@@ -77,7 +77,7 @@ import Testing
             #expect(gateway.counts == ["refused": 1])
             #expect(try await gateway.post([UInt8](repeating: 0, count: 101), type: type).status == 413)
             #expect(gateway.counts == ["refused": 2])
-            // Without a length: one that is too long with its first part, and one with its second, the first holding no whole key yet.
+            // Without a length: one message exceeds the limit with its first part, one with its second after an incomplete key.
             let start = try await gateway.chunkedMessage(.to("http://127.0.0.1:1/")).message.prefix(20)
             for first in [[UInt8](repeating: 0, count: 101), Array(start)] {
                 let (parts, source) = AsyncStream.makeStream(of: [UInt8].self)
@@ -94,7 +94,7 @@ import Testing
 
             let port = try #require(URL(string: gateway.url)?.port)
             let head = "POST /gateway HTTP/1.1\r\nHost: a\r\nContent-Type: \(type)\r\nContent-Length: 90\r\n\r\n"
-            // Clients that go away before the first byte of their message, and in the middle of it.
+            // Clients that disconnect before the first byte of their message, and in the middle of it.
             for (number, part) in ["", "half"].enumerated() {
                 do {
                     let client = try RawClient(port: port)
@@ -103,7 +103,7 @@ import Testing
                 }
                 await gateway.waitForCount(Int64(number + 1), of: "abandoned")
             }
-            // One that stays and says nothing more.
+            // A client that stays connected and sends nothing more.
             let silent = try RawClient(port: port)
             silent.write(head)
             #expect(await silent.readText()?.hasPrefix("HTTP/1.1 408 ") == true)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("requests that come when all places are taken are counted, and the operator is told once, without a word of whose they are")
+    @Test("Requests over the limit get 503 and count as busy, and the gateway logs one warning without an address")
     func noPlace() async throws {
         let gate = AsyncStream.makeStream(of: Void.self)
         let arrived = AsyncStream.makeStream(of: Void.self)
@@ -139,7 +139,7 @@ import Testing
         await target.stop()
     }
 
-    @Test("our clients' question about chunks is told from a broken request")
+    @Test("A client's probe for chunked support is counted apart from malformed requests")
     func question() async throws {
         try await RunningGateway.with(allow: ["http://127.0.0.1:1"]) { (gateway) async throws in
             func post(_ first: [UInt8]?, last: [UInt8]) async throws {
@@ -154,7 +154,7 @@ import Testing
             try await post(nil, last: question)
             try await post(question, last: [])
             #expect(gateway.counts == ["question": 2])
-            // Another first byte, and the same one later on.
+            // Messages with another first byte, with the probe byte only in second place, and without content.
             try await post(nil, last: [9, 0x3f])
             try await post([9], last: [0x3f])
             try await post(nil, last: [])
@@ -164,12 +164,12 @@ import Testing
 }
 
 extension RunningGateway {
-    /// How many requests came to each outcome, those that there were.
+    /// The number of requests for each outcome that occurred.
     var counts: [String: Int64] {
         Dictionary(uniqueKeysWithValues: metrics.counters.map { ($0.dimensions.first?.1 ?? "", $0.totalValue) }).filter { $0.value > 0 }
     }
 
-    /// Waits until an outcome was counted that often.
+    /// Waits until an outcome has been counted `count` times.
     func waitForCount(_ count: Int64, of outcome: String) async {
         #expect(await eventually { counts[outcome, default: 0] == count })
     }

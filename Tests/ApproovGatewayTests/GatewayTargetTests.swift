@@ -7,9 +7,9 @@ import Testing
 
 import ApproovGateway
 
-/// Requests for targets that are not allowed, on real sockets.
+/// Requests for targets that are not allowed, over real sockets.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct GatewayTargetTests {
-    @Test("a request for another target is answered 403 inside, and nothing is connected to")
+    @Test("A request for a target that is not allowed gets an encapsulated 403, and the gateway opens no connection")
     func forbidden() async throws {
         let allowed = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
         let other = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
@@ -37,7 +37,7 @@ import ApproovGateway
         await other.stop()
     }
 
-    @Test("a redirect comes back as it is, and is not followed, whether its target is allowed or not")
+    @Test("The gateway returns a redirect to a target that is not allowed unchanged, and does not follow it")
     func redirects() async throws {
         let internalOne = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "secret") }
         let target = try await TestHTTPServer.start(certificate: nil) { request in

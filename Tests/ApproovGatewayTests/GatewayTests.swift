@@ -6,7 +6,7 @@ import Testing
 import ApproovGateway
 
 @Suite(.tags(.sockets)) struct GatewayTests {
-    @Test("a gateway on a port where another server listens is an error that says so")
+    @Test("A gateway fails with cannotListen on a port where another server listens")
     func portTaken() async throws {
         try await RunningGateway.with(allow: ["https://api.example.com"]) { first in
             let port = try #require(URL(string: first.url)?.port)

@@ -8,9 +8,9 @@ import Testing
 
 import ApproovGateway
 
-/// Keys that change while a gateway serves.
+/// Keys that change while a gateway runs.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct KeyRotationTests {
-    @Test("a new key is published within a second, the old one goes on for the overlap, and then is unknown")
+    @Test("The gateway publishes a new key within a second, and accepts the old one until its overlap ends")
     func rotation() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
         let clock = ManualClock(date: Date())
@@ -30,7 +30,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("a request that is sealed to another key is counted and logged by the key's identifier, once an hour, with what to do")
+    @Test("A request sealed to an unknown key is counted, and a warning once an hour names the key and the remedy")
     func staleKey() async throws {
         let clock = ManualClock(date: Date())
         try await RunningGateway.with(allow: ["http://127.0.0.1:1"], time: clock) { (gateway) async throws in
@@ -52,7 +52,7 @@ import ApproovGateway
             clock.advance(by: .seconds(3_600))
             #expect(try await gateway.post(whole).refusal == .unknownKey)
             #expect(warnings().count == 2)
-            // What names a key that is accepted and cannot be opened is damaged, and says nothing of keys.
+            // A message that names an accepted key and cannot be opened is damaged. It does not count as an unknown key.
             var damaged = whole
             damaged[0] = id
             #expect(try await gateway.post(damaged).refusal == .unknownKey)
@@ -61,7 +61,7 @@ import ApproovGateway
         }
     }
 
-    @Test("a request without a date that is sent again while its key ends is not served again", arguments: [false, true])
+    @Test("A replay of an undated request is rejected if its key ends while it arrives", arguments: [false, true])
     func replayAcrossEnd(isChunked: Bool) async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
         let clock = ManualClock(date: Date())
@@ -75,7 +75,7 @@ import ApproovGateway
             }
             let type = isChunked ? OHTTPMediaType.chunkedRequest : OHTTPMediaType.request
             #expect(try await gateway.post(message, type: type).status == 200)
-            // The copy begins before its key ends, and what opens it comes afterwards.
+            // The copy begins before its key ends, and the rest of it arrives afterwards.
             let client = try RawClient(port: URL(string: gateway.url)?.port ?? 0)
             client.write("POST /gateway HTTP/1.1\r\nHost: x\r\nContent-Type: \(type)\r\nContent-Length: \(message.count)\r\n\r\n")
             client.write(Array(message.prefix(3)))
@@ -90,14 +90,14 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("a key file that is broken while the gateway runs leaves the keys that it has in force, and is told once")
+    @Test("The gateway keeps its keys when the key file becomes malformed, and logs that once")
     func broken() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
         let clock = ManualClock(date: Date())
         try await RunningGateway.with(allow: [target.url], time: clock) { (gateway) async throws in
             let key = try await gateway.keys().preferred()
             try gateway.breakKeyFile()
-            // The gateway looks at the file three times.
+            // The gateway checks the file three times.
             for _ in 0..<3 { await clock.passKeyWatch() }
             #expect(try await gateway.ask(.to(target.url), using: key).text == "ok")
             #expect(gateway.logs.lines.filter { $0.contains("cannot be loaded") }.count == 1)

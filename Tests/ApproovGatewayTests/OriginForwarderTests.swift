@@ -11,7 +11,7 @@ import Testing
 
 @testable import ApproovGateway
 
-/// What a gateway admits, forwards and says of it, without sockets.
+/// What a gateway admits and forwards, and how it counts and logs failures.
 @Suite(.tags(.sockets)) struct OriginForwarderTests {
     private let clock = ManualClock()
     private let logs = LogRecord()
@@ -35,7 +35,7 @@ import Testing
         metrics.counterTotal(label: "approov_gateway_requests", dimensions: [("outcome", outcome)])
     }
 
-    @Test("once no more requests without a date can be remembered they are asked for one, and the operator is told once what to do")
+    @Test("When memory for undated requests is full, clients are asked for a date, and a warning is logged hourly")
     func undatedFull() throws {
         var replay = GatewayConfiguration.Replay()
         replay.rememberedUndated = 2
@@ -48,14 +48,14 @@ import Testing
         #expect(logs.lines.count == 1)
         #expect(logs.lines.first?.contains("--remember") == true)
         #expect(count("date") == 97)
-        // What the gateway asks for is what it takes.
+        // The gateway accepts the date that it asked for.
         try admit(forwarder, 3, date: forwarder.now)
         clock.advance(by: .seconds(3_600))
         #expect(throws: InnerProblem.date) { try admit(forwarder, 4) }
         #expect(logs.lines.count == 2)
     }
 
-    @Test("once no more requests with a date can be remembered they are told to come back, and the operator what to do, once")
+    @Test("When memory for dated requests is full, clients are told to retry later, and one warning is logged")
     func datedFull() throws {
         var replay = GatewayConfiguration.Replay()
         replay.rememberedDated = 1
@@ -68,7 +68,7 @@ import Testing
         try admit(forwarder, 2, date: forwarder.now)
     }
 
-    @Test("that all places are taken is told to the operator once an hour, however many requests it concerns")
+    @Test("Every request over the limit is counted, and a warning is logged once an hour")
     func noPlace() throws {
         let forwarder = try forwarder()
         for _ in 0..<10 { forwarder.hadNoPlace() }
@@ -79,7 +79,7 @@ import Testing
         #expect(count("busy") == 11)
     }
 
-    @Test("a clock that is set back admits nothing again; clients are told a date that is accepted, and the operator once what to do")
+    @Test("With the clock set back, old dates stay rejected, the gateway's own date is accepted, and it warns once")
     func setBack() throws {
         let forwarder = try forwarder()
         let served = forwarder.now + 1
@@ -101,7 +101,7 @@ import Testing
         try admit(forwarder, 201, date: right + 10)
     }
 
-    @Test("what the relay's side breaks off is not put down to the target")
+    @Test("An error on the relay's side counts as abandoned or malformed, and only a target's error as failed")
     func attribution() throws {
         let forwarder = try forwarder()
         let target = try TransportURL("https://api.example.com/")
@@ -131,7 +131,7 @@ import Testing
         #expect(count("abandoned") == Int64(abandoned.count))
     }
 
-    @Test("what the request itself makes impossible is told to its client, and neither to the operator nor as a failure of the target")
+    @Test("A request that cannot be sent gets 400, counts as malformed rather than failed, and is not logged")
     func impossible() throws {
         let forwarder = try forwarder()
         let target = try TransportURL("https://api.example.com/")
@@ -142,7 +142,7 @@ import Testing
         #expect(logs.lines.isEmpty)
     }
 
-    @Test("a target that gives no answer is told to the operator once an hour for each way in which it fails")
+    @Test("A failing target is logged once an hour for each target and kind of failure")
     func pacedWarnings() throws {
         let forwarder = try forwarder()
         let target = try TransportURL("https://api.example.com/")
@@ -157,7 +157,7 @@ import Testing
         #expect(count("failed") == 13)
     }
 
-    @Test("a request whose handler is cancelled while its target is slow is not put down to the target")
+    @Test("A request that is cancelled while its target is slow counts as abandoned, not as a failure of the target")
     func cancelled() async throws {
         let signal = AsyncStream.makeStream(of: Void.self)
         let transport = InProcessTransport { _ in
@@ -178,13 +178,13 @@ import Testing
         #expect(logs.lines.isEmpty)
     }
 
-    @Test("an origin that never answers is a 504 inside once the request's time is over, for which the connection stays open")
+    @Test("The gateway sends an encapsulated 504 when the origin does not answer within the request timeout")
     func requestTimeout() async throws {
         let target = try await RawServer.start { connection in
             while !Task.isCancelled { _ = try await connection.receiveHead() }
         }
         let url = "http://127.0.0.1:\(target.port)"
-        // So that the time of the listener and that of the request are over together.
+        // The listener's timeout and the request's timeout end together.
         try await RunningGateway.with(
             allow: [url],
             limits: {
@@ -199,7 +199,7 @@ import Testing
             let (parts, source) = AsyncStream.makeStream(of: [UInt8].self)
             source.yield(Array(message.prefix(1)))
             async let response = gateway.send(.stream(length: nil, RequestBodyStream(parts)), type: OHTTPMediaType.chunkedRequest)
-            // The rest comes when the time is nearly over, or past: in both cases the answer is the gateway's.
+            // The rest arrives shortly before or after the timeout. In both cases the gateway sends the response.
             try await Task.sleep(for: .milliseconds(900))
             source.yield(Array(message.dropFirst()))
             source.finish()

@@ -8,7 +8,7 @@ import Testing
 @testable import ApproovGateway
 
 @Suite(.timeLimit(.minutes(5))) struct ReloadingKeyringTests {
-    @Test("a key whose time is over is removed from its file once that can be written, and is not accepted meanwhile")
+    @Test("An ended key is no longer accepted, and leaves the key file as soon as the file's lock is free")
     func removal() async throws {
         let directory = try TemporaryFolder()
         let url = directory.url.appending(path: "gateway.keys")

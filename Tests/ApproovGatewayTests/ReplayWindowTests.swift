@@ -12,7 +12,7 @@ import Testing
         return ReplayWindow(settings, startedAt: start, uptime: .zero)
     }
 
-    /// Judges a request; dates and times are in seconds from the second of the start.
+    /// Judges a request; dates and times are in seconds after the start.
     private func judge(
         _ window: ReplayWindow, _ key: Int, date: Double?, at seconds: Double, uptime: Double? = nil, keyID: UInt8 = 1
     ) -> ReplayWindow.Verdict {
@@ -25,11 +25,11 @@ import Testing
         Date(timeIntervalSince1970: start.timeIntervalSince1970.rounded(.down) + seconds)
     }
 
-    @Test("a dated request is fresh once, and a replay for as long as its date is accepted, whatever the window", arguments: [1, 2, 3, 60])
+    @Test("A dated request is fresh once, then a replay for as long as its date is accepted, for any window", arguments: [1, 2, 3, 60])
     func dated(seconds: Int) {
         let window = window { $0.window = .seconds(seconds) }
         for now in 0..<(seconds + 10) * 5 {
-            // As far ahead as may be, so that it is accepted for the longest time, and as old as may be.
+            // One date as far ahead as allowed, so accepted for the longest time, and one as old as allowed.
             let ahead = judge(window, now, date: Double(now + 5), at: Double(now))
             #expect(ahead == .fresh)
             let oldest = Double(now - seconds + 1)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("a remembered message is a replay, also when its date has become too old")
+    @Test("A remembered request is a replay, even when its date has become too old")
     func late() {
         let window = window()
         #expect(judge(window, 1, date: 1, at: 0) == .fresh)
@@ -52,7 +52,7 @@ import Testing
         #expect(judge(window, 1, date: 1, at: 400) == .dateNeeded)
     }
 
-    @Test("a request without a date that was sealed to a key which has ended is a replay: its mark is gone with the key")
+    @Test("An undated request sealed to an ended key counts as a replay, because its mark left with the key")
     func endedKey() {
         let window = window()
         window.forget(keysOtherThan: [1, 2])
@@ -60,27 +60,27 @@ import Testing
         window.forget(keysOtherThan: [2])
         #expect(judge(window, 1, date: nil, at: 0) == .replayed)
         #expect(judge(window, 3, date: nil, at: 0, keyID: 2) == .fresh)
-        // One that is new is served before the window hears of it, and one that comes again is a new one.
+        // A new key is served before the window is told of it, and a key ID that returns counts as a new key.
         #expect(judge(window, 4, date: nil, at: 0, keyID: 3) == .fresh)
         window.forget(keysOtherThan: [1, 2])
         #expect(judge(window, 5, date: nil, at: 0) == .fresh)
     }
 
-    @Test("marks are forgotten once their dates are too old, so that memory is bounded by the rate and not by time")
+    @Test("Marks are forgotten once their dates are too old, so the request rate bounds the memory, not the time")
     func forgotten() {
         let window = window { $0.window = .seconds(10) }
         for now in 0..<1_000 { #expect(judge(window, now, date: Double(now + 1), at: Double(now)) == .fresh) }
         #expect(window.count <= 36)
     }
 
-    @Test("a clock that is set back admits nothing again", arguments: [1, 3, 60], [30, 3_600, 86_400 * 400])
+    @Test("A clock that is set back admits no request a second time", arguments: [1, 3, 60], [30, 3_600, 86_400 * 400])
     func setBack(seconds: Int, by back: Int) {
         let jump = Double(back)
         let window = window { $0.window = .seconds(seconds) }
         let served = 0..<(seconds * 4 + 60)
         for second in served { #expect(judge(window, second, date: Double(second + 1), at: Double(second)) == .fresh) }
         let end = Double(served.upperBound)
-        // Once more the calendar passes through all the dates that were served, and uptime goes on.
+        // The clock passes all the served dates again, while the uptime continues.
         var later = end
         while later - jump < end + 10 {
             let now = later - jump
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("while a clock is behind what is forgotten, the date that clients are told is accepted, and afterwards any that is right")
+    @Test("While the clock is behind, the suggested date is accepted, and after it has caught up, a correct date is")
     func behind() {
         let window = window()
         for second in 0..<300 { #expect(judge(window, second, date: Double(second + 1), at: Double(second)) == .fresh) }
@@ -108,7 +108,7 @@ import Testing
         #expect(!window.isAhead(of: start + 400))
     }
 
-    @Test("a clock that was ahead for a while and is put right admits nothing again")
+    @Test("A clock that was ahead for a while and is corrected admits no request a second time")
     func ahead() {
         let window = window()
         let jump = 1_000_000.0
@@ -123,42 +123,42 @@ import Testing
         }
     }
 
-    @Test("a date outside of the window, too far ahead, or up to the second of the start is not accepted")
+    @Test("A date that is too old, too far ahead or not after the second of the start is not accepted")
     func outside() {
         let window = window()
         #expect(judge(window, 1, date: 1, at: 0) == .fresh)
         #expect(judge(window, 2, date: 0, at: 0) == .dateNeeded)
         #expect(judge(window, 3, date: 7, at: 0) == .dateNeeded)
         #expect(judge(window, 4, date: 1, at: 62) == .dateNeeded)
-        // What the gateway itself names is one that it takes.
+        // The window accepts the date that it suggests.
         let named = window.acceptableDate(start)
         #expect(window.judge(encapsulatedKey: [5], keyID: 1, date: named, now: start, uptime: .zero) == .fresh)
-        // Those that were refused among them.
+        // The count includes the refused requests.
         #expect(window.count == 5)
     }
 
-    @Test("a request whose date is refused is not served later, when that date has come or the clock was put right")
+    @Test("A request with a refused date is not served later, when the date is due or the clock is corrected")
     func refused() {
         let window = window()
-        // A client's clock is ahead: it is asked for another date, and its request is not held back for later.
+        // The client's clock is ahead. The client is asked for another date, and this request cannot be served later.
         #expect(judge(window, 1, date: 60, at: 0) == .dateNeeded)
         #expect(judge(window, 1, date: 60, at: 58) == .replayed)
         for seconds in [100.0, 170, 240] { #expect(judge(window, Int(seconds), date: seconds, at: seconds) == .fresh) }
         #expect(judge(window, 1, date: 60, at: 240) == .dateNeeded)
-        // That was forgotten, and stays refused when the calendar goes through it again.
+        // The request is forgotten by now, and stays refused when the clock passes its date again.
         #expect(judge(window, 1, date: 60, at: 60, uptime: 400) != .fresh)
-        // The gateway's own clock is ahead for a moment.
+        // The gateway's own clock is ahead for a short time.
         let fast = self.window()
         #expect(judge(fast, 1, date: 10, at: 100, uptime: 9) == .dateNeeded)
         #expect(judge(fast, 1, date: 10, at: 11) == .replayed)
     }
 
-    @Test("requests that are remembered for their refused dates have a bound, and go when they are too old, or with their key")
+    @Test("Requests with refused dates count towards the limit, and are forgotten with age or with their key")
     func refusedBound() {
         let window = window { $0.rememberedDated = 2 }
         #expect(judge(window, 1, date: 60, at: 0) == .dateNeeded)
         #expect(judge(window, 2, date: 1_000, at: 0, keyID: 2) == .dateNeeded)
-        // No date is asked for where the request could be served with the one that it has.
+        // The window does not ask for a date if the request could still be served with the date that it has.
         #expect(judge(window, 3, date: 60, at: 0) == .full)
         #expect(judge(window, 4, date: 200, at: 200) == .fresh)
         #expect(window.count == 2)
@@ -167,7 +167,7 @@ import Testing
         #expect(judge(window, 2, date: 1_000, at: 1_000, keyID: 2) == .replayed)
     }
 
-    @Test("a request without a date that could not be remembered is not served once there is room")
+    @Test("An undated request that found no room is not served later when there is room")
     func refusedUndated() {
         let window = window { $0.rememberedUndated = 1 }
         #expect(judge(window, 1, date: nil, at: 0, keyID: 1) == .fresh)
@@ -177,7 +177,7 @@ import Testing
         #expect(judge(window, 3, date: nil, at: 0, keyID: 3) == .fresh)
     }
 
-    @Test("a request without a date is remembered until its key goes")
+    @Test("An undated request is remembered until its key is removed")
     func undated() {
         let window = window()
         #expect(judge(window, 1, date: nil, at: 0) == .fresh)
@@ -189,7 +189,7 @@ import Testing
         #expect(window.count == 0)
     }
 
-    @Test("a full window refuses, and forgets nothing before its time")
+    @Test("A full window refuses new requests, and forgets no request early")
     func full() {
         let window = window {
             $0.rememberedDated = 2
@@ -202,12 +202,12 @@ import Testing
         #expect(judge(window, 4, date: nil, at: 0) == .fresh)
         #expect(judge(window, 5, date: nil, at: 0) == .undatedFull)
         #expect(judge(window, 4, date: nil, at: 0) == .replayed)
-        // Two lives later there is room again.
+        // After two lifetimes there is room again.
         #expect(judge(window, 6, date: 400, at: 400) == .fresh)
         #expect(judge(window, 7, date: 400, at: 400) == .fresh)
     }
 
-    @Test("room for requests without a date is made by the end of the keys that they were sealed to")
+    @Test("The end of a key makes room for further undated requests")
     func roomMade() {
         let window = window { $0.rememberedUndated = 2 }
         #expect(judge(window, 1, date: nil, at: 0, keyID: 1) == .fresh)
@@ -219,7 +219,7 @@ import Testing
         #expect(judge(window, 2, date: nil, at: 0, keyID: 2) == .replayed)
     }
 
-    @Test("requests without a date are refused where dates are required")
+    @Test("When dates are required, undated requests are refused and not remembered")
     func required() {
         let window = window { $0.requiresDate = true }
         #expect(judge(window, 1, date: nil, at: 0) == .dateNeeded)

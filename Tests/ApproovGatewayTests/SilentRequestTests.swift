@@ -8,7 +8,7 @@ import Testing
 
 import ApproovGateway
 
-/// Requests that are begun and not gone on with, and answers that no client reads.
+/// Requests that begin and do not continue, and responses that no client reads.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct SilentRequestTests {
     private static func head(_ type: String) -> String {
         "POST /gateway HTTP/1.1\r\nHost: x\r\nContent-Type: \(type)\r\nContent-Length: 200\r\n\r\n"
@@ -16,11 +16,11 @@ import ApproovGateway
 
     private static let types = [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest]
 
-    @Test("a request of which nothing comes for too long is answered 408", arguments: types)
+    @Test("A request that sends nothing after its head is answered 408", arguments: types)
     func silent(type: String) async throws {
         try await RunningGateway.with(allow: ["http://127.0.0.1:1"], limits: { $0.idleTimeout = .seconds(1) }) {
             (gateway) async throws in
-            // On a busy machine the time may be over before the head has come, and then there is no answer.
+            // On a busy machine the timeout may pass before the head arrives. Then there is no response, and the test tries again.
             let isAnswered = try await eventually {
                 let client = try RawClient(port: URL(string: gateway.url)?.port ?? 0)
                 client.write(Self.head(type))
@@ -32,14 +32,14 @@ import ApproovGateway
         }
     }
 
-    @Test("a whole request that drips is answered 408 once its time is over, although it is never idle")
+    @Test("A whole request that drips is answered 408 at its timeout, although it is never idle")
     func drips() async throws {
         try await RunningGateway.with(allow: ["http://127.0.0.1:1"], limits: { $0.requestTimeout = .seconds(1) }) {
             (gateway) async throws in
             let client = try RawClient(port: URL(string: gateway.url)?.port ?? 0)
             client.write(Self.head(OHTTPMediaType.request))
             let dripping = Task {
-                // All of it would take ten seconds, and then be answered 400.
+                // The whole message would take ten seconds, and then be answered 400.
                 for _ in 0..<200 {
                     client.write("a")
                     try await Task.sleep(for: .milliseconds(50))
@@ -51,7 +51,7 @@ import ApproovGateway
         }
     }
 
-    @Test("requests of which nothing has come take no place from those that are opened", arguments: types)
+    @Test("Requests that have sent only their heads do not count towards the limit of requests", arguments: types)
     func noPlace(type: String) async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
         try await RunningGateway.with(allow: [target.url], limits: { $0.requests = 2 }) { (gateway) async throws in
@@ -64,7 +64,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("an answer that is not read keeps its place until it is, encapsulated whole or in chunks", arguments: types)
+    @Test("A response takes up a place until the client has read it, and other requests get 503 meanwhile", arguments: types)
     func unread(type: String) async throws {
         let size = 16 << 20
         let target = try await TestHTTPServer.start(certificate: nil) { request in

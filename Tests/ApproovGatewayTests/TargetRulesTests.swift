@@ -19,7 +19,7 @@ import Testing
         return HTTPRequest(method: method, scheme: scheme, authority: authority, path: path, headerFields: fields)
     }
 
-    @Test("an allowed origin is reached under every spelling of it, and only at what the request names")
+    @Test("An allowed origin is reached under each of its spellings, at the path that the request names")
     func allowed() throws {
         let rules = try rules("https://API.example.com", "https://b.example.com:8443/", "http://127.0.0.1:8080")
         for authority in ["api.example.com", "API.EXAMPLE.COM.", "api.example.com:443"] {
@@ -33,7 +33,7 @@ import Testing
         #expect(rules.target(of: request("https", "api.example.com:443", "/", host: ["Api.example.com"])) != nil)
     }
 
-    @Test("nothing else is reached, however it is spelled")
+    @Test("No other target is reached, whatever its spelling")
     func refused() throws {
         let rules = try rules("https://api.example.com", "http://127.0.0.1:8080")
         let requests = [
@@ -63,13 +63,13 @@ import Testing
         #expect(rules.target(of: websocket) == nil)
     }
 
-    @Test("an IPv4 address that is mapped into IPv6 is the address itself")
+    @Test("An IPv4-mapped IPv6 address is treated as its IPv4 address")
     func mapped() throws {
         #expect(try rules("http://127.0.0.1:8080").target(of: request("http", "[::ffff:127.0.0.1]:8080", "/"))?.host.name == "127.0.0.1")
     }
 
     @Test(
-        "a malformed origin is refused when the gateway is made",
+        "A malformed origin is rejected when the gateway is created",
         arguments: [
             "", "api.example.com", "https://api.example.com/path", "https://api.example.com/?q", "https://api.example.com/#f",
             "https://*.example.com", "*", "http://api.example.com", "http://192.168.0.1", "ftp://api.example.com",
@@ -79,7 +79,7 @@ import Testing
         await refuses(.malformedOrigin) { _ = try rules(origin) }
     }
 
-    @Test("a gateway without an origin, or with pins for a host that is not one, is refused")
+    @Test("No origin, pins for a host that is no HTTPS origin, and malformed pins or roots are rejected")
     func others() async throws {
         await refuses(.malformedOrigin) { _ = try TargetRules(GatewayConfiguration(port: 0, allowedOrigins: [])) }
         let pin = try TestKey().pin.description

@@ -10,14 +10,14 @@ import Testing
 
 import ApproovGateway
 
-/// Requests that are encapsulated whole, on real sockets, from a client that only knows RFC 9458 and 9292.
+/// Requests that are encapsulated whole, over real sockets, from a client that implements only RFC 9458 and RFC 9292.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct WholeExchangeTests {
     private static let echo: @Sendable (TestRequest) async throws -> TestResponse = { request in
         let body = try await request.body.collect()
         return TestResponse(headerFields: [.contentType: "text/plain"], body: Array("\(request.method) \(request.target) ".utf8) + body)
     }
 
-    @Test("several Cookie fields inside reach an origin with HTTP/1.1 as one, at the place of the first", arguments: [false, true])
+    @Test("Several Cookie fields of a request reach an HTTP/1.1 origin as one field", arguments: [false, true])
     func cookies(isChunked: Bool) async throws {
         let target = try await RawServer.start { connection in
             _ = try await connection.receiveHead()
@@ -38,7 +38,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("a request reaches its target over pinned TLS, and the answer comes back sealed")
+    @Test("A request reaches its target over pinned TLS, and the client gets the encapsulated response")
     func answers() async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: root)
@@ -55,7 +55,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("every KEM that a key file can hold serves", arguments: KeyConfiguration.KEM.allCases)
+    @Test("The gateway serves requests for every KEM that a key file can hold", arguments: KeyConfiguration.KEM.allCases)
     func mechanisms(kem: KeyConfiguration.KEM) async throws {
         let target = try await TestHTTPServer.start(certificate: nil, handler: Self.echo)
         let clock = ManualClock()
@@ -68,7 +68,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("a target with another key than its pin gets no byte, and the client an encapsulated 502")
+    @Test("A target whose key is not pinned receives no request, and the client gets an encapsulated 502")
     func pins() async throws {
         let root = try TestPKI.root()
         let target = try await TestHTTPServer.start(certificate: try TestPKI.leaf(hosts: ["localhost"], issuer: root), handler: Self.echo)
@@ -82,7 +82,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("a request that is sent again gets the answer to what cannot be opened, and its target hears of it once")
+    @Test("A replayed request is answered like one that cannot be opened, and its target receives it only once")
     func replay() async throws {
         let target = try await TestHTTPServer.start(certificate: nil, handler: Self.echo)
         try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
@@ -99,7 +99,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("a request that is sent many times at once is served once")
+    @Test("A request that is sent 20 times at once is served once")
     func concurrentReplay() async throws {
         let target = try await TestHTTPServer.start(certificate: nil, handler: Self.echo)
         try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
@@ -114,7 +114,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("a date that is too far off, malformed or from before the start is answered inside, with the gateway's own")
+    @Test("A date far off, malformed or before the start gets an encapsulated 400 with the gateway's own date")
     func dates() async throws {
         let target = try await TestHTTPServer.start(certificate: nil, handler: Self.echo)
         let now = Date()
@@ -135,7 +135,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("where dates are required, a request without one is asked for it")
+    @Test("When dates are required, the gateway rejects an undated request and asks for a date")
     func dateRequired() async throws {
         let target = try await TestHTTPServer.start(certificate: nil, handler: Self.echo)
         var replay = GatewayConfiguration.Replay()
@@ -148,13 +148,13 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("what cannot be opened is answered in one way, whatever is wrong with it")
+    @Test("Every whole message that cannot be opened gets the same response, whatever its flaw")
     func unopened() async throws {
         let target = try await TestHTTPServer.start(certificate: nil, handler: Self.echo)
         try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
             let key = try await gateway.keys().preferred()
             let message = [UInt8](try key.encapsulate(BinaryHTTPRequest(head: .to(target.url)).encoded()).message)
-            // Up to and with `enc` and the tag at every length, then all that is left.
+            // Every length up to the end of `enc` and the tag, and the whole message less one byte.
             for length in Array(0..<64) + [message.count - 1] {
                 #expect(try await gateway.post(Array(message.prefix(length))).refusal == .unknownKey, "\(length)")
             }
@@ -166,7 +166,7 @@ import ApproovGateway
             #expect(try await gateway.post(message + [0]).refusal == .unknownKey)
             let other = try GatewayKey(id: key.id).configuration
             #expect(try await gateway.post(other.encapsulate([1]).message).refusal == .unknownKey)
-            // In the other form the first bytes of ciphertext are a length, which may be too large.
+            // Read as a chunked message, the first bytes of ciphertext are a length, which may be too large.
             let mistaken = try await gateway.post(message, type: OHTTPMediaType.chunkedRequest)
             #expect(mistaken.refusal == .unknownKey || mistaken.status == 413)
             #expect(try await gateway.ask(.to(target.url)).head.status == .ok)
@@ -175,7 +175,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("an opened message that is no request is answered inside")
+    @Test("A message that opens but is not a request gets an encapsulated 400")
     func malformed() async throws {
         try await RunningGateway.with(allow: ["http://127.0.0.1:1"]) { (gateway) async throws in
             let key = try await gateway.keys().preferred()
@@ -190,7 +190,7 @@ import ApproovGateway
         }
     }
 
-    @Test("a HEAD with content is the client's mistake and no failure of its target")
+    @Test("A HEAD request with content gets 400, does not reach its target and causes no warning")
     func headWithContent() async throws {
         let target = try await TestHTTPServer.start(certificate: nil, handler: Self.echo)
         try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
@@ -205,7 +205,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("other media types, methods and paths are told so")
+    @Test("A wrong media type gets 415, a wrong method 405 and a wrong path 404")
     func wrongDoor() async throws {
         try await RunningGateway.with(allow: ["http://127.0.0.1:1"]) { (gateway) async throws in
             for type in ["text/plain", "message/ohttp-res", "message/bhttp"] {
@@ -221,8 +221,8 @@ import ApproovGateway
         }
     }
 
-    /// RFC 9458, appendix A seals a request that is cut off after its path, and RFC 9292 allows both forms to any client.
-    @Test("a whole request may leave out the empty sections at its end, and be of the form without lengths")
+    /// RFC 9458, appendix A encapsulates a request that ends after its path, and RFC 9292 allows clients both forms.
+    @Test("A whole request may omit the empty sections at its end, and may use the indeterminate-length form")
     func forms() async throws {
         let target = try await TestHTTPServer.start(certificate: nil, handler: Self.echo)
         try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
@@ -231,7 +231,7 @@ import ApproovGateway
             let post = BinaryHTTPRequest(head: try .to("\(target.url)/open", method: .post), body: Data("hello".utf8))
             let known = try get.encoded()
             let cut = Array(known.dropLast(3))
-            // Of fields, content and trailers, all empty, three lengths.
+            // The three lengths of the fields, the content and the trailers, which are all empty.
             #expect(known == cut + [0, 0, 0])
             for (message, text) in [
                 (cut, "GET /cut "), (try get.encoded(framing: .indeterminateLength), "GET /cut "),
@@ -247,7 +247,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("a message over the limit is refused outside, a response over it inside, with what to do")
+    @Test("A whole request over the limit gets 413, and a response over it an encapsulated 502 that names the remedy")
     func tooLarge() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in
             TestResponse(headerFields: [:], length: request.path == "/known" ? 200_000 : nil) { index in
@@ -269,7 +269,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("a target that breaks off, is not there or speaks no HTTP is answered inside")
+    @Test("A target that breaks off, is not reachable or sends no HTTP leads to an encapsulated 502")
     func faults() async throws {
         let target = try await RawServer.start { connection in
             let head = try await connection.receiveHead()
@@ -289,7 +289,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("a target that hangs is 504 inside, encapsulated whole or in chunks")
+    @Test("A target that hangs leads to an encapsulated 504, for whole and chunked requests")
     func hangs() async throws {
         let target = try await RawServer.start { await $0.waitForClose() }
         let url = "http://127.0.0.1:\(target.port)"
@@ -301,12 +301,12 @@ import ApproovGateway
     }
 
     @Test(
-        "a target may take as long as a whole request may, or one in chunks, and not longer, however busy it is", arguments: [true, false])
+        "Whole and chunked requests have separate time limits, which end even a response that is never idle", arguments: [true, false])
     func requestTimeout(isWholeLimited: Bool) async throws {
         let target = try await RawServer.start { connection in
             _ = try await connection.receiveHead()
             try await connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n")
-            // Never idle, and at its end within any other limit.
+            // Never idle, and complete within every other limit.
             try await connection.drip(Array("X-Slow: ".utf8) + [UInt8](repeating: 0x61, count: 20), pause: .milliseconds(100))
             try await connection.send("\r\n\r\nok")
         }
@@ -321,7 +321,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("fields about a connection stay behind in both directions, and nothing is added about the client")
+    @Test("The gateway removes connection fields in both directions, and adds no field about the client")
     func fields() async throws {
         let target = try await RawServer.start { connection in
             _ = try await connection.receiveHead()
@@ -349,7 +349,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("an answer's field values are the octets that its target sent, whole and in chunks")
+    @Test("Field values reach the client as the octets that the target sent, in whole and chunked responses")
     func octets() async throws {
         let latin: [UInt8] = [0xE9, 0x74, 0xE9]
         let target = try await RawServer.start { connection in
@@ -368,7 +368,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("trailer fields of an answer come back, whole and in chunks, without those about a connection")
+    @Test("Trailer fields reach the client in whole and chunked responses, except fields about the connection")
     func trailers() async throws {
         let target = try await RawServer.start { connection in
             _ = try await connection.receiveHead()
@@ -388,7 +388,7 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("answers of nearly the same length are the same length for the relay")
+    @Test("Responses of nearly the same length, and all small ones, have the same encapsulated length")
     func padding() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in
             TestResponse(body: [UInt8](repeating: 1, count: Int(request.path.dropFirst()) ?? 0))
@@ -401,7 +401,7 @@ import ApproovGateway
                 sizes.insert(try await gateway.post(key.encapsulate(request).message).body.count)
             }
             #expect(sizes.count == 1)
-            // Small ones are all alike, the gateway's own among them.
+            // All small responses have one length, including the gateway's own.
             for url in ["\(target.url)/0", "\(target.url)/500", "http://127.0.0.1:1/"] {
                 let request = try BinaryHTTPRequest(head: .to(url)).encoded()
                 let answer = try await gateway.post(key.encapsulate(request).message)
@@ -411,13 +411,13 @@ import ApproovGateway
         await target.stop()
     }
 
-    @Test("no log line holds a client's address, a path, a header field or content, at any level")
+    @Test("No log line of any level contains a client's address, a path, a header field or content")
     func logs() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in
             request.path == "/from" ? TestResponse(text: request.clientAddress ?? "") : try await Self.echo(request)
         }
         try await RunningGateway.with(allow: [target.url]) { (gateway) async throws in
-            // As servers see it, so that its absence says something.
+            // Servers do see this address, so its absence from the log is significant.
             let seen = try await gateway.send(.none, to: target.url, path: "/from", method: .get).body.collect(upTo: 100)
             #expect(String(decoding: seen, as: UTF8.self) == RunningGateway.clientAddress)
             let request = try HTTPRequest.to("\(target.url)/marker-path", fields: [.cookie: "marker-cookie"])
@@ -427,7 +427,7 @@ import ApproovGateway
             _ = try await gateway.ask(.to(target.url, fields: [.date: "marker-date"]))
             _ = try await gateway.post([1, 2, 3])
             _ = try await gateway.post([1, 2, 3], type: "text/marker")
-            // A client that goes away in the middle of its request.
+            // A client that disconnects in the middle of its request.
             try RawClient(port: try #require(URL(string: gateway.url)?.port)).write(
                 "POST /gateway HTTP/1.1\r\nHost: a\r\nContent-Type: message/ohttp-req\r\nContent-Length: 9\r\n\r\nmarker")
             await target.stop()

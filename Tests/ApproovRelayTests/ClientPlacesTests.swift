@@ -4,7 +4,7 @@ import Testing
 @testable import ApproovRelay
 
 @Suite struct ClientPlacesTests {
-    @Test("a client has as many places as it may have, another one its own, and each is free again once it is left")
+    @Test("A client gets places up to its limit, other clients have their own, and a released place is free again")
     func places() throws {
         let places = ClientPlaces(limit: 2)
         let one = try SocketAddress(ipAddress: "192.0.2.1", port: 1)

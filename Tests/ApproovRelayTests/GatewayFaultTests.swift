@@ -12,7 +12,7 @@ import Testing
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct GatewayFaultTests {
     private static let head = "HTTP/1.1 200 OK\r\nContent-Type: message/ohttp-res\r\n"
 
-    /// The status that a client gets when the gateway does as the script says.
+    /// The status that a client gets when the gateway runs the script.
     private func status(
         limits: RelayConfiguration.Limits = .quick(), _ script: @escaping @Sendable (RawConnection) async throws -> Void
     ) async throws -> Int {
@@ -26,7 +26,7 @@ import Testing
         return status.withLock { $0 }
     }
 
-    @Test("a gateway that says nothing, or no more, is 504")
+    @Test("The relay answers 504 when the gateway sends nothing, and 504 or 502 when its response drips")
     func slow() async throws {
         let limits = RelayConfiguration.Limits.quick { $0.gatewayIdleTimeout = .milliseconds(300) }
         #expect(try await status(limits: limits) { await $0.waitForClose() } == 504)
@@ -37,7 +37,7 @@ import Testing
         #expect(drip == 504 || drip == 502)
     }
 
-    @Test("a gateway that is too slow, or not there, is told to the operator once and not for every request")
+    @Test("The relay warns once, not once per request, that the gateway is too slow or not reachable")
     func warnings() async throws {
         let gateway = try await RawServer.start { await $0.waitForClose() }
         let limits = RelayConfiguration.Limits.quick { $0.gatewayIdleTimeout = .milliseconds(200) }
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("a gateway that hangs up, speaks no HTTP or answers what no gateway answers is 502")
+    @Test("The relay answers 502 when the gateway hangs up, sends no HTTP or sends an unexpected response")
     func unusable() async throws {
         let answers = [
             "", "garbage\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi",
@@ -72,13 +72,13 @@ import Testing
         }
     }
 
-    @Test("an answer that ends half-way ends half-way for the client, too")
+    @Test("When the gateway's response breaks off, the relay breaks off its response to the client")
     func half() async throws {
         let (seen, wasSeen) = AsyncStream.makeStream(of: Void.self)
         let gateway = try await RawServer.start { connection in
             _ = try await connection.receiveHead()
             try await connection.send(Self.head + "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n")
-            // Where both come at once, the relay does not see the head before the failure.
+            // If both arrived at once, the relay would see the failure before the head.
             for await _ in seen { break }
         }
         try await RunningRelay.with(gateway: "http://127.0.0.1:\(gateway.port)/") { (relay) async throws in
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(
-        "an answer over its limit is 502 where its length is known, and else broken off, whole or in chunks",
+        "A response over the limit is answered 502 if its length is announced, and is broken off otherwise",
         arguments: [("message/ohttp-req", "message/ohttp-res"), ("message/ohttp-chunked-req", "message/ohttp-chunked-res")])
     func answerTooLarge(request: String, response: String) async throws {
         let isWhole = request == "message/ohttp-req"
@@ -99,7 +99,7 @@ import Testing
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
             let isAnnounced = try await message.body.collect() == [1]
             return TestResponse(headerFields: [.contentType: response], length: isAnnounced ? 120_000 : nil) { index in
-                // The first part alone is within the limit, and has left when the second comes.
+                // The first part alone is within the limit. The relay has forwarded it before the second part arrives.
                 if index == 1 { try await gate.wait() }
                 return index < 2 ? [UInt8](repeating: 1, count: 60_000) : nil
             }
@@ -117,7 +117,7 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("a refusal passes with its problem details, when they are some and short", arguments: [400, 401, 422, 429, 500, 503])
+    @Test("The relay passes on an error status, and only problem details that are short", arguments: [400, 401, 422, 429, 500, 503])
     func problems(status: Int) async throws {
         let problem = #"{"type":"https://iana.org/assignments/http-problem-types#ohttp-key"}"#
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
@@ -139,7 +139,7 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("a refusal that comes before the request's end reaches the client, and the relay goes on")
+    @Test("A refusal before the request ends reaches the client, and the relay keeps serving")
     func earlyRefusal() async throws {
         let gateway = try await RawServer.start { connection in
             _ = try await connection.receiveHead()
@@ -159,7 +159,7 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("a request on a kept connection that turns out dead is sent once and answered 502 (HTTP/1.1)")
+    @Test("A request on a kept HTTP/1.1 connection that turns out to be dead is sent once and answered 502")
     func singleUse() async throws {
         let requests = Shared(0)
         let gateway = try await RawServer.start { connection in
@@ -182,7 +182,7 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("a request whose connection dies under it is sent once and answered 502 (HTTP/2)")
+    @Test("A request whose HTTP/2 connection is lost is sent once and answered 502")
     func singleUseHTTP2() async throws {
         let certificate = try GatewayCertificate()
         let requests = Shared(0)
@@ -209,7 +209,7 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("a gateway with another key, or under another root, gets no byte")
+    @Test("A gateway with another key, or under another root, receives no request")
     func trust() async throws {
         let certificate = try GatewayCertificate()
         let gateway = try await TestHTTPServer.start(certificate: certificate.leaf) { _ in TestResponse() }

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("plain http to clients is for loopback addresses")
+    @Test("The relay serves clients over plain HTTP only on a loopback address, and rejects a malformed certificate")
     func listener() throws {
         #expect(refusal(host: "0.0.0.0") == .insecureListener)
         #expect(refusal(host: "192.0.2.1") == .insecureListener)
@@ -28,7 +28,7 @@ import Testing
         #expect(refusal(tls: .certificate(certificatePEM: "x", keyPEM: leaf.privateKeyPEM)) == .identityFailed)
     }
 
-    @Test("plain http to a gateway is for loopback addresses")
+    @Test("A gateway reached over plain HTTP must be on loopback and have no pins, and a malformed URL is rejected")
     func gateway() {
         #expect(refusal(gateway: "http://gateway.example/gateway") == .insecureGateway)
         #expect(refusal(gateway: "http://127.0.0.1:8080/gateway") == nil)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("a gateway's URL without a path means /gateway; any path is kept, and so is / alone, where others may have theirs")
+    @Test("A gateway URL without a path gets the path /gateway, and any other path is kept, including / alone")
     func path() throws {
         func target(_ gateway: String) throws -> String { try GatewayLink(RelayConfiguration(port: 0, gateway: gateway)).url.text }
         for text in ["https://g.example", "https://g.example/gateway"] {
@@ -50,13 +50,13 @@ import Testing
         }
     }
 
-    @Test("a request that may be forwarded never waits for a connection to the gateway that another one has")
+    @Test("The transport allows as many requests and gateway connections as the relay forwards at once")
     func connections() {
         let bounds = RelayConfiguration.Limits.quick { $0.requests = 3_000 }.ofTransport
         #expect(bounds.maximumRequests == 3_000 && bounds.maximumConnectionsPerHost == 3_000)
     }
 
-    @Test("pins, roots, ports and limits that cannot be are refused")
+    @Test("Pins, roots, ports and limits that are not valid are rejected")
     func others() {
         #expect(refusal(pins: ["sha256/AAAA"]) == .malformedPin)
         #expect(refusal(roots: "no PEM") == .malformedGateway)

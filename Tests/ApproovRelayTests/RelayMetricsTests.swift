@@ -8,9 +8,9 @@ import Testing
 
 import ApproovRelay
 
-/// What a relay counts, of messages on real sockets.
+/// What a relay counts when messages travel over real sockets.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct RelayMetricsTests {
-    @Test("every outcome is counted once where it belongs, and nothing else is measured: no address or content is in it")
+    @Test("The relay counts each outcome once and records nothing else, in particular no address or content")
     func outcomes() async throws {
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
             let body = try await message.body.collect()
@@ -33,13 +33,13 @@ import ApproovRelay
             #expect(try await relay.post([3]).status == 502)
             #expect(relay.counts == ["forwarded": 2, "refused": 1, "failed": 1])
 
-            // A client that has seen enough.
+            // A client that stops reading the response.
             do {
                 let response = try await relay.send(.bytes([4]))
                 for try await _ in response.body { break }
             }
             await relay.waitForCount(1, of: "abandoned")
-            // One that goes away in the middle of its message.
+            // A client that disconnects in the middle of its message.
             try RawClient(port: relay.port).write(
                 "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: message/ohttp-req\r\nContent-Length: 9\r\n\r\nhalf")
             await relay.waitForCount(2, of: "abandoned")
@@ -57,12 +57,12 @@ import ApproovRelay
 }
 
 extension RunningRelay {
-    /// How many messages came to each outcome, those that there were.
+    /// The number of messages for each outcome that occurred.
     fileprivate var counts: [String: Int64] {
         Dictionary(uniqueKeysWithValues: metrics.counters.map { ($0.dimensions.first?.1 ?? "", $0.totalValue) }).filter { $0.value > 0 }
     }
 
-    /// Waits until an outcome was counted that often.
+    /// Waits until an outcome has been counted `count` times.
     fileprivate func waitForCount(_ count: Int64, of outcome: String) async {
         #expect(await eventually { counts[outcome, default: 0] == count })
     }

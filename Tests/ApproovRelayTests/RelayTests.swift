@@ -6,20 +6,20 @@ import HTTPTypes
 import TestTags
 import Testing
 
-/// What a relay forwards and brings back, on real sockets.
+/// What a relay forwards and returns, over real sockets.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct RelayTests {
     private static let types = [
         ("message/ohttp-req", "message/ohttp-res"), ("message/ohttp-chunked-req", "message/ohttp-chunked-res"),
     ]
 
-    /// Where a client calls from that must be recognized in the log: no usual address.
+    /// The address of a client that a test looks for in the log, so not the usual 127.0.0.1.
     private static let clientAddress = "127.0.0.7"
 
-    @Test("a message goes to the gateway over pinned TLS with its media type, and its answer comes back", arguments: types)
+    @Test("The relay forwards a message with its media type over pinned TLS, and returns the gateway's response", arguments: types)
     func forwards(request: String, response: String) async throws {
         let certificate = try GatewayCertificate()
         let incremental = try #require(HTTPField.Name("Incremental"))
-        // The relay must pass on only chunks as they come.
+        // Only chunked messages must be passed on incrementally.
         let isIncremental = request.contains("chunked") ? "?1" : nil
         let gateway = try await TestHTTPServer.start(certificate: certificate.leaf) { message in
             #expect(message.method == .post)
@@ -43,11 +43,11 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("what reaches the gateway of two clients differs in nothing but their ciphertext")
+    @Test("The requests of two clients reach the gateway without any difference except their ciphertext")
     func anonymity() async throws {
         let gateway = try await RawServer.start { connection in
             let head = try await connection.receiveHead()
-            // The content may come behind the head, or with it.
+            // The content may arrive after the head, or with it.
             if head.hasSuffix("\r\n\r\n") { _ = await connection.receive() }
             try await connection.send(
                 "HTTP/1.1 200 OK\r\nContent-Type: message/ohttp-res\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
@@ -78,7 +78,7 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("anything but an encapsulated request is refused, and the gateway hears nothing of it")
+    @Test("The relay rejects every request that is not an encapsulated one, and sends none of them to the gateway")
     func refusals() async throws {
         let gateway = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
         try await RunningRelay.with(gateway: gateway.url) { (relay) async throws in
@@ -96,7 +96,7 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("a message over its limit is refused, whole or in chunks, whether it says its length or not", arguments: types)
+    @Test("A message over its limit is answered 413, whether or not its length is announced", arguments: types)
     func tooLarge(request: String, response: String) async throws {
         let isWhole = request == "message/ohttp-req"
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
@@ -118,7 +118,7 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("both directions stream: an answer begins while its request goes on, and no more is taken in than goes out")
+    @Test("Both directions stream: a chunked response begins while its request still continues")
     func streams() async throws {
         let certificate = try GatewayCertificate()
         let gateway = try await TestHTTPServer.start(certificate: certificate.leaf) { message in
@@ -139,14 +139,14 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("an answer that no client reads is not taken from the gateway")
+    @Test("The relay stops reading a response from the gateway while the client does not read it")
     func backPressure() async throws {
         let sent = Shared(0)
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
             _ = try await message.body.collect()
             return TestResponse(headerFields: [.contentType: "message/ohttp-chunked-res"], length: nil) { index in
                 guard index < 1_024 else { return nil }
-                // No faster than its event loop writes, or it would count what waits before its own socket.
+                // Not faster than the event loop writes, so that `sent` does not count parts that still wait for the socket.
                 try await Task.sleep(for: .milliseconds(1))
                 sent.change { $0 += 1 }
                 return [UInt8](repeating: 7, count: 65_536)
@@ -157,10 +157,10 @@ import Testing
             var before = -1
             while sent.value != before {
                 before = sent.value
-                // While other requests come and go there is time for more.
+                // These requests give the gateway time to send more.
                 for _ in 0..<50 { #expect(try await relay.send(.none, path: "/health", method: .get).status == 200) }
             }
-            // 64 MiB in all; sockets and our own buffers hold a few.
+            // The whole response is 64 MiB; the sockets' and the relay's buffers hold a few MiB of it.
             #expect(before < 768)
             var count = 0
             for try await part in response.body { count += part.count }
@@ -169,7 +169,7 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("one more request than the limit is told so, and the others are answered")
+    @Test("Requests over the limit are answered 503, and those within it are answered 200")
     func tooMany() async throws {
         let gate = Gate()
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
@@ -180,7 +180,7 @@ import Testing
         try await RunningRelay.with(gateway: gateway.url, limits: .quick { $0.requests = 4 }) { (relay) async throws in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<6 { group.addTask { try await relay.post().status } }
-                // The four that were taken wait for the others.
+                // The four admitted requests wait at the gate until the other two are rejected.
                 for _ in 0..<2 { #expect(try await group.next() == 503) }
                 gate.open()
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -190,7 +190,7 @@ import Testing
         await gateway.stop()
     }
 
-    @Test("no log line holds a header field or content, at any level, and only debug lines hold an address")
+    @Test("No log line contains a header field or content, and only debug lines contain a client's address")
     func logs() async throws {
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
             let bytes = try await message.body.collect()
@@ -217,7 +217,7 @@ import Testing
     }
 }
 
-/// Lets one consumer after another advance a test's sequence.
+/// Lets consecutive consumers advance one sequence.
 private actor IteratorBox {
     private let pull: @Sendable () async throws -> [UInt8]?
 

@@ -7,7 +7,7 @@ import Testing
 
 import ApproovRelay
 
-/// Clients that begin requests and do not go on with them.
+/// Clients that begin requests and do not continue them.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct SilentClientTests {
     private static func head(_ type: String, length: Int = 200) -> String {
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: \(type)\r\nContent-Length: \(length)\r\n\r\n"
@@ -21,13 +21,13 @@ import ApproovRelay
     }
 
     @Test(
-        "a client that sends nothing, or half of a whole message, is answered 408 and not forwarded; half of one in chunks ends its connection",
+        "A client that falls silent gets 408 and nothing is forwarded; within a chunked message it is disconnected",
         arguments: ["message/ohttp-req", "message/ohttp-chunked-req"], [0, 10])
     func silent(type: String, sent: Int) async throws {
         let gateway = try await gateway()
         try await RunningRelay.with(gateway: gateway.url, limits: .quick { $0.idleTimeout = .seconds(1) }) { (relay) async throws in
             let isWaitedFor = type == "message/ohttp-req" || sent == 0
-            // On a busy machine the time may be over before the head has come, and then there is no answer.
+            // On a busy machine the timeout may pass before the head arrives. Then there is no response, and the test tries again.
             let isAnswered = try await eventually {
                 let client = try RawClient(port: relay.port)
                 client.write(Self.head(type) + String(repeating: "a", count: sent))
@@ -41,7 +41,7 @@ import ApproovRelay
         await gateway.stop()
     }
 
-    @Test("requests of which nothing has come take no place from those that are forwarded")
+    @Test("Requests that have sent only their heads do not count towards the limit of forwarded requests")
     func noPlace() async throws {
         let gateway = try await gateway()
         try await RunningRelay.with(gateway: gateway.url, limits: .quick { $0.requests = 4 }) { (relay) async throws in
@@ -53,7 +53,7 @@ import ApproovRelay
         await gateway.stop()
     }
 
-    @Test("one address has its share of places and no more; others are served, and it, too, once it has ended what it began")
+    @Test("An address over its share of places gets 429 until its requests end, and other addresses are served")
     func share() async throws {
         let gateway = try await gateway()
         try await RunningRelay.with(gateway: gateway.url, limits: .quick { $0.requestsPerClient = 2 }) { (relay) async throws in
@@ -75,7 +75,7 @@ import ApproovRelay
         await gateway.stop()
     }
 
-    @Test("a large message streams to the gateway before it is whole, and a small one goes only once it is")
+    @Test("The relay begins to forward a large message before all of it has arrived")
     func beginning() async throws {
         let gateway = try await gateway()
         try await RunningRelay.with(gateway: gateway.url) { (relay) async throws in

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("a guarded backend speaks HTTP/2 with its certificate")
+    @Test("A guarded backend serves HTTP/2 with its certificate")
     func secure() async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: root)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("a request context sees the address that a trusted proxy names, and silent connections cost others nothing")
+    @Test("A request gets the client address from a trusted proxy, despite 64 silent connections")
     func proxied() async throws {
         var limits = ConnectionGuard.Limits()
         limits.connections = 16
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("a limit of nothing, an identity that cannot be read and what is not an address range are refused")
+    @Test("A limit of zero, an unreadable identity and an invalid address range are rejected")
     func refusals() throws {
         var limits = ConnectionGuard.Limits()
         limits.connectionsPerClient = 0

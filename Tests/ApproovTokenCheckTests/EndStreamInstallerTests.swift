@@ -5,7 +5,7 @@ import NIOHTTP2
 import Testing
 
 @Suite struct EndStreamInstallerTests {
-    @Test("an HTTP/2 stream with it ends a response with its last DATA frame, and sends no empty one")
+    @Test("An HTTP/2 stream ends a response with its last DATA frame instead of sending an empty one")
     func lastFrame() throws {
         let stream = EmbeddedChannel()
         try stream.pipeline.syncOperations.addHandler(EndStreamInstaller())

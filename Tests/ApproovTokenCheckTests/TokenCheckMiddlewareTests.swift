@@ -27,7 +27,7 @@ import Testing
         get throws { try TokenVerifier(keys: [.hs256(secret)], audience: "api.example.com", time: clock) }
     }
 
-    /// The status that a request with these field lines gets; a refusal must have an empty body.
+    /// The status of the response to a request with these field lines; a rejection must have an empty body.
     private func status(
         _ lines: [(String, String)], header: String = "Approov-Token", prefix: String = "", binding: [String] = [],
         pay: PayPolicy? = nil
@@ -60,13 +60,13 @@ import Testing
         }
     }
 
-    @Test("a request with a good token reaches the handler, which holds the verified token")
+    @Test("A request with a valid token reaches the handler, which gets the verified token")
     func passes() async throws {
         #expect(try await status([("Approov-Token", try token())]) == 200)
         #expect(try await status([("approov-token", try token())]) == 200)
     }
 
-    @Test("why a request was refused is logged as a code, with the names and no value that matter")
+    @Test("The check logs why it rejected a request: a code and the expected audience, but no client values")
     func refusalsAreLogged() async throws {
         let token = try token(pay: Binding.payHash(of: "Bearer alice"))
         let binding = ["Authorization"]
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(
-        "the ARC of a token that does not verify is logged as unverified, by default, and nothing else of it; what is no ARC is not logged")
+        "The check logs only the ARC of a token that does not verify, as unverified, and no malformed ARC")
     func unverifiedARC() async throws {
         let arc = Base32.encode(SystemRandom.bytes(16))
         let decoy = try TokenSigner(key: .hs256(.generate()))
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("a flood of refusals is thirty lines a minute, and the next minute's first line says how many were left out")
+    @Test("The check logs 30 rejections a minute, and the next minute's first line counts the omitted ones")
     func flood() async throws {
         var check = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifier: verifier)
         check.time = clock
@@ -117,7 +117,7 @@ import Testing
         #expect(notices().count == 31 && notices().last?.contains(#""leftOut": 10"#) == true)
     }
 
-    @Test("no token, an empty one, one after another prefix, or two lines of it are answered 401 with an empty body")
+    @Test("A missing, empty, wrongly prefixed or repeated token gets 401 with an empty body")
     func missing() async throws {
         let token = try token()
         #expect(try await status([]) == 401)
@@ -128,7 +128,7 @@ import Testing
         #expect(try await status([("Authorization", token)]) == 401)
     }
 
-    @Test("another header and a prefix are read as configured")
+    @Test("The check reads the token from the configured header, after the configured prefix")
     func headerAndPrefix() async throws {
         let token = try token()
         #expect(try await status([("X-Attest", "Bearer \(token)")], header: "X-Attest", prefix: "Bearer ") == 200)
@@ -136,7 +136,7 @@ import Testing
         #expect(try await status([("X-Attest", "bearer \(token)")], header: "X-Attest", prefix: "Bearer ") == 401)
     }
 
-    @Test("an expired token, one for another host, one of another key, and texts that are no token get 401")
+    @Test("An expired token, a token for another host, a token of another key and malformed text get 401")
     func bad() async throws {
         let other = try TokenSigner(key: .hs256(.generate())).sign(TokenClaims(exp: 9_000_000_000, aud: "api.example.com"))
         let bad = [
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("a bound token passes with its own value alone, in its canonical bytes")
+    @Test("A bound token passes only with its own value, unless binding is ignored")
     func binding() async throws {
         let bound = try token(pay: Binding.payHash(of: "Bearer abc"))
         func check(_ values: [String], _ pay: PayPolicy) async throws -> Int {
@@ -168,7 +168,7 @@ import Testing
         #expect(try await check(["anything"], .ignored) == 200)
     }
 
-    @Test("a token that is not bound passes where pay is optional, and not where it is required")
+    @Test("An unbound token passes where pay is optional, and gets 401 where it is required")
     func unbound() async throws {
         let lines = [("Approov-Token", try token()), ("Authorization", "Bearer abc")]
         #expect(try await status(lines, binding: ["Authorization"], pay: .required) == 401)
@@ -176,15 +176,15 @@ import Testing
         #expect(try await status(lines, binding: ["Authorization"], pay: .optional) == 200)
     }
 
-    @Test("two lines of a binding header fail even when the token is not bound")
+    @Test("Two lines of a binding header get 401 even if the token is not bound")
     func ambiguous() async throws {
         let lines = [("Approov-Token", try token()), ("Authorization", "a"), ("Authorization", "b")]
         #expect(try await status(lines, binding: ["Authorization"], pay: .optional) == 401)
     }
 
-    @Test("several binding headers are bound as their trimmed values in the configured order, all of them present")
+    @Test("Several binding headers are required together, trimmed and hashed in the configured order")
     func several() async throws {
-        // The known sample of the original: SHA256("Bearer myauth_token" + "my-device-id").
+        // A published sample: SHA256("Bearer myauth_token" + "my-device-id").
         let bound = try token(pay: "71tnS3rSq2lanEWrKz4MoexiOMtv7w0fspfM8BAQKNU=")
         let authorization = ("Authorization", "Bearer myauth_token")
         let device = ("X-Device", " my-device-id ")
@@ -197,7 +197,21 @@ import Testing
         #expect(try await status([token, authorization], binding: names, pay: .optional) == 401)
     }
 
-    @Test("settings that contradict each other are refused")
+    @Test("an empty binding header counts as missing, so that no token is bound to the other headers alone", arguments: ["", " \t"])
+    func emptyBinding(_ empty: String) async throws {
+        let token = ("Approov-Token", try token(pay: Binding.payHash(of: "Bearer abc")))
+        let lines = [token, ("Authorization", "Bearer abc"), ("X-Device", empty)]
+        for pay in [PayPolicy.required, .optional] {
+            #expect(try await status(lines, binding: ["Authorization", "X-Device"], pay: pay) == 401)
+            #expect(logs.lines.contains { $0.contains("X-Device") })
+        }
+        #expect(try await status(lines, binding: ["Authorization"]) == 200)
+        // Nor does the hash of nothing match.
+        let hashOfNothing = ("Approov-Token", try self.token(pay: Binding.payHash(of: "")))
+        #expect(try await status([hashOfNothing, ("Authorization", empty)], binding: ["Authorization"]) == 401)
+    }
+
+    @Test("Invalid and contradictory settings are rejected")
     func settings() async throws {
         func make(header: String = "Approov-Token", binding: [String] = [], pay: PayPolicy? = nil) throws {
             _ = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(
@@ -211,7 +225,7 @@ import Testing
         await refuses(.invalidConfiguration) { try make(pay: .optional) }
     }
 
-    @Test("a verifier may be changed while the check runs: a key is accepted in its overlap, then not")
+    @Test("A running check follows its verifier provider: old and new keys during the overlap, then new ones")
     func rotation() async throws {
         let next = AccountSecret.generate()
         let current = Shared(try TokenVerifier(keys: [.hs256(secret)], time: clock))
@@ -233,7 +247,7 @@ import Testing
         #expect(try await status([new], check: check) == 200)
     }
 
-    @Test("a handler behind no check gets no token")
+    @Test("A handler that requires a token answers 500 if no check runs before it")
     func unguarded() async throws {
         let router = Router(context: BasicTokenCheckedRequestContext.self)
         router.get("shapes") { _, context in try context.requireVerifiedToken().claims.did ?? "" }
@@ -244,7 +258,7 @@ import Testing
         }
     }
 
-    @Test("the demo account's published secret opens nothing but what is for this machine")
+    @Test("The published secret of the demo account is rejected, except for an audience on this machine")
     func demoSecret() async throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Sources/ApproovCLI/Resources/demo-only-account-secret.txt").standardized

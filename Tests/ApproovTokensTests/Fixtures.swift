@@ -8,10 +8,10 @@ import Foundation
 import Testing
 
 extension ManualClock {
-    /// When the tests of tokens take place, in seconds since 1970.
+    /// The time at which the token tests run, in seconds since 1970.
     static let start: Int64 = 1_700_000_000
 
-    /// A clock that stands still.
+    /// A clock that always returns the same time.
     static func at(_ seconds: TimeInterval = TimeInterval(start)) -> ManualClock { ManualClock(date: Date(timeIntervalSince1970: seconds)) }
 }
 
@@ -44,7 +44,7 @@ enum Forge {
     }
 }
 
-/// An HS256 verifier with a fixed clock, and what it says of payloads.
+/// An HS256 verifier with a fixed clock, and its verdicts on payloads and tokens.
 struct Bench {
     let secret = AccountSecret.generate()
     let exp = ManualClock.start + 300
@@ -58,7 +58,7 @@ struct Bench {
             time: ManualClock.at(seconds))
     }
 
-    /// The code with which a correctly signed payload is refused; nil when it is accepted.
+    /// The code with which a correctly signed payload is rejected; nil if it is accepted.
     func refusal(payload: String, header: String = #"{"alg":"HS256","typ":"JWT"}"#) throws -> TokenError.Code? {
         try refusal(token: Forge.hs256(header: header, payload: payload, key: secret.bytes))
     }
@@ -68,7 +68,7 @@ struct Bench {
     }
 }
 
-/// The code with which a token is refused; nil when it is accepted.
+/// The code with which a token is rejected; nil if it is accepted.
 func refusal(of token: String, by verifier: TokenVerifier, binding: PayRule = .ignored) -> TokenError.Code? {
     do {
         _ = try verifier.verify(token, binding: binding)
@@ -78,7 +78,7 @@ func refusal(of token: String, by verifier: TokenVerifier, binding: PayRule = .i
     }
 }
 
-/// The code of the error that `body` throws; a test fails when it throws none.
+/// The code of the error that `body` must throw.
 func code(_ body: () throws -> some Any) -> TokenError.Code? {
     (#expect(throws: TokenError.self) { _ = try body() })?.code
 }

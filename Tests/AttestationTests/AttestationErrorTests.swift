@@ -2,7 +2,7 @@ import Attestation
 import Testing
 
 @Suite struct AttestationErrorTests {
-    @Test("errors are equal by code, and the description holds code, member, message and cause")
+    @Test("Errors are equal by code, and the description contains code, member, message and cause")
     func description() {
         let cause = AttestationError(.malformedEncoding, "below")
         let error = AttestationError(.malformedMember, "must be a string", member: "hosts.a", cause: cause)

@@ -17,7 +17,7 @@ extension TestAccount {
         try ConfigurationState(initial: initial(configuration(version: version)))
     }
 
-    /// Signs any payload, also one that breaks every rule, as the authority's format has it.
+    /// Signs any payload in the authority's format, even one that breaks the rules.
     func signedAnyway(
         _ payload: [UInt8], by key: P256.Signing.PrivateKey? = nil, typ: String = SignedConfiguration.type
     ) throws -> JSONValue {
@@ -37,7 +37,7 @@ extension JSONValue {
         try self.init(parsing: Array(text.utf8), limit: 1 << 20)
     }
 
-    /// The same object with a member set, or taken out where the value is nil.
+    /// A copy of the object with a member set, or removed if the value is nil.
     func setting(_ name: String, to value: JSONValue?) throws -> JSONValue {
         var members = try object()
         members[name] = value
@@ -45,7 +45,7 @@ extension JSONValue {
     }
 }
 
-/// The code of the error that `body` throws; a test fails when it throws none.
+/// The code of the error that `body` must throw.
 func code(_ body: () throws -> some Any) -> AttestationError.Code? {
     (#expect(throws: AttestationError.self) { _ = try body() })?.code
 }

@@ -5,7 +5,7 @@ import Crypto
 import Foundation
 import Testing
 
-/// Random bytes: no reader crashes, and every accepted value keeps its rules.
+/// Random changes to valid input: no parser crashes, and every accepted value obeys the rules.
 @Suite struct FuzzTests {
     private let account: TestAccount
 
@@ -27,7 +27,7 @@ import Testing
         return bytes
     }
 
-    @Test("a changed JSON text is refused, or is a value that survives writing and reading", arguments: [1, 2, 3] as [UInt64])
+    @Test("Mutated JSON is rejected, or survives a round trip", arguments: [1, 2, 3] as [UInt64])
     func json(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let text = Array(#"{"a":[1,-2.5e3,true,null,"x\u00e9\n\"é"],"b":{"c":{}},"d":9223372036854775807}"#.utf8)
@@ -43,7 +43,7 @@ import Testing
         #expect(accepted > 100)
     }
 
-    @Test("a changed configuration, rightly signed, is refused or keeps every rule", arguments: [4, 5] as [UInt64])
+    @Test("A mutated configuration with a valid signature is rejected or obeys every rule", arguments: [4, 5] as [UInt64])
     func configurations(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let state = try account.state()
@@ -70,7 +70,7 @@ import Testing
         #expect(accepted > 5)
     }
 
-    @Test("changed initial configurations and evidence are refused, or say what they said", arguments: [6, 7] as [UInt64])
+    @Test("Mutated initial configurations and evidence are rejected, or keep their signed content", arguments: [6, 7] as [UInt64])
     func files(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let initial = try account.initial().serialized

@@ -3,7 +3,7 @@ import Attestation
 import Foundation
 import FoundationNetworking
 
-/// An app that takes everything by default: `bundled-app` prints the account of its configuration, `bundled-app URL` what it is answered.
+/// An app with default settings: `bundled-app` prints the account of its configuration, `bundled-app URL` prints the response.
 @main
 struct BundledApp {
     static func main() async {

@@ -3,20 +3,20 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 
-/// Sends requests and cancels them at random, and prints how many descriptors the process had open before and has after:
-/// `cancellation-storm 1|2`, the number being HTTP's version.
+/// Sends requests, cancels them at random times, and prints how many descriptors the process has open before and after:
+/// `cancellation-storm 1|2`, where the number is the HTTP version.
 ///
-/// A program and not an exit test: SwiftNIO's sockets are inherited by those, and what other tests close would stay open meanwhile.
+/// It is not an exit test, because exit tests inherit SwiftNIO's sockets, so that sockets closed by other tests would stay open.
 @main
 struct CancellationStorm {
     static func main() async throws {
         let versions: TestHTTPServer.Versions = CommandLine.arguments.last == "2" ? .http1AndHTTP2 : .http1
-        // What a process makes once and keeps is there after a first round.
+        // The first round opens the descriptors that a process keeps.
         try await run(rounds: 1, versions)
         let before = try openDescriptors()
         try await run(rounds: 10, versions)
         var after = try openDescriptors()
-        // The last connections are closed by separate threads.
+        // Other threads close the last connections.
         for _ in 0..<500 where after > before {
             try await Task.sleep(for: .milliseconds(10))
             after = try openDescriptors()
@@ -24,7 +24,7 @@ struct CancellationStorm {
         print(before, after)
     }
 
-    /// A hundred requests in each round; throws when the server cannot be asked afterwards.
+    /// Sends a hundred requests in each round; throws if the server does not answer afterwards.
     private static func run(rounds: Int, _ versions: TestHTTPServer.Versions) async throws {
         let root = try TestPKI.root()
         let server = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root), versions: versions) {
@@ -47,7 +47,7 @@ struct CancellationStorm {
                 }
             }
         }
-        // A server may answer a storm of cancelled streams with GOAWAY; the next connection is a fresh one.
+        // A server may answer many cancelled streams with GOAWAY; then the next request uses a new connection.
         var attempts = 0
         while true {
             do {

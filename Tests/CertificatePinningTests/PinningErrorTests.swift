@@ -3,7 +3,7 @@ import Testing
 
 @Suite("PinningError")
 struct PinningErrorTests {
-    @Test("errors are equal by code, and say code, message and cause")
+    @Test("Errors are equal if their codes are, and the description has the code, the message and the cause")
     func describes() {
         let cause = PinningError(.malformedHost, "inner")
         let error = PinningError(.malformedPattern, "outer", cause: cause)

@@ -1,15 +1,15 @@
-// Takes configurations up in a state directory, one after another, and says what it stored: a process that tests can kill.
+// Stores configurations in a state directory, one after another, and prints what it stored. Tests can kill this process.
 //
 //     configuration-writer DIRECTORY INITIAL CANDIDATES
 //
-// INITIAL is an initial configuration, CANDIDATES a JSON array of signed configurations. A version that is not newer than what is
-// stored is passed over. Everything happens on the main thread, so that its system calls can be counted.
+// INITIAL is an initial configuration, CANDIDATES a JSON array of signed configurations. The program skips a version that is not newer
+// than the stored one. It does everything on the main thread, so that tests can count its system calls.
 import ApproovBase
 import Approov
 import Attestation
 import Foundation
 
-/// One write, and no complaint when it fails: a test may make it fail.
+/// Prints a line with a single write and ignores its failure, which a test may cause.
 func say(_ text: String) { _ = (text + "\n").withCString { write(STDOUT_FILENO, $0, strlen($0)) } }
 
 func read(_ path: String) throws -> [UInt8] { try Array(Data(contentsOf: URL(filePath: path))) }

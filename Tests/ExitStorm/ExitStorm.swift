@@ -6,11 +6,11 @@ import Foundation
 import FoundationNetworking
 import HTTPClient
 
-/// Ends with `exit(0)` in the middle of its work, as programs do that are told to: `exit-storm handshakes|tokens`.
+/// Calls `exit(0)` while its threads are still working: `exit-storm handshakes|tokens`.
 @main
 struct ExitStorm {
     static func main() async throws {
-        // The first to use OpenSSL is Foundation, as in a program that wraps its session.
+        // Foundation uses OpenSSL first, as in a program that wraps a session.
         _ = URLSession(configuration: .default)
         switch CommandLine.arguments.last {
         case "handshakes": try await shakeHands()
@@ -20,7 +20,7 @@ struct ExitStorm {
         exit(0)
     }
 
-    /// Connections are made and closed on the threads of several transports.
+    /// Opens and closes connections on the threads of several transports.
     private static func shakeHands() async throws {
         let root = try TestPKI.root()
         let server = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root)) { _ in
@@ -33,7 +33,7 @@ struct ExitStorm {
             for _ in 0..<4 {
                 Task {
                     while true {
-                        // A separate policy lets a request make its own connection, and close it.
+                        // With its own policy, each request opens and closes its own connection.
                         let policy = TrustPolicy(rules: try HostMap([(HostPattern, TrustRule)]()), defaultAnchors: anchors)
                         let response = try? await transport.send(TransportRequest(url: url, policy: policy))
                         _ = try? await response?.body.collect(upTo: 100)
@@ -50,7 +50,7 @@ struct ExitStorm {
         let token = try TokenSigner(key: key).sign(TokenClaims(exp: expiry))
         for _ in 0..<2 {
             Thread.detachNewThread {
-                // A separate verifier has not seen the token before.
+                // A new verifier has not cached the token.
                 while (try? TokenVerifier(keys: [key.verificationKey]).verify(token)) != nil {}
             }
         }

@@ -2,7 +2,7 @@ import Foundation
 import Hummingbird
 import Logging
 
-/// A backend with a `ConnectionGuard` that prints each request that it executes, before it answers: `guarded-backend CERTIFICATE KEY`.
+/// A backend with a `ConnectionGuard` that prints each request before it answers: `guarded-backend CERTIFICATE KEY`.
 @main
 struct GuardedBackend {
     static func main() async throws {
@@ -12,12 +12,12 @@ struct GuardedBackend {
         router.post("work") { request, _ in
             let id = String(buffer: try await request.body.collect(upTo: 100))
             say(id)
-            // Long enough for a stop to come in between.
+            // Long enough for a SIGTERM to arrive meanwhile.
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...4)))
             return id
         }
         let app = try backend(router, at: .hostname("127.0.0.1", port: 0), certificate: files[0], key: files[1])
-        // The same, which says where it listens.
+        // The same application, but it prints its URL.
         try await Application(
             responder: app.responder, server: app.server, configuration: app.configuration,
             onServerRunning: { say("https://127.0.0.1:\($0.localAddress?.port ?? 0)") },
@@ -25,6 +25,6 @@ struct GuardedBackend {
         ).runService()
     }
 
-    /// Prints a line in one piece.
+    /// Prints a line with a single write.
     private static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite("The media type of a message")
 struct MediaTypeTests {
     @Test(
-        "is compared without regard to case, parameters and white space around it",
+        "The media type ignores case, parameters and surrounding white space",
         arguments: [
             "message/ohttp-res", "Message/OHTTP-Res", "message/ohttp-res;a=b", " message/ohttp-res ; charset=utf-8", "message/ohttp-res\t",
         ])
@@ -14,7 +14,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "is another for a longer or a shorter name, and for one with white space in it",
+        "An empty value, a longer or shorter name, or one with white space inside does not match",
         arguments: [
             "", ";", "message/ohttp-re", "message/ohttp-res2", "x message/ohttp-res", "message/ ohttp-res", "text/html; message/ohttp-res",
         ])
@@ -22,7 +22,7 @@ struct MediaTypeTests {
         #expect(([.contentType: value] as HTTPFields).mediaType != "message/ohttp-res")
     }
 
-    @Test("there is none without a field, or with two")
+    @Test("The media type is empty without a Content-Type field, or with two")
     func fields() {
         #expect(HTTPFields().mediaType.isEmpty)
         var two: HTTPFields = [.contentType: "a/b"]

@@ -3,7 +3,7 @@ import CertificatePinning
 import HTTPClient
 import HTTPTypes
 
-/// A certificate authority, a server below it, and a client that trusts just that authority.
+/// A certificate authority, a server with a certificate from it, and a client.
 struct Site {
     let root: TestCertificate
     let leaf: TestCertificate
@@ -23,7 +23,7 @@ struct Site {
 
     func anchors() throws -> TrustAnchors { try TrustAnchors(pem: root.pem) }
 
-    /// Path validation below the site's root, and the pins for the host when there are any.
+    /// A policy that trusts only the site's root and, if there are `pins`, requires them for the host.
     func policy(host: String = "localhost", pins: [Pin]? = nil) throws -> TrustPolicy {
         var rules: [(HostPattern, TrustRule)] = []
         if let pins {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct TransportURLTests {
     @Test(
-        "spellings of one URL have one canonical form",
+        "Different spellings of a URL have the same canonical form",
         arguments: [
             "https://api.test/x?q", "HTTPS://API.test./x?q", "https://api.test:443/x?q#fragment", "https://Api.Test:/x?q",
         ])
@@ -15,7 +15,7 @@ import Testing
         #expect(url.target == "/x?q")
     }
 
-    @Test("an empty path, a bare query and an IPv6 literal are completed")
+    @Test("The URL gets a missing path, keeps an IPv6 literal, and is resolved against its base")
     func completed() throws {
         #expect(try TransportURL("https://a.test").target == "/")
         #expect(try TransportURL("https://a.test?x").target == "/?x")
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "what could be read in two ways is refused",
+        "A URL that is malformed, ambiguous, too long or not HTTP is refused",
         arguments: [
             "", "https://", "ftp://a.test/", "//a.test/", "https:/a.test", "https://user@a.test/", "https://user:p@a.test/",
             "https://other@good.test/", "https://a.test\\@b.test/", "https://a%2Etest/", "https://g%6Fod.test/", "https://a.test:0/",

@@ -6,7 +6,7 @@ import HTTPServing
 @Suite struct AddressGroupTests {
     private func group(_ address: String) throws -> AddressGroup { AddressGroup(try SocketAddress(ipAddress: address, port: 1)) }
 
-    @Test("an IPv4 address stands for itself, also inside of IPv6, and an IPv6 address for its /64")
+    @Test("An IPv4 address, even mapped to IPv6, is its own group; an IPv6 address belongs to its /64")
     func groups() throws {
         #expect(try group("192.0.2.1") == group("::ffff:192.0.2.1"))
         #expect(try group("192.0.2.1") != group("192.0.2.2"))

@@ -5,7 +5,7 @@ import HTTPServing
 
 @Suite struct AddressRangeTests {
     @Test(
-        "a range holds the addresses that begin as it does",
+        "A range contains only the addresses that begin with its prefix",
         arguments: [
             ("10.0.0.0/8", "10.255.1.2", true), ("10.0.0.0/8", "11.0.0.1", false), ("192.0.2.128/25", "192.0.2.128", true),
             ("192.0.2.128/25", "192.0.2.127", false), ("192.0.2.7", "192.0.2.7", true), ("192.0.2.7", "192.0.2.8", false),
@@ -17,14 +17,14 @@ import HTTPServing
         #expect(try AddressRange(range).contains(try SocketAddress(ipAddress: address, port: 1)) == isInside)
     }
 
-    @Test("a peer without an IP address is in no range")
+    @Test("A peer without an IP address is in no range")
     func others() throws {
         #expect(try !AddressRange("0.0.0.0/0").contains(nil))
         #expect(try !AddressRange("::/0").contains(try SocketAddress(unixDomainSocketPath: "/tmp/a")))
     }
 
     @Test(
-        "a malformed range is refused with the reason",
+        "The error for a malformed range says how to write it",
         arguments: [
             ("", "write 10.0.0.0/8"), ("proxy.example.com", "write 10.0.0.0/8"), ("10.0.0.0/", "from 0 to 32"),
             ("10.0.0.0/33", "from 0 to 32"), ("10.0.0.0/-1", "from 0 to 32"), ("10.0.0.0/+8", "from 0 to 32"),

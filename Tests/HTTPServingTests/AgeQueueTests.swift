@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPServing
 
 @Suite struct AgeQueueTests {
-    @Test("elements leave in the order they came in, or from any place")
+    @Test("Elements leave in the order in which they were added, and any element can be removed")
     func order() {
         var queue = AgeQueue<Int>()
         for element in 1...5 { queue.append(element) }
@@ -18,7 +18,7 @@ import Testing
         #expect(order == [2, 4, 6] && queue.isEmpty && queue.count == 0)
     }
 
-    @Test("the first that is wanted is looked for among so many")
+    @Test("The search returns the first match among the given number of elements")
     func search() {
         var queue = AgeQueue<Int>()
         for element in 1...5 { queue.append(element) }

@@ -30,7 +30,7 @@ import Testing
 
     // MARK: Reading
 
-    @Test("a part that is there at once goes to its reader without waiting")
+    @Test("A part that is available at once goes to its reader without waiting")
     func immediatePart() throws {
         var state = state()
         let id = try #require(state.enter(now: .zero).started)
@@ -44,7 +44,7 @@ import Testing
         #expect(state.enter(now: .zero).started != nil)
     }
 
-    @Test("a part that comes later resumes the reader that waits")
+    @Test("A part that arrives later resumes the waiting reader")
     func laterPart() throws {
         var (state, _) = try waiting()
         let actions = state.land(.success([1, 2]), isCancelled: false)
@@ -53,7 +53,7 @@ import Testing
         #expect(actions.handler == nil && !actions.cancelsRead)
     }
 
-    @Test("a part that lands between entering and waiting is not lost")
+    @Test("A part that lands between a reader's entry and its wait is not lost")
     func partBetween() throws {
         var state = state()
         let id = try #require(state.enter(now: .zero).started)
@@ -62,7 +62,7 @@ import Testing
         #expect(try actions.resumed?.outcome.get() == [1])
     }
 
-    @Test("after the end every reader gets the end, and no read begins")
+    @Test("After the end every reader gets the end, and no read begins")
     func end() throws {
         var (state, _) = try waiting()
         let actions = state.land(.success(nil), isCancelled: false)
@@ -71,7 +71,7 @@ import Testing
         #expect(state.takeWhole() == [])
     }
 
-    @Test("an error goes to its reader and to every later one")
+    @Test("An error goes to its reader and to every later one")
     func error() throws {
         var (state, _) = try waiting()
         #expect(state.land(.failure(Reset()), isCancelled: false).resumed?.outcome.failure is Reset)
@@ -79,7 +79,7 @@ import Testing
         #expect(state.lookForStall(now: .seconds(99)) == .stop)
     }
 
-    @Test("the byte after the limit is an error, for later readers as well")
+    @Test("The first byte above the limit is an error for its reader and for later ones")
     func limit() throws {
         var (state, _) = try waiting(limit: 3)
         #expect(try state.land(.success([1, 2, 3]), isCancelled: false).resumed?.outcome.get()?.count == 3)
@@ -89,7 +89,7 @@ import Testing
         #expect(state.enter(now: .zero).outcome?.failure is BorrowedRequestBody.TooLong)
     }
 
-    @Test("a second reader is refused, whether the first one has entered or waits")
+    @Test("A second reader is refused, whether the first one has entered or already waits")
     func secondReader() throws {
         var state = state()
         let id = try #require(state.enter(now: .zero).started)
@@ -100,7 +100,7 @@ import Testing
 
     // MARK: Cancelled readers
 
-    @Test("a reader that was cancelled before it waits is resumed at once, and its read stays")
+    @Test("A reader that was cancelled before it waits is resumed at once, and its read continues")
     func cancelledEarly() throws {
         var state = state()
         let id = try #require(state.enter(now: .zero).started)
@@ -110,7 +110,7 @@ import Testing
         #expect(state.enter(now: .zero).joined != nil)
     }
 
-    @Test("the next reader joins a read that a cancelled reader left behind")
+    @Test("The next reader joins the read that a cancelled reader left behind")
     func joins() throws {
         var state = try abandoned()
         let id = try #require(state.enter(now: .zero).joined)
@@ -119,7 +119,7 @@ import Testing
         #expect(actions.resumed?.reader == "next")
     }
 
-    @Test("a part that lands for no reader waits for the next one")
+    @Test("A part that lands without a reader is kept for the next one")
     func landsForNoReader() throws {
         var state = try abandoned()
         #expect(state.land(.success([1]), isCancelled: false).isEmpty)
@@ -127,7 +127,7 @@ import Testing
         #expect(state.enter(now: .zero).started != nil)
     }
 
-    @Test("the cancellation of a reader that has its part does not reach the next reader")
+    @Test("Cancelling a reader that already has its part does not affect the next reader")
     func lateCancellation() throws {
         var (state, id) = try waiting()
         _ = state.land(.success([1]), isCancelled: false)
@@ -139,7 +139,7 @@ import Testing
 
     // MARK: Taking back
 
-    @Test("a content that no task reads is taken back at once")
+    @Test("The handler takes a body back at once if no task is reading it")
     func takenBackIdle() {
         var state = state()
         let actions = state.takeBack("handler", isDraining: false)
@@ -147,7 +147,7 @@ import Testing
         #expect(state.enter(now: .zero).outcome?.failure is BorrowedRequestBody.TakenBack)
     }
 
-    @Test("the handler waits for a reader, who still gets its part")
+    @Test("The handler waits for a reader, which still gets its part")
     func takenBackWhileReading() throws {
         var (state, _) = try waiting()
         #expect(state.takeBack("handler", isDraining: false).isEmpty)
@@ -155,7 +155,7 @@ import Testing
         #expect(actions.resumed?.reader == "reader" && actions.handler == "handler")
     }
 
-    @Test("when the last reader is cancelled after the content was taken back, its read is cancelled, and then the handler continues")
+    @Test("Cancelling the reader while the handler waits cancels its read, and then the handler continues")
     func takenBackThenCancelled() throws {
         var (state, id) = try waiting()
         _ = state.takeBack("handler", isDraining: false)
@@ -165,7 +165,7 @@ import Testing
         #expect(landed.handler == "handler" && landed.resumed == nil)
     }
 
-    @Test("a read that was left behind is cancelled when the content is taken back, and the handler waits for its end")
+    @Test("Taking a body back cancels a read that was left behind, and the handler waits for its end")
     func takenBackAbandoned() throws {
         var state = try abandoned()
         let actions = state.takeBack("handler", isDraining: false)
@@ -174,7 +174,7 @@ import Testing
         #expect(state.takeWhole() == nil)
     }
 
-    @Test("the handler waits for a reader that entered, until it has taken its part")
+    @Test("The handler waits for a reader that has entered until it has collected its part")
     func takenBackWhileEntering() throws {
         var state = state()
         let id = try #require(state.enter(now: .zero).started)
@@ -183,7 +183,7 @@ import Testing
         #expect(state.collect(id)?.actions.handler == "handler")
     }
 
-    @Test("draining continues a read that was left behind, and no other reader comes in between")
+    @Test("Draining continues a read that was left behind, and admits no other reader")
     func drains() throws {
         var state = try abandoned()
         let actions = state.takeBack("handler", isDraining: true)
@@ -198,7 +198,7 @@ import Testing
         #expect(state.enter(isDraining: true, now: .zero).outcome?.failure is BorrowedRequestBody.TakenBack)
     }
 
-    @Test("draining waits for the reader, but not for its read")
+    @Test("Draining waits for the reader, but not for its read")
     func drainsAfterReader() throws {
         var (state, id) = try waiting()
         #expect(state.takeBack("handler", isDraining: true).isEmpty)
@@ -206,7 +206,7 @@ import Testing
         #expect(actions.handler == "handler" && !actions.cancelsRead)
     }
 
-    @Test("draining drops the bytes that were read ahead")
+    @Test("Draining drops the bytes that were read ahead")
     func drainsAhead() {
         var state = state()
         state.keep([1, 2])
@@ -216,7 +216,7 @@ import Testing
 
     // MARK: Reading ahead
 
-    @Test("bytes that were read ahead come first, and once")
+    @Test("Bytes that were read ahead come first, and only once")
     func ahead() throws {
         var state = state()
         state.keep([1, 2])
@@ -225,7 +225,7 @@ import Testing
         #expect(state.enter(now: .zero).started != nil)
     }
 
-    @Test("content that was read ahead to its end is there whole, unless the handler took it back")
+    @Test("A body that was read ahead to its end is available whole, unless the handler took it back")
     func whole() throws {
         var (state, _) = try waiting()
         _ = state.land(.success(nil), isCancelled: false)
@@ -240,7 +240,7 @@ import Testing
 
     // MARK: Time
 
-    @Test("the timer starts once, with the first read that waits")
+    @Test("The timer starts once, with the first read that waits")
     func timer() throws {
         var state = state()
         let id = try #require(state.enter(now: .zero).started)
@@ -253,7 +253,7 @@ import Testing
         #expect(isFirst && !landed && !isSecond)
     }
 
-    @Test("a read is given up when nothing came for the idle timeout, and its reader and every later one learn why")
+    @Test("A read without data for the idle timeout is cancelled, and its reader and later ones get `Stalled`")
     func stalled() throws {
         var (state, _) = try waiting()
         #expect(state.lookForStall(now: .seconds(9)) == .again(at: .seconds(10)))
@@ -263,14 +263,14 @@ import Testing
         #expect(state.takeWhole() == nil)
     }
 
-    @Test("a part that lands although its read was given up is dropped")
+    @Test("A part that lands although its read was cancelled is dropped")
     func stalledWithPart() throws {
         var (state, _) = try waiting()
         _ = state.lookForStall(now: .seconds(10))
         #expect(state.land(.success([1]), isCancelled: true).resumed?.outcome.failure is BorrowedRequestBody.Stalled)
     }
 
-    @Test("a read that waits after a part came at the last moment has a timer again")
+    @Test("The timer starts again for the next read if a part landed just before the cancellation")
     func timerStartsAgain() throws {
         var (state, _) = try waiting()
         #expect(state.lookForStall(now: .seconds(10)) == .cancelRead)
@@ -282,7 +282,7 @@ import Testing
         #expect(state.lookForStall(now: .seconds(19)) == .again(at: .seconds(20)))
     }
 
-    @Test("each read may wait for the idle timeout")
+    @Test("Each read may wait for the whole idle timeout")
     func idleTimeout() throws {
         var (state, _) = try waiting()
         _ = state.land(.success([1]), isCancelled: false)
@@ -293,7 +293,7 @@ import Testing
         #expect(state.lookForStall(now: .seconds(19)) == .cancelRead)
     }
 
-    @Test("no read waits longer than until the deadline, and none begins after it")
+    @Test("No read waits beyond the deadline, and none begins after it")
     func deadline() throws {
         var (state, _) = try waiting(deadline: .seconds(4))
         #expect(state.lookForStall(now: .seconds(3)) == .again(at: .seconds(4)))
@@ -301,7 +301,7 @@ import Testing
         #expect(state.enter(now: .seconds(4)).outcome?.failure is BorrowedRequestBody.Stalled)
     }
 
-    @Test("the timer ends once the content was taken back, and goes on while it is drained")
+    @Test("The timer continues while the body is drained, and stops once it was taken back")
     func timerEnds() throws {
         var state = try abandoned()
         _ = state.takeBack("handler", isDraining: true)

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServing
 
 @Suite(.timeLimit(.minutes(1))) struct BorrowedRequestBodyTests {
-    @Test("the parts come in order, to the next reader")
+    @Test("The parts reach successive readers in order")
     func parts() async throws {
         let (body, source) = RequestBody.makeStream()
         let borrowed = BorrowedRequestBody(body, limit: 100)
@@ -19,7 +19,7 @@ import Testing
         #expect(rest == [Array("two".utf8)])
     }
 
-    @Test("one byte more than the limit is an error, and exactly the limit is not")
+    @Test("A body of exactly the limit is read, and one more byte is an error")
     func limit() async throws {
         let exact = BorrowedRequestBody(RequestBody(buffer: ByteBuffer(string: "abc")), limit: 3)
         #expect(try await exact.next()?.count == 3)
@@ -27,11 +27,11 @@ import Testing
         await #expect(throws: BorrowedRequestBody.TooLong.self) { try await over.next() }
     }
 
-    @Test("a content that was taken back is read no further, and taking it back waits for a read that is under way")
+    @Test("A body that was taken back is not read further, and taking it back waits for a read under way")
     func takenBack() async throws {
         let (body, source) = RequestBody.makeStream()
         let borrowed = BorrowedRequestBody(body, limit: 100)
-        // Both wait when they return.
+        // Both tasks are waiting when `Task.immediate` returns.
         let reader = Task.immediate { try await borrowed.next() }
         let owner = Task.immediate { await borrowed.takeBack() }
         await source.yield(ByteBuffer(string: "late"))
@@ -41,7 +41,7 @@ import Testing
         source.finish()
     }
 
-    @Test("a second reader at once is refused instead of ending the process")
+    @Test("A second concurrent reader gets an error instead of crashing the process")
     func twoReaders() async throws {
         let (body, source) = RequestBody.makeStream()
         let borrowed = BorrowedRequestBody(body, limit: 100)
@@ -51,7 +51,7 @@ import Testing
         #expect(try await first.value == nil)
     }
 
-    @Test("what was read ahead comes first, at once and whole, and the end is read no further")
+    @Test("Parts that were read ahead come first as one part, and after the end every read returns nil")
     func readAhead() async throws {
         let (body, source) = RequestBody.makeStream()
         let borrowed = BorrowedRequestBody(body, limit: 100)
@@ -66,7 +66,7 @@ import Testing
         for _ in 0..<2 { #expect(try await borrowed.next() == nil) }
     }
 
-    @Test("what was read ahead counts against the limit, and no reader gets it once the content was taken back")
+    @Test("Bytes read ahead count against the limit, and no reader gets them after the body was taken back")
     func readAheadBounds() async throws {
         let over = BorrowedRequestBody(RequestBody(buffer: ByteBuffer(string: "abcd")), limit: 3)
         await #expect(throws: BorrowedRequestBody.TooLong.self) { try await over.readAhead(1) }
@@ -76,7 +76,7 @@ import Testing
         await #expect(throws: BorrowedRequestBody.TakenBack.self) { try await taken.next() }
     }
 
-    @Test("a content of which nothing comes for too long ends with that error")
+    @Test("A body of which nothing arrives for the idle timeout fails as stalled")
     func stalled() async throws {
         let clock = ManualClock()
         let (body, source) = RequestBody.makeStream()
@@ -89,7 +89,7 @@ import Testing
         source.finish()
     }
 
-    /// Reads one part, for which the client takes `pause`.
+    /// Reads one part, which the client sends after `pause`.
     private func part(
         after pause: Duration, of borrowed: BorrowedRequestBody, from source: RequestBody.Source, _ clock: ManualClock
     ) async throws -> [UInt8]? {
@@ -100,7 +100,7 @@ import Testing
         return try await reader.value
     }
 
-    @Test("slow parts are no stall, but all of them must have come by the deadline")
+    @Test("Slow parts are no stall, but the whole body must arrive by the deadline")
     func deadline() async throws {
         let clock = ManualClock()
         let (body, source) = RequestBody.makeStream()
@@ -113,7 +113,7 @@ import Testing
         source.finish()
     }
 
-    @Test("each part may take as long as the idle timeout")
+    @Test("Each part has its own idle timeout")
     func slowParts() async throws {
         let clock = ManualClock()
         let (body, source) = RequestBody.makeStream()
@@ -123,7 +123,7 @@ import Testing
         #expect(try await borrowed.next() == nil)
     }
 
-    @Test("a content whose reader is cancelled is not taken for one that has ended")
+    @Test("A body whose reader was cancelled does not count as complete")
     func cancelled() async throws {
         let (body, source) = RequestBody.makeStream()
         let borrowed = BorrowedRequestBody(body, limit: 100)
@@ -135,7 +135,7 @@ import Testing
         source.finish()
     }
 
-    /// A content whose reader was cancelled while nothing came.
+    /// A body whose reader was cancelled before a part arrived.
     private func abandoned(
         limit: Int = 100, clock: ManualClock = ManualClock()
     ) async throws -> (
@@ -149,7 +149,7 @@ import Testing
         return (borrowed, source)
     }
 
-    @Test("what comes once a reader was cancelled is for the next one")
+    @Test("Parts that arrive after a reader was cancelled go to the next reader")
     func leftBehind() async throws {
         let (borrowed, source) = try await abandoned()
         await source.yield(ByteBuffer(string: "one"))
@@ -159,14 +159,14 @@ import Testing
         #expect(try await borrowed.next() == nil)
     }
 
-    @Test("taking back does not wait for a read that no caller waits for")
+    @Test("Taking a body back does not wait for a read whose reader was cancelled")
     func takenBackAfterCancelling() async throws {
         let (borrowed, source) = try await abandoned()
         await borrowed.takeBack()
         source.finish()
     }
 
-    @Test("a content is drained to its end, also when its reader was cancelled, and no other reader gets it any more")
+    @Test("A body is drained to its end even after its reader was cancelled, and no other reader gets it")
     func drained() async throws {
         let (borrowed, source) = try await abandoned()
         let isAtEnd = Shared(false)
@@ -183,7 +183,7 @@ import Testing
         await owner.value
     }
 
-    @Test("draining ends with the content's bounds: too many bytes, or none for too long", arguments: [true, false])
+    @Test("Draining ends when the body exceeds its limit or the idle timeout", arguments: [true, false])
     func drainedWithinBounds(isLong: Bool) async throws {
         let clock = ManualClock()
         let (borrowed, source) = try await abandoned(limit: 3, clock: clock)
@@ -198,7 +198,7 @@ import Testing
         source.finish()
     }
 
-    @Test("only what was read ahead to its end is there whole, and once")
+    @Test("A body can be taken whole only after it was read ahead to its end, and then no reader gets it")
     func takeWhole() async throws {
         let (body, source) = RequestBody.makeStream()
         let borrowed = BorrowedRequestBody(body, limit: 100)

@@ -7,7 +7,7 @@ import Testing
 
 /// One connection on a clock that the test moves.
 @Suite struct ConnectionHandlerTests {
-    /// Stands for the socket: notes how it is closed, and ends its output without closing.
+    /// Plays the socket: records each close, and stays open when only its output is closed.
     private final class Socket: ChannelOutboundHandler {
         typealias OutboundIn = NIOAny
 
@@ -50,7 +50,7 @@ import Testing
         channel.embeddedEventLoop.run()
     }
 
-    @Test("a silent connection is closed after its time, and one that has begun a request is not")
+    @Test("A connection that sends bytes before the first-byte timeout stays open until the idle timeout")
     func silent() throws {
         try open()
         advance(.milliseconds(4_900))
@@ -64,14 +64,14 @@ import Testing
         #expect(!channel.isActive && table.count == 0)
     }
 
-    @Test("a handshake that does not end is cut")
+    @Test("The server cuts a connection whose TLS handshake does not finish in time")
     func handshake() throws {
         try open(isSecure: true)
         advance(.milliseconds(5_300))
         #expect(!channel.isActive && socket.closes == [.all])
     }
 
-    @Test("a connection that is closed ends its output first, then reads and drops what comes, until its time is over or the client ends")
+    @Test("A closed connection ends its output, then drops input until its time is over or the client ends")
     func end() throws {
         for isEnded in [false, true] {
             let test = ConnectionHandlerTests()
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("asked to stop, a connection without a request ends, and one with a request is told")
+    @Test("On shutdown a silent connection ends; one with a started request is notified and has the drain time")
     func stop() throws {
         try open()
         channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
@@ -110,7 +110,7 @@ import Testing
         #expect(!other.channel.isActive)
     }
 
-    @Test("a connection that is idle for too long does not end when a request has come that the table does not know yet")
+    @Test("The idle timeout does not end a connection with a request that the table does not know yet")
     func race() throws {
         try open()
         try say()
@@ -123,7 +123,7 @@ import Testing
         #expect(socket.closes.first == .output)
     }
 
-    @Test("the sweep ends with the last connection and begins with the next")
+    @Test("The sweep stops with the last connection and starts again with the next")
     func sweep() throws {
         try open()
         channel.close(promise: nil)

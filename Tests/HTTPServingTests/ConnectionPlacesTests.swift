@@ -24,7 +24,7 @@ import Testing
         places.opened(id, by: .client(try client(number)), isSecure: isSecure, at: start + .seconds(seconds))
     }
 
-    @Test("a client beyond its share loses its own connection that has been without a request for the longest time")
+    @Test("A client above its share loses its own connection that has been without a request the longest")
     mutating func share() throws {
         for id in 1...4 { #expect(try open(id, by: 1).isEmpty) }
         places.requestBegins(1, on: 1, at: start)
@@ -35,7 +35,7 @@ import Testing
         #expect(places.count == 5)
     }
 
-    @Test("a client whose every connection has a request gets no further one")
+    @Test("A client whose connections all have a request gets no further connection")
     mutating func shareOfBusy() throws {
         for id in 1...4 {
             #expect(try open(id, by: 1).isEmpty)
@@ -45,20 +45,20 @@ import Testing
         #expect(places.count == 4 && !places.contains(5))
     }
 
-    @Test("when every place is taken, the client with the most connections loses one to a newcomer, one without a request first")
+    @Test("When all places are taken, the client with the most connections loses one, an idle one first")
     mutating func full() throws {
         for id in 1...4 { _ = try open(id, by: 1) }
         for id in 5...7 { _ = try open(id, by: 2) }
         _ = try open(8, by: 3)
         #expect(try open(9, by: 4) == [1])
-        // Both have three now: the one that came to them first.
+        // Two clients have three now. The one that reached three first loses a connection.
         #expect(try open(10, by: 5) == [5])
         for id in 2...4 { places.requestBegins(id, on: id, at: start) }
         #expect(try open(11, by: 6) == [2])
         #expect(places.count == 8)
     }
 
-    @Test("among clients with equally many connections, one that has a connection without a request loses it")
+    @Test("Among clients with equally many connections, one with an idle connection loses it")
     mutating func fullOfEquals() throws {
         for id in 1...8 { _ = try open(id, by: UInt8(id)) }
         for id in 1...5 { places.requestBegins(id, on: id, at: start) }
@@ -67,7 +67,7 @@ import Testing
         #expect(try open(10, by: 10) == [1])
     }
 
-    @Test("six thousand connections of one client cost no other client its place")
+    @Test("Six thousand connections of one client cost no other client its place")
     mutating func flood() throws {
         places = Places(limits: Self.limits(places: 4_096, share: 1_024))
         for id in 1...100 { #expect(try open(id, by: UInt8(id)).isEmpty) }
@@ -78,7 +78,7 @@ import Testing
         #expect((1...100).allSatisfy { places.contains($0) })
     }
 
-    @Test("a handshake and then the first byte may take their time, and what follows that of an idle connection", arguments: [false, true])
+    @Test("The handshake, the first byte, the idle time and the end each have their own timeout", arguments: [false, true])
     mutating func deadlines(isSecure: Bool) throws {
         _ = try open(1, by: 1, isSecure: isSecure)
         #expect(places.overdue(at: start + .milliseconds(4_999)).isEmpty)
@@ -91,14 +91,14 @@ import Testing
         places.received(1, at: start + .seconds(4))
         #expect(places.overdue(at: start + .milliseconds(33_999)).isEmpty)
         #expect(places.overdue(at: start + .seconds(34)) == [.end(1)])
-        // The end has its time as well.
+        // The end has its own timeout as well.
         #expect(places.overdue(at: start + .milliseconds(35_999)).isEmpty)
         #expect(places.overdue(at: start + .seconds(36)) == [.cut(1)])
         places.closed(1)
         #expect(places.overdue(at: start + .seconds(100)).isEmpty && places.count == 0)
     }
 
-    @Test("a request has its own time, each stream of HTTP/2 its own, and the connection is idle from the last one's end on")
+    @Test("Each request or HTTP/2 stream has its own timeout, and the idle time begins when the last one ends")
     mutating func requests() throws {
         _ = try open(1, by: 1)
         places.received(1, at: start)
@@ -113,7 +113,7 @@ import Testing
         #expect(places.overdue(at: start + .seconds(95)) == [.end(1)])
     }
 
-    @Test("an ended connection is read for a while and then cut")
+    @Test("An ended connection is cut after the linger time")
     mutating func lingering() throws {
         _ = try open(1, by: 1)
         places.received(1, at: start)
@@ -122,7 +122,7 @@ import Testing
         #expect(places.overdue(at: start + .seconds(3)) == [.cut(1)])
     }
 
-    @Test("a proxy's connections have no share and little time, and count for their clients once it has named them")
+    @Test("A proxy's connections have no share but short timeouts, and count for a client once it is named")
     mutating func proxy() throws {
         let proxy = Places.Owner.proxy(try client(1))
         for id in 1...6 { #expect(places.opened(id, by: proxy, isSecure: true, at: start).isEmpty) }
@@ -137,7 +137,7 @@ import Testing
         #expect(places.overdue(at: start + .seconds(9)).count == 5)
     }
 
-    @Test("once asked to stop, everything is over after the drain, requests too")
+    @Test("On shutdown silent connections are cut early, and one with a request after the drain time")
     mutating func drain() throws {
         for id in 1...3 { _ = try open(id, by: 1) }
         places.received(1, at: start)
@@ -150,7 +150,7 @@ import Testing
         #expect(Set(places.overdue(at: start + .seconds(9))) == [.cut(1)])
     }
 
-    @Test("once asked to stop, a connection without a request has a moment, and one that gets a request in it goes on")
+    @Test("On shutdown an idle connection ends after half a second, unless a request resumes it")
     mutating func drainIdle() throws {
         _ = try open(1, by: 1)
         places.received(1, at: start)
@@ -165,7 +165,7 @@ import Testing
         #expect(places.overdue(at: start + .milliseconds(8_500)) == [.end(1)])
     }
 
-    @Test("a crowd of connections that come, work and go leaves nothing behind")
+    @Test("The counts stay correct and within limits while random connections open, work and close")
     mutating func crowd() throws {
         var generator = SystemRandomNumberGenerator()
         var known: Set<Int> = []

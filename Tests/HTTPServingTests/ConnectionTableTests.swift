@@ -3,17 +3,17 @@ import HTTPServing
 import TestTags
 import Testing
 
-/// What one client cannot hold, on real sockets.
+/// How the server closes clients that are idle or too slow, on real sockets.
 ///
-/// The timeouts are so short that on a busy machine a good client may be closed, too: a test tries again until one is answered.
+/// The timeouts are so short that a busy server may close a good client, too. So a test tries again until a good client gets an answer.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ConnectionTableTests {
-    @Test("a client that says nothing, or drips its head, is closed after the idle timeout")
+    @Test("The server closes a client that sends nothing, or drips its head, after the idle timeout")
     func idle() async throws {
         try await BareListener.with({ $0.idleTimeout = .milliseconds(500) }) { port in
             let silent = try RawClient(port: port)
             let dripping = try RawClient(port: port)
             dripping.write("GET /health HTTP/1.1\r\nHost: ")
-            // Never as long as the timeout between two bytes; the loop ends when the server closes the connection.
+            // Each pause is shorter than the timeout; the loop ends when the server closes the connection.
             while dripping.write("a") { try await Task.sleep(for: .milliseconds(10)) }
             #expect(await dripping.readToEnd().isClosed)
             #expect(await silent.readToEnd().isClosed)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("a client that drips its body is closed after the request timeout")
+    @Test("The server closes a client that drips its body after the request timeout")
     func slowBody() async throws {
         try await BareListener.with({ $0.requestTimeout = .milliseconds(500) }) { port in
             let client = try RawClient(port: port)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("a connection that goes idle after an answer is closed")
+    @Test("The server closes a connection that is idle after an answer")
     func keepAlive() async throws {
         try await BareListener.with({ $0.idleTimeout = .milliseconds(500) }) { port in
             let isAnswered = try await eventually {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("a client that opens TLS and stalls is closed after the idle timeout")
+    @Test("The server closes a client that begins a TLS handshake and stalls")
     func stalledHandshake() async throws {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: nil)
         try await BareListener.with(certificate: leaf, { $0.idleTimeout = .milliseconds(500) }) { port in

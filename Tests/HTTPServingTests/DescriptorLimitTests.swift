@@ -3,7 +3,7 @@ import Testing
 import HTTPServing
 
 @Suite struct DescriptorLimitTests {
-    @Test("as many connections are taken as are wanted, or as there are descriptors for, with those that their requests need")
+    @Test("The connection limit is the wanted number, or as many as there are file descriptors for")
     func connections() {
         let cases = [
             (wanted: 4_096, upstream: 1_024, within: 20_000, connections: 4_096), (4_096, 1_024, 1_024 + 4_096 + 128, 4_096),
@@ -17,7 +17,7 @@ import HTTPServing
         }
     }
 
-    @Test("the system says how many descriptors there are")
+    @Test("The system reports how many descriptors the process may open")
     func current() throws {
         #expect(try #require(DescriptorLimit.current) > 0)
     }

@@ -13,7 +13,7 @@ import Testing
         .data(.init(data: .byteBuffer(ByteBuffer(string: text)), endStream: end))
     }
 
-    /// What went out, as texts; a `.` marks the end of the stream.
+    /// The payloads that were sent, as texts; a `.` marks the end of the stream.
     private func sent() throws -> [String] {
         var texts: [String] = []
         while let payload = try channel.readOutbound(as: HTTP2Frame.FramePayload.self) {
@@ -26,7 +26,7 @@ import Testing
         return texts
     }
 
-    @Test("an empty end becomes the last data's own, and both writes are answered")
+    @Test("An empty end of the stream is merged into the last data, and every write succeeds")
     func merged() throws {
         let first = channel.write(frame("a"))
         let second = channel.write(frame("b"))
@@ -38,7 +38,7 @@ import Testing
         try end.wait()
     }
 
-    @Test("data that is flushed before its end is known goes out at once")
+    @Test("Data that is flushed before the end of the stream is sent at once")
     func flushed() throws {
         channel.write(frame("a"), promise: nil)
         channel.flush()
@@ -48,7 +48,7 @@ import Testing
         #expect(try sent() == ["."])
     }
 
-    @Test("an end with its own data, and other frames, keep their order")
+    @Test("Other frames, and an end of the stream with its own data, keep their order")
     func others() throws {
         channel.write(frame("a"), promise: nil)
         channel.write(HTTP2Frame.FramePayload.windowUpdate(windowSizeIncrement: 1), promise: nil)
@@ -58,7 +58,7 @@ import Testing
         #expect(try sent() == ["a", "other", "b", "c."])
     }
 
-    @Test("it is installed at the network's end of an HTTP/2 stream's pipeline, and not where HTTP/1.1 is encoded")
+    @Test("The handler is installed in an HTTP/2 stream's pipeline, but not in one for HTTP/1.1")
     func installed() throws {
         let stream = EmbeddedChannel()
         try stream.pipeline.syncOperations.addHandler(StreamHandlers())
@@ -68,7 +68,7 @@ import Testing
         #expect((try? http1.pipeline.syncOperations.handler(type: EndStreamHandler.self)) == nil)
     }
 
-    @Test("a write that is still held when the pipeline goes is answered")
+    @Test("Removing the handler completes a write that it still holds")
     func removed() throws {
         let write = channel.write(frame("a"))
         let pipeline = channel.pipeline.syncOperations
@@ -78,7 +78,7 @@ import Testing
 }
 
 extension EventLoopFuture {
-    /// Whether there is a result, on an embedded loop.
+    /// Whether the future has a result; only for embedded loops.
     fileprivate var isFulfilled: Bool {
         var isFulfilled = false
         assumeIsolated().whenComplete { _ in isFulfilled = true }

@@ -5,9 +5,9 @@ import Logging
 import TestTags
 import Testing
 
-/// What the listener lets in, on real sockets in the clear.
+/// What the listener accepts, on real sockets without TLS.
 @Suite(.tags(.sockets), .serialized, .timeLimit(.minutes(5))) struct HTTPListenerTests {
-    @Test("an address that is not this machine's cannot be listened on, and the message names it", arguments: ["192.0.2.1", "no name"])
+    @Test("Listening on an address that is not this machine's fails, and the error names the address", arguments: ["192.0.2.1", "no name"])
     func cannotListen(host: String) async throws {
         let listener = HTTPListener(
             address: ListenerAddress(host: host, port: 8_443, tls: nil), limits: ListenerLimits(requestTimeout: .seconds(1)))
@@ -18,7 +18,7 @@ import Testing
         #expect(failure?.message.contains("\(host) port 8443: stop the program that listens there, or choose") == true)
     }
 
-    @Test("a head that is too long, or has too many fields, is refused and the connection closed")
+    @Test("The server refuses a head that is too long or has too many fields")
     func headers() async throws {
         try await BareListener.with({ $0.headerBytes = 1_024 }) { port in
             let client = try RawClient(port: port)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("bytes that are no HTTP are refused")
+    @Test("The server closes a connection whose bytes are not HTTP")
     func garbage() async throws {
         try await BareListener.with({ $0.idleTimeout = .seconds(2) }) { port in
             for text in ["\u{0}\u{0}\u{0}\u{0}\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\u{16}\u{3}\u{1}\r\n\r\n"] {

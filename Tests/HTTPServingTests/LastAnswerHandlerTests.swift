@@ -13,7 +13,7 @@ import Testing
         try channel.writeInbound(HTTPServerRequestPart.end(nil))
     }
 
-    /// How many requests have been passed on.
+    /// How many requests the handler has passed on.
     private func passed() throws -> Int {
         var count = 0
         while let part = try channel.readInbound(as: HTTPServerRequestPart.self) {
@@ -35,7 +35,7 @@ import Testing
 
     private func stop() { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
 
-    @Test("an answer is marked as the last one when the server is to stop, and what comes behind it is not executed")
+    @Test("On shutdown the handler adds Connection: close to the answer, and drops later requests")
     func last() throws {
         try ask()
         #expect(try answer() == nil)
@@ -48,7 +48,7 @@ import Testing
         #expect(try passed() == 0)
     }
 
-    @Test("of requests that came at once, only the last one's answer is marked")
+    @Test("Of pipelined requests only the last one's answer gets Connection: close")
     func pipelined() throws {
         try ask()
         try ask()

@@ -17,7 +17,7 @@ import Testing
         static func code(for kind: ListenerFailure.Kind) -> Code { Code(rawValue: "\(kind)") }
     }
 
-    @Test("a failure becomes the module's error, with code, message and cause")
+    @Test("A listener failure becomes the module's error, with code, message and cause")
     func converted() throws {
         struct Cause: Error {}
         let error = ServerError(ListenerFailure(kind: .cannotListen, message: "do this", cause: Cause()))
@@ -25,7 +25,7 @@ import Testing
         #expect(try ServerError.converting { () throws(ListenerFailure) in 7 } == 7)
     }
 
-    @Test("a trusted proxy that is not a range is a failure that names it")
+    @Test("The error for a trusted proxy that is not a range names it")
     func proxies() throws {
         let error = #expect(throws: ServerError.self) {
             try ServerError.converting { () throws(ListenerFailure) in try AddressRange.all(["10.0.0.0/8", "10.0.0.1/8"]) }

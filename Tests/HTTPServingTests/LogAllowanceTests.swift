@@ -5,7 +5,7 @@ import Testing
 import HTTPServing
 
 @Suite struct LogAllowanceTests {
-    @Test("a minute has so many lines, the next one begins with how many were left out, and debug shows them all")
+    @Test("Lines above the limit per minute go to debug, and the next minute's first line counts them")
     func allowance() {
         let record = LogRecord()
         let allowance = LogAllowance(linesPerMinute: 2)
@@ -17,13 +17,13 @@ import HTTPServing
         #expect(record.lines.map { $0.contains(#""leftOut": 2"#) } == [false, false, false, false, true, false, false])
     }
 
-    @Test("a logger that shows no notices costs nothing")
+    @Test("A logger without notices makes no metadata")
     func silent() {
         let record = LogRecord()
         var logger = record.logger
         logger.logLevel = .warning
         func metadata() -> Logger.Metadata {
-            Issue.record("made for no line")
+            Issue.record("metadata was made although nothing is logged")
             return [:]
         }
         LogAllowance().notice("refused", to: logger, at: .zero, metadata: metadata())

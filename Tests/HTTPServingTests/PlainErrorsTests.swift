@@ -2,7 +2,7 @@ import TestTags
 import Testing
 
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct PlainErrorsTests {
-    @Test("a path that is not there is answered 404, one with another method 405 with the method, both as problem details")
+    @Test("An unknown path gets 404 and a wrong method 405 with Allow, both as problem details")
     func errors() async throws {
         try await BareListener.with { port in
             let missing = try await BareListener.answer(to: "GET /nothing", port: port)

@@ -16,7 +16,7 @@ import Testing
         return (header, Array(buffer.readableBytesView))
     }
 
-    @Test("the client's address and port are read, of IPv4 and IPv6, and what follows is left, extensions are not")
+    @Test("The parser reads an IPv4 or IPv6 client, skips extensions, and leaves the bytes after the header")
     func addresses() throws {
         let four = try take(TestProxyHeader.bytes(family: 0x11, Self.v4 + [0x03, 0, 1, 9]) + [1, 2, 3])
         #expect(four.header == .client(try SocketAddress(ipAddress: "203.0.113.7", port: 12_345)))
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "a proxy's own connection, and a client without an IP address, are told apart from clients",
+        "A proxy's own connection, or a client without an IP address, counts as the proxy itself",
         arguments: [
             TestProxyHeader.bytes(command: 0x20, family: 0x00, []), TestProxyHeader.bytes(command: 0x20, family: 0x11, v4),
             TestProxyHeader.bytes(command: 0x20, family: 0xFF, [1]), TestProxyHeader.bytes(family: 0x00, [1, 2, 3]),
@@ -38,7 +38,7 @@ import Testing
         #expect(taken.header == .proxyItself && taken.rest == [7])
     }
 
-    @Test("a header that is not complete is waited for, cut at any byte")
+    @Test("The parser takes nothing from a header that is incomplete, wherever it is cut")
     func split() throws {
         let bytes = TestProxyHeader.bytes(family: 0x11, Self.v4)
         for count in 0..<bytes.count {
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "a malformed header is refused",
+        "A malformed header is refused",
         arguments: [
             Array("GET / HTTP/1.1\r\n".utf8), Array("PROXY TCP4 203.0.113.7 192.0.2.1 1 2\r\n".utf8), [0x16, 3, 1],
             TestProxyHeader.bytes(command: 0x11, family: 0x11, v4), TestProxyHeader.bytes(command: 0x22, family: 0x11, v4),
@@ -61,7 +61,7 @@ import Testing
         #expect(throws: ProxyHeader.Malformed.self) { try take(bytes) }
     }
 
-    @Test("one wrong byte in the signature is refused as soon as it has come")
+    @Test("A wrong byte in the signature is refused as soon as it arrives")
     func early() {
         let bytes = TestProxyHeader.bytes(family: 0x11, Self.v4)
         for index in 0..<12 {
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("no bytes crash the parser, and it never takes more than there is")
+    @Test("A damaged header never crashes the parser, which takes no bytes unless it returns a header")
     func fuzz() {
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<20_000 {
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("the handler passes on what follows a header in however many parts it comes, and then leaves", arguments: [1, 3, 16, 100])
+    @Test("The handler passes on the bytes after a header that comes in parts, and then removes itself", arguments: [1, 3, 16, 100])
     func handler(size: Int) throws {
         let seen = Shared<[SocketAddress?]>([])
         let channel = EmbeddedChannel(handler: ProxyProtocolHandler { address in seen.change { $0.append(address) } })
@@ -102,7 +102,7 @@ import Testing
         #expect((try? channel.pipeline.syncOperations.handler(type: ProxyProtocolHandler.self)) == nil)
     }
 
-    @Test("the handler closes a connection without a header, and passes nothing on")
+    @Test("The handler closes a connection without a header, and passes nothing on")
     func handlerRefuses() throws {
         let channel = EmbeddedChannel(handler: ProxyProtocolHandler { _ in Issue.record("there is no header") })
         try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()

@@ -14,7 +14,7 @@ import HTTPServing
         return await client.readToEnd().text
     }
 
-    @Test("what a trusted proxy names is the client's address, and its own connections have its own")
+    @Test("The server uses the client address that a trusted proxy names, or else the proxy's own address")
     func trusted() async throws {
         try await BareListener.with(proxies: ["127.0.0.1/32"]) { port in
             let named = try await answer(TestProxyHeader.client((203, 0, 113, 7)) + Self.request, port: port)
@@ -24,7 +24,7 @@ import HTTPServing
         }
     }
 
-    @Test("a trusted proxy's connection without a header is closed without an answer")
+    @Test("The server closes a trusted proxy's connection without a header and sends no answer")
     func withoutHeader() async throws {
         try await BareListener.with(proxies: ["127.0.0.1/32"]) { port in
             let text = try await answer(Self.request, port: port)
@@ -32,7 +32,7 @@ import HTTPServing
         }
     }
 
-    @Test("from any other peer the protocol is no HTTP")
+    @Test("The server answers 400 to a proxy header from a peer that is not trusted")
     func untrusted() async throws {
         try await BareListener.with(proxies: ["127.0.0.1/32"]) { port in
             let refused = try await answer(TestProxyHeader.client((203, 0, 113, 7)) + Self.request, port: port, from: 9)
@@ -42,7 +42,7 @@ import HTTPServing
         }
     }
 
-    @Test("shares count the clients that a proxy names, and not the proxy")
+    @Test("Shares count for the clients that a proxy names, and not for the proxy")
     func shares() async throws {
         try await BareListener.with(proxies: ["127.0.0.1/32"], { ($0.connections, $0.connectionsPerClient) = (16, 2) }) { port in
             let header = TestProxyHeader.client((203, 0, 113, 7))

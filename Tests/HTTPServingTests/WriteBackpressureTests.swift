@@ -6,7 +6,7 @@ import Testing
 import HTTPServing
 
 @Suite(.timeLimit(.minutes(5))) struct WriteBackpressureTests {
-    @Test("a writer goes on by itself for 128 KiB, then waits until the event loop has come to where it is")
+    @Test("A writer continues until it has written 128 KiB, then waits until the event loop has caught up")
     func waits() async throws {
         let loop = NIOAsyncTestingEventLoop()
         let gate = DispatchSemaphore(value: 0)
@@ -14,7 +14,7 @@ import HTTPServing
         var backpressure = WriteBackpressure(loop)
         try await backpressure.wrote(128 * 1024 - 1)
         let hasGoneOn = Shared(false)
-        // It waits when this returns.
+        // The writer is waiting when `Task.immediate` returns.
         let writer = Task.immediate { [backpressure] in
             var backpressure = backpressure
             try await backpressure.wrote(1)

@@ -3,9 +3,9 @@ import Foundation
 
 @testable import OHTTP
 
-/// An X25519 public key whose encapsulation always draws the same ephemeral key: how the published examples are made again.
+/// An X25519 public key that always encapsulates with a fixed ephemeral key, to reproduce the published examples.
 ///
-/// swift-crypto makes the ephemeral key by calling `init()` of this type's private key, which has no arguments; so a task-local value passes the key.
+/// swift-crypto makes the ephemeral key with `EphemeralPrivateKey.init()`, which has no arguments. So a task-local value passes the key.
 struct FixedEphemeralKey: HPKEDiffieHellmanPublicKey {
     @TaskLocal static var ephemeral = [UInt8](repeating: 1, count: 32)
 
@@ -13,7 +13,7 @@ struct FixedEphemeralKey: HPKEDiffieHellmanPublicKey {
         let key: Curve25519.KeyAgreement.PrivateKey
 
         init() {
-            // Only tests make one, with 32 bytes; anything else gives a key that no example has.
+            // The tests set 32 bytes. Any other number gives a random key, which matches no example.
             key = (try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: FixedEphemeralKey.ephemeral)) ?? .init()
         }
 

@@ -1,4 +1,4 @@
-/// Bytes that look like no others, made from a seed.
+/// Pseudorandom bytes made from a seed.
 func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var state = seed
     return (0..<count).map { _ in

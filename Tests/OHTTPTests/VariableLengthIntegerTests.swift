@@ -10,7 +10,7 @@ struct VariableLengthIntegerTests {
     }
 
     @Test(
-        "the examples of RFC 9000, appendix A.1, are read, longer forms too",
+        "The examples of RFC 9000, appendix A.1 are decoded, including longer forms, but not if cut off",
         arguments: [
             ("c2197c5eff14e88c", 151_288_809_941_952_652), ("9d7f3e7d", 494_878_333), ("7bbd", 15_293), ("25", 37), ("4025", 37),
         ] as [(String, UInt64)])
@@ -22,7 +22,7 @@ struct VariableLengthIntegerTests {
     }
 
     @Test(
-        "an integer is written in the shortest form, and read again",
+        "An integer is encoded in the shortest form, and decoded again",
         arguments: [
             (0, "00"), (37, "25"), (63, "3f"), (64, "4040"), (15_293, "7bbd"), (16_383, "7fff"), (16_384, "80004000"),
             (494_878_333, "9d7f3e7d"), (1 << 30 - 1, "bfffffff"), (1 << 30, "c000000040000000"),

@@ -1,8 +1,9 @@
 import Foundation
 import Testing
 
-/// The published vectors that are too large to be written here: they lie beside the project, in ../shared/vectors seen from its top
-/// folder, or where `APPROOV_VECTORS` says.
+/// The published vectors that are too large for the source code.
+///
+/// They are in the folder that `APPROOV_VECTORS` names or else in ../shared/vectors, relative to the project's top folder.
 enum Vectors {
     static let folder =
         ProcessInfo.processInfo.environment["APPROOV_VECTORS"].map { URL(filePath: $0) }
@@ -20,7 +21,7 @@ enum Vectors {
 }
 
 enum Hex {
-    /// The bytes of an example, which may be broken into lines; empty when it is not hexadecimal.
+    /// The bytes of a hexadecimal text, which may have line breaks; empty if the text is not hexadecimal.
     static func bytes(_ text: String) -> [UInt8] { decode(text.filter { !$0.isWhitespace }) ?? [] }
 
     static func decode(_ text: String) -> [UInt8]? {

@@ -20,7 +20,7 @@ import Testing
         BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data("\(request.head.path ?? "")".utf8) + request.body)
     }
 
-    @Test("the gateway of the article opens what its clients seal, and refuses a replay")
+    @Test("The articles' gateway answers the sealed requests of the articles' clients, and rejects a replay")
     func encapsulation() async throws {
         let keyring = gatewayKeys
         let first = try await get("/shapes", from: "api.example.com", gatewayKeys: published) { message in
@@ -43,7 +43,7 @@ import Testing
         #expect(second.body == Data("/ordersx".utf8))
     }
 
-    @Test("the articles' request in chunks arrives complete, and its response is read while it arrives")
+    @Test("The articles' chunked request arrives complete, and its response is parsed while it arrives")
     func chunks() async throws {
         var opener = gatewayKeys.chunkedRequestOpener()
         let head = HTTPRequest(method: .post, scheme: "https", authority: "api.example.com", path: "/")
@@ -70,7 +70,7 @@ import Testing
         #expect(events.contains(.body(Data("answer".utf8))))
     }
 
-    @Test("the articles' rotation puts a new key in front, publishes it alone, and still opens requests for the old one")
+    @Test("The articles' rotation publishes only the new key, and still opens requests for the old one")
     func rotation() throws {
         let keyring = try rotated(gatewayKeys, keeping: 1)
         #expect(keyring.keys.map(\.configuration.id) == [2, 1])
@@ -80,7 +80,7 @@ import Testing
         #expect(try keyring.decapsulate(sealed.message).keyID == 1)
     }
 
-    @Test("the articles' verdict without a network accepts the pinned chain only")
+    @Test("The articles' offline verdict accepts only the pinned chain")
     func offlineVerdict() throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["api.example.com"], issuer: root)
@@ -93,7 +93,7 @@ import Testing
         #expect { try refused.get() } throws: { ($0 as? TrustRefusal)?.reason == .pinMismatch }
     }
 
-    @Test("the articles' rounds of look-ups end with the verdict that the results bring")
+    @Test("The articles' lookup rounds accept a certificate with a good OCSP status and refuse a revoked one")
     func lookups() async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(
@@ -113,7 +113,7 @@ import Testing
         #expect { try revoked.get() } throws: { ($0 as? TrustRefusal)?.reason == .revoked }
     }
 
-    @Test("the articles' own evaluator refuses a certificate that lives longer than it allows")
+    @Test("The articles' custom evaluator refuses a certificate with a longer lifetime than it allows")
     func ownEvaluator() throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["api.example.com"], issuer: root)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("the articles' policy excludes guests, and refuses a host that it does not name")
+    @Test("The articles' policy has rules for payments and the intranet, and refuses the guest host")
     func hostPolicy() throws {
         let root = try TestPKI.root()
         let policy = try policy(paymentPins: [root.pin, try TestPKI.root().pin], intranetRoots: try TrustAnchors(pem: root.pem))
@@ -141,7 +141,7 @@ import Testing
         func renew() async { token.value = "new" }
     }
 
-    @Test("the articles' interceptor renews the credentials once after a 401")
+    @Test("The articles' interceptor renews the credentials once after a 401")
     func renewal() async throws {
         let seen = Mutex<[String?]>([])
         let api = try await TestHTTPServer.start(certificate: nil) { request in
@@ -159,7 +159,7 @@ import Testing
         await api.stop()
     }
 
-    @Test("the articles' call tells a server that cannot be reached from one that is not trusted")
+    @Test("The articles' call distinguishes an unreachable server from an untrusted one")
     func failures() async throws {
         let session = try ApproovSession(service: nil)
         let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: try TestPKI.root())

@@ -16,13 +16,13 @@ import Testing
         return text.components(separatedBy: "```\(language)\n").dropFirst().compactMap { $0.components(separatedBy: "```").first }
     }
 
-    /// The files below a folder with this extension.
+    /// The files in a folder and its subfolders with this extension.
     private func files(_ pathExtension: String, below folder: URL) throws -> [URL] {
         let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
         return files.compactMap { $0 as? URL }.filter { $0.pathExtension == pathExtension }
     }
 
-    /// The arguments of each line of the console blocks of README.md and the articles that calls `approov`.
+    /// The arguments of each `approov` command in the console blocks of README.md and the articles.
     private func approovCommands() throws -> [[String]] {
         var commands: [[String]] = []
         let articles = try files("md", below: Self.repository.appending(path: "Sources"))
@@ -33,12 +33,12 @@ import Testing
         return commands
     }
 
-    /// The words of a command line, as a shell parts them.
+    /// The words of a command line, as a shell splits them.
     private static func words(_ line: Substring) -> [String] {
         line.matches(of: /(?:'[^']*'|"[^"]*"|[^ '"])+/).map { String($0.output.replacing(/['"]/, with: "")) }
     }
 
-    @Test("every Swift snippet of README.md and of the articles is a file that this target compiles, word for word")
+    @Test("Every Swift snippet of README.md and the articles is, word for word, a file that this target compiles")
     func snippetsAreCompiled() throws {
         let compiled = try files("swift", below: Self.folder.appending(path: "Snippets")).map {
             try String(contentsOf: $0, encoding: .utf8)
@@ -50,7 +50,7 @@ import Testing
         #expect(shown.count == compiled.count)
     }
 
-    @Test("the lines for Package.swift are a manifest's, and the products in them are this package's")
+    @Test("The lines for Package.swift form a valid manifest, and name products of this package")
     func manifest() async throws {
         let lines = try #require(blocks("swift Package.swift").first)
         let folder = try TemporaryFolder()
@@ -74,7 +74,7 @@ import Testing
         for product in used { #expect(own.contains(".library(name: \"\(product)\"")) }
     }
 
-    @Test("every approov command line is one that the command line accepts")
+    @Test("`approov` accepts every command line in README.md and the articles")
     func commandsParse() throws {
         let commands = try approovCommands()
         #expect(commands.count >= 4)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("every script that is named can be run")
+    @Test("Every script that README.md names exists and is executable")
     func scriptsExist() throws {
         let readme = try String(contentsOf: Self.repository.appending(path: "README.md"), encoding: .utf8)
         let named = Set(readme.matches(of: /Scripts\/[a-z-]+/).map { String($0.output) })

@@ -3,12 +3,12 @@ import Foundation
 import TestTags
 import Testing
 
-/// Runs Scripts/setup where all that it calls is a fake, which says how it was called.
+/// Runs Scripts/setup with fakes of all commands that it calls; the fakes record the calls.
 @Suite(.tags(.processes)) struct SetupTests {
     private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Scripts/setup").path
 
-    /// What is there besides Debian's packages.
+    /// The state of the machine, besides Debian's packages.
     private struct Machine {
         var isRoot = true
         var commands: Set<String> = ["apt-get", "dpkg-query", "git", "strace", "sudo"]
@@ -43,14 +43,14 @@ import Testing
         return (run, calls.split(separator: "\n").map(String.init))
     }
 
-    @Test("where all is there it does and says nothing")
+    @Test("With everything installed, the script installs nothing and prints nothing")
     func nothingToDo() async throws {
         let (run, calls) = try await run(Machine())
         #expect(run.exitCode == 0 && run.output.isEmpty && run.errors.isEmpty)
         #expect(calls.isEmpty)
     }
 
-    @Test("missing packages are installed, by root or with sudo, and nothing is removed for it", arguments: [true, false])
+    @Test("The script installs missing packages, as root or with sudo, and removes nothing", arguments: [true, false])
     func installs(isRoot: Bool) async throws {
         let (run, calls) = try await run(Machine(isRoot: isRoot, missing: ["libjwt-dev", "libpsl-dev"]))
         #expect(run.exitCode == 0)
@@ -59,7 +59,7 @@ import Testing
         #expect(calls.contains { $0.hasPrefix("sudo") } != isRoot)
     }
 
-    @Test("what a toolchain needs that was only unpacked is installed")
+    @Test("If `swift` does not start, the script installs the packages that an unpacked toolchain needs")
     func bareToolchain() async throws {
         let machine = Machine(commands: ["apt-get", "dpkg-query", "strace"], swiftStarts: false)
         let (run, calls) = try await run(machine)
@@ -67,7 +67,7 @@ import Testing
         #expect(calls.contains { $0.hasPrefix("apt-get install ") && $0.hasSuffix(" libncurses-dev libxml2-dev git") })
     }
 
-    @Test("without root and sudo it says the exact command, and fails")
+    @Test("Without root and sudo, the script prints the exact command and fails")
     func noRights() async throws {
         let machine = Machine(isRoot: false, commands: ["apt-get", "dpkg-query", "git", "strace"], missing: ["libjwt-dev"])
         let (run, calls) = try await run(machine)
@@ -75,14 +75,14 @@ import Testing
         #expect(run.errors.contains("apt-get update && apt-get install -y libjwt-dev\n"))
     }
 
-    @Test("where there is no apt-get it says what to install, and fails")
+    @Test("Without apt-get, the script names what to install and fails")
     func elsewhere() async throws {
         let (run, calls) = try await run(Machine(commands: ["strace"]))
         #expect(run.exitCode == 1 && calls.isEmpty)
         #expect(run.errors.contains("libjwt") && run.errors.contains("run as root"))
     }
 
-    @Test("a tool of the tests that cannot be had does not keep programs from being built")
+    @Test("If only strace is missing and cannot be installed, the script prints the command and succeeds")
     func onlyStrace() async throws {
         let (run, _) = try await run(Machine(isRoot: false, commands: ["apt-get", "dpkg-query", "git"]))
         #expect(run.exitCode == 0)

@@ -18,7 +18,7 @@ import Testing
 @Suite(.tags(.sockets)) struct SnippetTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    @Test("the binding snippet sends a token that is bound to its Authorization, to a server that holds the pins")
+    @Test("The binding snippet sends a token bound to its Authorization to a server with a pinned key")
     func boundToken() async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: root)
@@ -50,7 +50,7 @@ import Testing
         await authority.stop()
     }
 
-    @Test("the snippet with its own relay and gateway's keys calls a host through that gateway")
+    @Test("The snippet with its own relay and gateway keys calls a host through that gateway")
     func obliviousHosts() async throws {
         let host = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "inside") }
         let folder = try TemporaryFolder()
@@ -69,7 +69,7 @@ import Testing
         await host.stop()
     }
 
-    @Test("the backend snippet lets a good token through and answers 401 without one")
+    @Test("The backend snippet accepts a valid token, and answers 401 to a missing or wrongly bound one")
     func checkedRouter() async throws {
         let secret = AccountSecret.generate()
         let now = Int64(Date().timeIntervalSince1970)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("the evaluators snippet makes a trust manager, and one without pins is refused")
+    @Test("The evaluators snippet makes a trust manager, and throws an error without pins")
     func hostEvaluators() throws {
         let pins: Set<Pin> = [try TestPKI.root().pin, try TestPKI.root().pin]
         #expect(try trustManager(payments: pins).allHostsMustBeEvaluated)

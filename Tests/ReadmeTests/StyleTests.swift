@@ -18,7 +18,7 @@ import Testing
         return lines
     }
 
-    @Test("a file that keeps all rules passes")
+    @Test("Scripts/style accepts a file that follows all rules")
     func good() async throws {
         let found = try await problems(
             in: """
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "each rule is checked",
+        "Scripts/style reports the line and the rule of each violation",
         arguments: [
             ("// RFC 9458 section 3.2", 1, "RFC n, section x"), ("// RFC 9458, 3.2", 1, "RFC n, section x"),
             ("// RFC 9458 §3", 1, "RFC n, section x"), ("// section 3.2 of RFC 9458", 1, "RFC n, section x"),

@@ -3,15 +3,15 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 
-/// Asks servers on SwiftNIO over HTTP/2 many times for a body without Content-Length, and checks that none is lost.
+/// Requests bodies without Content-Length from SwiftNIO servers over HTTP/2 many times, and checks that none is lost.
 ///
-/// libcurl resets each of these streams, and the server gives the connection up after 200 of them. `stream-storm [COUNT]`, 100,000 by
-/// default, prints what became of the requests; its exit code is 1 when a response was not whole or a request failed.
+/// libcurl resets each of these streams, and the server closes the connection after 200 of them. `stream-storm [COUNT]`, 100,000 by
+/// default, prints the outcomes of the requests; its exit code is 1 if a response was incomplete or a request failed.
 @main
 struct StreamStorm {
-    /// Requests at once.
+    /// The number of concurrent requests.
     private static let concurrency = 32
-    /// Requests to one server: enough for one connection to be given up, which moves the rest to HTTP/1.1.
+    /// The number of requests to one server: enough that the server closes a connection, after which the rest use HTTP/1.1.
     private static let requestsPerServer = 384
 
     enum Outcome: Hashable {

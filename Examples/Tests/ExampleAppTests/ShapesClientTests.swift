@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("the API gets a token that is bound to the user's access token")
+    @Test("The API gets a token that is bound to the user's access token")
     func boundToken() async throws {
         let authority = try await TestAuthority.start(host: "authority.localhost")
         let root = try TestPKI.root()
@@ -51,7 +51,7 @@ import Testing
         await authority.stop()
     }
 
-    @Test("the API refuses a program that is not registered")
+    @Test("The API refuses a program that is not registered")
     func unregistered() async throws {
         let authority = try await TestAuthority.start(host: "authority.localhost")
         let root = try TestPKI.root()
@@ -65,7 +65,7 @@ import Testing
         await authority.stop()
     }
 
-    @Test("nothing is sent to a server without the API's pins")
+    @Test("The client sends no request to a server that does not match the API's pins")
     func otherServer() async throws {
         let authority = try await TestAuthority.start(host: "authority.localhost")
         let root = try TestPKI.root()

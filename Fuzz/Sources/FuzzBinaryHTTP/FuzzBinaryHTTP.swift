@@ -12,9 +12,9 @@ enum FuzzBinaryHTTP {
     }
 }
 
-/// Reads the input as a Binary HTTP message, whole and in a split that its first byte chooses.
+/// Parses the input as a Binary HTTP message, as a whole and in parts whose size its first byte determines.
 ///
-/// Both must say the same; what was read must come back from its own bytes.
+/// Both must give the same result, and a parsed message must survive a round trip.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzBinaryHTTP(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = Data(UnsafeBufferPointer(start: start, count: count))
@@ -58,9 +58,9 @@ private func checkRequest(_ message: Data, _ selector: Int, _ limits: BinaryHTTP
     }
 }
 
-/// What was read can be written and read again.
+/// Checks that a parsed request survives a round trip.
 ///
-/// Fields about a connection are not written.
+/// The encoder leaves out fields about a connection.
 private func checkAgain(_ request: BinaryHTTPRequest, _ limits: BinaryHTTPLimits) {
     var expected = request
     expected.head.headerFields = ConnectionFields.removed(from: request.head.headerFields)

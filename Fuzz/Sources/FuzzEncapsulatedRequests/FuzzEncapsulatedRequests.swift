@@ -13,7 +13,7 @@ enum FuzzEncapsulatedRequests {
 
 private struct Fixture: Sendable {
     let keyring: GatewayKeyring
-    /// A request that the keyring opens, whole and in chunks.
+    /// A request that the keyring opens, as one message and in chunks.
     let whole: [UInt8]
     let chunked: [UInt8]
 
@@ -35,9 +35,9 @@ private struct Fixture: Sendable {
 
 private let fixture = Fixture()
 
-/// Gives the input to a gateway: as it is, and as changes to a request that it would open.
+/// Passes the input to a gateway, either unchanged or as changes to a request that the gateway can open.
 ///
-/// Only the unchanged request may be opened, and every refusal is the same.
+/// Only the unchanged request may be opened, and every error must be the same.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzEncapsulatedRequests(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = [UInt8](UnsafeBufferPointer(start: start, count: count))
@@ -52,7 +52,9 @@ func fuzzEncapsulatedRequests(_ start: UnsafePointer<UInt8>?, _ count: Int) -> C
     return 0
 }
 
-/// Pairs of bytes: where, and what to XOR; a place behind the end cuts the message there or makes it longer.
+/// Applies pairs of bytes: a position and a value to XOR.
+///
+/// A position past the end truncates or extends the message.
 private func edit(_ message: [UInt8], _ changes: ArraySlice<UInt8>) -> [UInt8] {
     var message = message
     var rest = changes
@@ -93,7 +95,7 @@ private func openChunked(_ message: [UInt8], step: Int) {
             }
         }
         content += try opener.finish()
-        // The encoding of a chunk's length is not protected: another form of it may pass, other content may not.
+        // The encoding of a chunk's length is not protected: another encoding of it may pass, but other content must not.
         precondition(content == Data("question".utf8), "a changed request was opened")
     } catch {
         precondition("\(error)" == "\(refusal)", "another refusal: \(error)")

@@ -11,9 +11,9 @@ enum FuzzKeyConfigurations {
     }
 }
 
-/// Reads the input as a list of key configurations and as a single one.
+/// Parses the input as a list of key configurations and as a single one.
 ///
-/// What was read must come back from its own bytes, and a request can be sealed to it.
+/// A parsed configuration must survive a round trip, and a request can be sealed to it.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzKeyConfigurations(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = Data(UnsafeBufferPointer(start: start, count: count))

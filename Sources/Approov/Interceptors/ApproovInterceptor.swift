@@ -30,16 +30,35 @@ public final class ApproovInterceptor: RequestInterceptor {
         unboundRequests: UnboundRequests = .refused, excluding: (@Sendable (URL) -> Bool)? = nil,
         sendsWithoutTokenWhenAuthorityIsDown: Bool = false
     ) throws {
-        authorizer = try TokenAuthorizer(
-            service: service, tokenHeader: tokenHeader, bindHeader: bindHeader, unboundRequests: unboundRequests, excluding: excluding,
-            sendsWithoutTokenWhenAuthorityIsDown: sendsWithoutTokenWhenAuthorityIsDown)
+        var configuration = ApproovSessionConfiguration()
+        configuration.tokenHeader = tokenHeader
+        configuration.bindHeader = bindHeader
+        configuration.unboundRequests = unboundRequests
+        configuration.excluding = excluding
+        configuration.sendsWithoutTokenWhenAuthorityIsDown = sendsWithoutTokenWhenAuthorityIsDown
+        authorizer = try TokenAuthorizer(service: service, configuration)
+    }
+
+    /// Creates an interceptor with the settings of a session.
+    ///
+    /// Of the settings, those that concern tokens apply: the token, trace ID and binding headers, the binding, and which requests get a
+    /// token.
+    ///
+    /// - Parameters:
+    ///   - service: The source of tokens.
+    ///   - configuration: The settings.
+    /// - Throws: ``ApproovError`` with code `initializationError` when a header name or the prefix is malformed, two of the headers have
+    ///   the same name, or tokens would be bound both to headers and to data.
+    public init(service: ApproovService, configuration: ApproovSessionConfiguration) throws {
+        authorizer = try TokenAuthorizer(service: service, configuration)
     }
 
     /// Returns the request with token and trace ID if its host gets tokens, otherwise unchanged.
     ///
     /// - Throws: ``ApproovError`` with code `badRequest` when the URL or a header is malformed, `pinningError` for plain http to a
-    ///   protected host, `bindingMissing` or `bindingAmbiguous` when the binding header is not there exactly once, and `networkingError`,
-    ///   `rejectionError` or `permanentError` when no token can be obtained; `CancellationError` when the task is cancelled.
+    ///   protected host, `bindingMissing` or `bindingAmbiguous` when a binding header is not there exactly once, `interceptorError` when
+    ///   a closure of the caller threw, and `networkingError`, `rejectionError` or `permanentError` when no token can be obtained;
+    ///   `CancellationError` when the task is cancelled.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
         let url = try TransportURL(of: request)
         guard let rule = authorizer.rule(for: url.host) else { return request }
@@ -47,7 +66,7 @@ public final class ApproovInterceptor: RequestInterceptor {
             throw ApproovError(.pinningError, "\(url.host) is protected and is not called over plain http: use https")
         }
         var fields = try HTTPFields(request)
-        guard try await authorizer.authorize(&fields, of: request, to: url.host, rule: rule) else { return request }
+        if case .notAttested = try await authorizer.authorize(&fields, of: request, to: url.host, rule: rule) { return request }
         // Remove every spelling of the names, because a dictionary of headers treats "A" and "a" as different. Replace the whole
         // dictionary, because setting a single header takes Foundation ten times as long.
         let names = authorizer.names

@@ -15,6 +15,7 @@ final class TokenAuthorizer: Sendable {
     private let service: ApproovService
     private let prefix: String
     private let unboundRequests: UnboundRequests
+    private let computedBinding: (@Sendable (URLRequest) async throws -> String?)?
     private let isExcluded: (@Sendable (URL) -> Bool)?
     private let sendsWithoutToken: Bool
 
@@ -22,41 +23,25 @@ final class TokenAuthorizer: Sendable {
     ///
     /// - Parameters:
     ///   - service: The source of tokens.
-    ///   - tokenHeader: The headers that carry the token and the trace ID.
-    ///   - bindHeader: The name of the header whose value tokens are bound to; nil for unbound tokens.
-    ///   - unboundRequests: Whether a request may lack that header.
-    ///   - excluding: Returns true for URLs that get no token although their host does; nil to exclude no URL.
-    ///   - sendsWithoutTokenWhenAuthorityIsDown: Whether requests are sent without a token while the authority cannot be reached or does
-    ///     not work.
-    /// - Throws: ``ApproovError`` with code `initializationError` when a header name or the prefix is malformed, or two of the headers have
-    ///   the same name.
-    init(
-        service: ApproovService, tokenHeader: TokenHeader, bindHeader: String?, unboundRequests: UnboundRequests,
-        excluding: (@Sendable (URL) -> Bool)?, sendsWithoutTokenWhenAuthorityIsDown: Bool
-    ) throws {
-        names = try TokenHeaderNames(tokenHeader, bindHeader: bindHeader)
+    ///   - configuration: The settings, of which those that concern tokens apply.
+    /// - Throws: ``ApproovError`` with code `initializationError` when a header name or the prefix is malformed, two of the headers have
+    ///   the same name, or tokens would be bound both to headers and to data.
+    init(service: ApproovService, _ configuration: ApproovSessionConfiguration) throws {
+        let tokenHeader = configuration.tokenHeader
+        names = try TokenHeaderNames(tokenHeader, bindHeaders: configuration.bindHeaders)
         guard HTTPField.isValidValue(tokenHeader.prefix + "x") else {
             throw ApproovError(.initializationError, "the token header's prefix has characters that a header may not have")
         }
+        guard configuration.binding == nil || names.binding.isEmpty else {
+            throw ApproovError(
+                .initializationError, "a token is bound either to headers or to data: set bindHeaders or binding, not both")
+        }
         self.service = service
         prefix = tokenHeader.prefix
-        self.unboundRequests = unboundRequests
-        isExcluded = excluding
-        sendsWithoutToken = sendsWithoutTokenWhenAuthorityIsDown
-    }
-
-    /// Creates the authorizer of a session.
-    ///
-    /// - Parameters:
-    ///   - service: The source of tokens.
-    ///   - configuration: The session's settings.
-    /// - Throws: ``ApproovError`` with code `initializationError` when a header name or the prefix is malformed, or two of the headers have
-    ///   the same name.
-    convenience init(service: ApproovService, _ configuration: ApproovSessionConfiguration) throws {
-        try self.init(
-            service: service, tokenHeader: configuration.tokenHeader, bindHeader: configuration.bindHeader,
-            unboundRequests: configuration.unboundRequests, excluding: configuration.excluding,
-            sendsWithoutTokenWhenAuthorityIsDown: configuration.sendsWithoutTokenWhenAuthorityIsDown)
+        unboundRequests = configuration.unboundRequests
+        computedBinding = configuration.binding
+        isExcluded = configuration.excluding
+        sendsWithoutToken = configuration.sendsWithoutTokenWhenAuthorityIsDown
     }
 
     /// Returns the configuration's rule for a host; nil if the host is not protected.
@@ -71,17 +56,23 @@ final class TokenAuthorizer: Sendable {
     ///   - rule: The configuration's rule for that host.
     ///   - timeout: Returns the longest wait for a token, or nil for the service's own limits; not called for a token from the cache.
     ///   - hasLostBinding: Whether a redirect removed the binding header.
-    /// - Returns: Whether this host and URL get tokens; if not, the fields are unchanged.
-    /// - Throws: ``ApproovError`` with code `bindingMissing` or `bindingAmbiguous` when the binding header is not there exactly once, and
-    ///   with code `networkingError`, `rejectionError` or `permanentError` when no token can be obtained; `CancellationError` when the
-    ///   task is cancelled.
+    /// - Returns: Whether the request carries a token; if its host or URL gets none, the fields are unchanged.
+    /// - Throws: ``ApproovError`` with code `bindingMissing` or `bindingAmbiguous` when a binding header is not there exactly once, with
+    ///   code `interceptorError` when the caller's closure for the binding threw, and with code `networkingError`, `rejectionError` or
+    ///   `permanentError` when no token can be obtained; `CancellationError` when the task is cancelled.
     func authorize(
         _ fields: inout HTTPFields, of request: URLRequest, to host: CanonicalHost, rule: ProtectedHost,
         timeout: () throws -> Duration? = { nil }, hasLostBinding: Bool = false
-    ) async throws -> Bool {
-        guard rule.settings.attested else { return false }
-        if let isExcluded, let url = request.url, isExcluded(url) { return false }
-        let key = TokenKey(host: host, entry: rule, binding: try binding(of: fields, request, hasLostBinding: hasLostBinding))
+    ) async throws -> TokenOutcome {
+        guard rule.settings.attested else { return .notAttested }
+        if let isExcluded, let url = request.url, isExcluded(url) { return .notAttested }
+        let binding: String? =
+            if let computedBinding {
+                try await binding(of: fields, request, computedBy: computedBinding)
+            } else {
+                try binding(of: fields, request, hasLostBinding: hasLostBinding)
+            }
+        let key = TokenKey(host: host, entry: rule, binding: binding)
         let result: TokenFetchResult
         if let cached = service.cachedToken(for: key) {
             result = cached
@@ -90,19 +81,20 @@ final class TokenAuthorizer: Sendable {
         }
         // Remove the caller's own values: only the SDK sets these headers.
         if fields.contains(where: names.isOwn) { fields.removeAll(where: names.isOwn) }
-        guard try carriesToken(result) else { return true }
+        guard try carriesToken(result) else { return .withoutToken }
         fields.append(HTTPField(name: names.token, value: prefix.isEmpty ? result.token : prefix + result.token))
         // The authority can link the trace ID to the app's address, so behind a relay the trace ID would reveal the caller.
         if let traceID = names.traceID, !rule.settings.oblivious { fields.append(HTTPField(name: traceID, value: result.traceID)) }
-        return true
+        return .attached(SentToken(key: key, text: result.token, life: result.life))
     }
 
     /// Starts to fetch tokens for a session before they are needed.
     ///
-    /// - Parameter additionalFields: The headers that the session adds to every request; they may contain the binding header.
+    /// - Parameter additionalFields: The headers that the session adds to every request; they may contain the binding headers.
     func prefetch(additionalFields: HTTPFields) async {
-        guard let bindingName = names.binding else { return service.prefetchAll(binding: nil) }
-        guard let binding = additionalFields[bindingName], !Binding.isEmpty(binding) else { return await service.warmUp() }
+        guard computedBinding == nil else { return await service.warmUp() }
+        guard !names.binding.isEmpty else { return service.prefetchAll(binding: nil) }
+        guard case .value(let binding) = names.joined(additionalFields) else { return await service.warmUp() }
         service.prefetchAll(binding: binding)
     }
 
@@ -121,22 +113,44 @@ final class TokenAuthorizer: Sendable {
                 error: ApproovError(.networkingError, "no token arrived within the request's timeout; try again with a longer one"))
     }
 
-    /// Returns the value of the binding header; nil when the token is not bound.
+    /// Returns the joined values of the binding headers; nil when the token is not bound.
     ///
-    /// A header that contains only whitespace counts as missing.
+    /// A header that contains only spaces and tabs counts as missing.
     private func binding(of fields: HTTPFields, _ request: URLRequest, hasLostBinding: Bool) throws -> String? {
-        guard let bindingName = names.binding else { return nil }
-        var value: String?
-        for field in fields where field.name == bindingName {
-            guard value == nil else {
-                throw ApproovError(
-                    .bindingAmbiguous, "the request has two lines of \(bindingName), and the token can be bound to one: remove one of them")
+        guard !names.binding.isEmpty else { return nil }
+        switch names.joined(fields) {
+        case .value(let value):
+            return value
+        case .unusable(let index):
+            throw ApproovError(
+                .bindingAmbiguous,
+                "the request has two lines of \(names.binding[index]), and the token can be bound to one: remove one of them")
+        case .missing(let index, let isEmpty):
+            guard unboundRequests.allow(request) else {
+                let message = Self.bindingMissing(names.binding[index], isEmpty: isEmpty, hasLostBinding: hasLostBinding)
+                throw ApproovError(.bindingMissing, message)
             }
-            value = field.value
+            return nil
+        }
+    }
+
+    /// Returns the data that the caller binds the token to; nil when the token is not bound.
+    private func binding(
+        of fields: HTTPFields, _ request: URLRequest, computedBy compute: @Sendable (URLRequest) async throws -> String?
+    ) async throws -> String? {
+        let value: String?
+        do {
+            value = try await compute(request.carrying(HTTPFields(fields.filter { !names.isOwn($0) })))
+        } catch let error where error is CancellationError || error is ApproovError {
+            throw error
+        } catch {
+            throw ApproovError(.interceptorError, "the closure that computes the binding threw", cause: error)
         }
         if let value, !Binding.isEmpty(value) { return value }
         guard unboundRequests.allow(request) else {
-            throw ApproovError(.bindingMissing, Self.bindingMissing(bindingName, isEmpty: value != nil, hasLostBinding: hasLostBinding))
+            throw ApproovError(
+                .bindingMissing,
+                "the closure returned no data to bind the request's token to: return some, or exempt the request with unboundRequests")
         }
         return nil
     }

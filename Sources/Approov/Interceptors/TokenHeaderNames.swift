@@ -1,30 +1,33 @@
 import ApproovBase
+import Attestation
 import Foundation
 import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 
-/// The names of the headers that a token involves: those that carry token and trace ID, and the one that tokens are bound to.
+/// The names of the headers that a token involves: those that carry token and trace ID, and those that tokens are bound to.
 struct TokenHeaderNames: Sendable {
     let token: HTTPField.Name
     /// Nil when no trace ID is sent.
     let traceID: HTTPField.Name?
-    /// Nil when tokens are not bound.
-    let binding: HTTPField.Name?
+    /// The binding headers in their order; empty when tokens are bound to no header.
+    let binding: [HTTPField.Name]
 
     /// Checks the names.
     ///
     /// - Parameters:
     ///   - tokenHeader: The names of the headers that carry token and trace ID.
-    ///   - bindHeader: The name of the header that tokens are bound to; nil for unbound tokens.
+    ///   - bindHeaders: The names of the headers that tokens are bound to, in order; empty for none.
     /// - Throws: ``ApproovError`` with code `initializationError` when a name is malformed, or two of them are equal.
-    init(_ tokenHeader: TokenHeader, bindHeader: String?) throws {
+    init(_ tokenHeader: TokenHeader, bindHeaders: [String]) throws {
         token = try Self.name(tokenHeader.name)
         traceID = try tokenHeader.traceIDName.map(Self.name)
-        binding = try bindHeader.map(Self.name)
-        guard token != binding, traceID == nil || (traceID != token && traceID != binding) else {
+        binding = try bindHeaders.map(Self.name)
+        let names = [token] + (traceID.map { [$0] } ?? []) + binding
+        guard Set(names).count == names.count else {
             throw ApproovError(
-                .initializationError, "token, trace ID and binding need three different headers: a token cannot be bound to itself")
+                .initializationError,
+                "token, trace ID and binding need different headers: a token cannot be bound to itself, or to one header twice")
         }
     }
 
@@ -35,18 +38,30 @@ struct TokenHeaderNames: Sendable {
     func isOwn(_ name: String) -> Bool { matches(name, token) || matches(name, traceID) }
 
     /// Whether tokens are bound to the header with this name.
-    func isBinding(_ name: String) -> Bool { matches(name, binding) }
+    func isBinding(_ name: String) -> Bool { binding.contains { matches(name, $0) } }
 
-    /// Whether the request has the header that tokens are bound to.
+    /// Whether the request has a header that tokens are bound to.
     func isBound(_ request: URLRequest) -> Bool { request.allHTTPHeaderFields?.keys.contains(where: isBinding) ?? false }
 
-    /// Whether the fields contain the header that tokens are bound to.
-    func isBound(_ fields: HTTPFields) -> Bool { binding.map { fields.scan(for: $0) } ?? false }
+    /// Whether the fields contain a header that tokens are bound to.
+    func isBound(_ fields: HTTPFields) -> Bool { binding.contains { fields.scan(for: $0) } }
+
+    /// Joins the values of the binding headers; there must be at least one such header.
+    func joined(_ fields: HTTPFields) -> Binding.Joined {
+        Binding.join(count: binding.count) { index in
+            var line = Binding.Line.missing
+            for field in fields where field.name == binding[index] {
+                guard case .missing = line else { return .unusable }
+                line = .one(field.value)
+            }
+            return line
+        }
+    }
 
     /// Whether the fields contain a token.
     func hasToken(_ fields: HTTPFields) -> Bool { fields.scan(for: token) }
 
-    /// Removes the headers that the SDK sets and, if `andBinding` is true, the binding header.
+    /// Removes the headers that the SDK sets and, if `andBinding` is true, the binding headers.
     func strip(_ request: inout URLRequest, andBinding: Bool) {
         request.removeHeaders { isOwn($0) || (andBinding && isBinding($0)) }
     }

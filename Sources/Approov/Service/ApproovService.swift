@@ -28,6 +28,7 @@ public final class ApproovService: Sendable {
     private let limits: ApproovServiceLimits
     private let refresh: SharedRefresh
     private let heardAt: LastHeard
+    private let renewals = Mutex(TokenRenewalState())
 
     /// Sets up a service.
     ///
@@ -182,6 +183,41 @@ public final class ApproovService: Sendable {
         return await keeper.offer(candidates)
     }
 
+    /// Drops tokens from the cache, for example when the user logs out.
+    ///
+    /// A fetch that is running for such a token still answers its callers, but what it brings is not kept. The next request fetches another
+    /// token.
+    ///
+    /// - Parameters:
+    ///   - binding: The value that the tokens are bound to; nil for any value and for unbound tokens. For several binding headers, give
+    ///     their trimmed values, joined without a separator.
+    ///   - host: The host that the tokens are for; nil for every host. Never a pattern.
+    /// - Returns: The number of tokens that were in the cache.
+    @discardableResult
+    public func forgetTokens(boundTo binding: String? = nil, host: String? = nil) -> Int {
+        let payHash = binding.map(Binding.payHash)
+        let name = host.flatMap { try? CanonicalHost($0) }?.name
+        // A name without canonical form has no tokens.
+        guard host == nil || name != nil else { return 0 }
+        return tokens.forget { (payHash == nil || $0.payHash == payHash) && (name == nil || $0.host == name) }
+    }
+
+    /// Forgets a token that its API rejected, so that the next request gets another one.
+    ///
+    /// Does so only for a token older than 30 s, and at most once per host in 30 s; the time doubles while the API rejects the new tokens.
+    ///
+    /// - Parameter token: The token.
+    /// - Returns: Whether the request should be sent again with another token.
+    func renew(_ token: SentToken) -> Bool {
+        let now = time.uptime
+        guard let life = token.life, renewals.withLock({ $0.renews(token.key.host, life: life, now: now) }) else { return false }
+        tokens.forget(token.text, for: token.key)
+        return true
+    }
+
+    /// Notes that an API accepted a token that replaced a rejected one.
+    func noteAccepted(_ token: SentToken) { renewals.withLock { $0.accepted(token.key.host) } }
+
     /// The number of tokens in the cache.
     public var cachedTokenCount: Int { tokens.count }
 
@@ -272,8 +308,8 @@ public final class ApproovService: Sendable {
         do {
             let (result, since) = try await authority.attest(key, under: keeper.current)
             let isChanged = await keeper.offer(result.configurations)
-            return .token(
-                TokenFetchResult(result, isConfigChanged: isChanged), lifetime: .seconds(result.expiresIn), since: since)
+            let life = TokenLife(since: since, length: .seconds(result.expiresIn))
+            return .token(TokenFetchResult(result, isConfigChanged: isChanged, life: life), lifetime: life.length, since: since)
         } catch {
             return .failure(TokenFetchResult(error))
         }

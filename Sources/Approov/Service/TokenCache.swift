@@ -99,6 +99,15 @@ final class TokenCache: Sendable {
         if let start = state.withLock({ $0.prefetch(key, now: now) }) { launch(start) }
     }
 
+    /// Drops tokens; fetches that are running for them answer their callers, but bring no token into the cache.
+    ///
+    /// - Parameter isForgotten: Whether the token with this key is dropped.
+    /// - Returns: The number of dropped tokens.
+    func forget(where isForgotten: @Sendable (TokenKey) -> Bool) -> Int { state.withLock { $0.forget(where: isForgotten) } }
+
+    /// Drops one token, unless a newer one has taken its place.
+    func forget(_ token: String, for key: TokenKey) { state.withLock { $0.forget(token, for: key) } }
+
     private func withdraw(_ id: UInt64, _ key: TokenKey) {
         let waiter = state.withLock { $0.withdraw(id: id, for: key) }
         waiter?.resume(returning: TokenFetchResult(status: .poorNetwork, error: .waitCancelled))

@@ -58,6 +58,8 @@ struct TokenCacheState<Waiter> {
 
     private var entries: LeastRecentlyUsed<TokenKey, Entry>
     private var flights: [TokenKey: Flight] = [:]
+    /// The fetches that began before their token was forgotten: their results reach their waiters, but not the cache.
+    private var overtaken: [UInt64: Flight] = [:]
     private var schedule = Heap<Due>()
     private var backgroundFlights = 0
     private var lastID: UInt64 = 0
@@ -69,10 +71,12 @@ struct TokenCacheState<Waiter> {
     /// The number of tokens.
     var count: Int { entries.count }
     /// The number of running fetches.
-    var flightCount: Int { flights.count }
+    var flightCount: Int { flights.count + overtaken.count }
 
     /// The number of waiters.
-    var waiterCount: Int { flights.values.reduce(0) { $0 + $1.waiters.count } }
+    var waiterCount: Int {
+        flights.values.reduce(0) { $0 + $1.waiters.count } + overtaken.values.reduce(0) { $0 + $1.waiters.count }
+    }
 
     /// Returns a new identifier for a waiter or a fetch.
     mutating func newID() -> UInt64 {
@@ -105,7 +109,40 @@ struct TokenCacheState<Waiter> {
 
     /// Removes a waiter; the fetch continues for the others.
     mutating func withdraw(id: UInt64, for key: TokenKey) -> Waiter? {
-        flights[key]?.waiters.removeValue(forKey: id)
+        if let waiter = flights[key]?.waiters.removeValue(forKey: id) { return waiter }
+        for flight in overtaken.keys {
+            if let waiter = overtaken[flight]?.waiters.removeValue(forKey: id) { return waiter }
+        }
+        return nil
+    }
+
+    /// Drops tokens, and keeps the fetches that are running for them from putting a token into the cache.
+    ///
+    /// The next request for such a token starts another fetch.
+    ///
+    /// - Parameter isForgotten: Whether the token with this key is dropped.
+    /// - Returns: The number of dropped tokens.
+    mutating func forget(where isForgotten: (TokenKey) -> Bool) -> Int {
+        for key in flights.keys.filter(isForgotten) { overtake(key) }
+        // The schedule must not keep the hashes of forgotten bindings.
+        schedule = Heap(schedule.unordered.filter { !isForgotten($0.key) })
+        return entries.removeAll(where: isForgotten)
+    }
+
+    /// Drops one token if the cache still has it, and keeps a refresh of it from putting another one into the cache.
+    ///
+    /// - Parameters:
+    ///   - token: The token. A newer one with the same key stays.
+    ///   - key: Its key.
+    mutating func forget(_ token: String, for key: TokenKey) {
+        guard entries.peek(key)?.result.token == token else { return }
+        entries.remove(key)
+        overtake(key)
+    }
+
+    private mutating func overtake(_ key: TokenKey) {
+        guard let flight = flights.removeValue(forKey: key) else { return }
+        overtaken[flight.id] = flight
     }
 
     /// Starts a background fetch, unless the token is fresh or a fetch is running.
@@ -128,7 +165,8 @@ struct TokenCacheState<Waiter> {
     mutating func succeeded(
         _ result: TokenFetchResult, lifetime: Duration, since: Duration, earliness: Double, for start: Start, now: Duration
     ) -> Completion {
-        guard let flight = land(start) else { return Completion() }
+        guard let (flight, isOvertaken) = land(start) else { return Completion() }
+        guard !isOvertaken else { return Completion(waiters: Array(flight.waiters.values), starts: startDue(now: now)) }
         // A token about to expire would expire on the way to the API.
         let margin = min(.seconds(5), lifetime / 10)
         let entry = Entry(
@@ -147,12 +185,15 @@ struct TokenCacheState<Waiter> {
     ///   - refreshAt: Returns the uptime from which the refresh is tried again, given the failures in a row.
     /// - Returns: The waiters to resume and the fetches to start.
     mutating func failed(_ start: Start, now: Duration, refreshAt: (_ failures: Int) -> Duration) -> Completion {
-        guard let flight = land(start) else { return Completion() }
-        let dueAt = entries.update(start.key, isUse: false) { entry in
-            entry.failures += 1
-            entry.refreshesAt = refreshAt(entry.failures)
-            return min(entry.refreshesAt, entry.expiresAt)
-        }
+        guard let (flight, isOvertaken) = land(start) else { return Completion() }
+        let dueAt =
+            isOvertaken
+            ? nil
+            : entries.update(start.key, isUse: false) { entry in
+                entry.failures += 1
+                entry.refreshesAt = refreshAt(entry.failures)
+                return min(entry.refreshesAt, entry.expiresAt)
+            }
         if let dueAt { schedule.insert(Due(at: dueAt, key: start.key)) }
         return Completion(waiters: Array(flight.waiters.values), starts: startDue(now: now))
     }
@@ -189,10 +230,17 @@ struct TokenCacheState<Waiter> {
     }
 
     /// Removes a fetch; nil if it had ended before, for example at its deadline.
-    private mutating func land(_ start: Start) -> Flight? {
-        guard let flight = flights[start.key], flight.id == start.flight else { return nil }
-        flights[start.key] = nil
-        if flight.isBackground { backgroundFlights -= 1 }
-        return flight
+    private mutating func land(_ start: Start) -> (flight: Flight, isOvertaken: Bool)? {
+        let landed: (flight: Flight, isOvertaken: Bool)
+        if let flight = flights[start.key], flight.id == start.flight {
+            flights[start.key] = nil
+            landed = (flight, false)
+        } else if let flight = overtaken.removeValue(forKey: start.flight) {
+            landed = (flight, true)
+        } else {
+            return nil
+        }
+        if landed.flight.isBackground { backgroundFlights -= 1 }
+        return landed
     }
 }

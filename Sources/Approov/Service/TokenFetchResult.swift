@@ -23,10 +23,12 @@ public struct TokenFetchResult: Sendable {
     public let isConfigChanged: Bool
     /// What went wrong; nil when there is a token.
     public let error: ApproovError?
+    /// When the token's life began and how long it is; nil without a token.
+    let life: TokenLife?
 
     init(
         status: TokenFetchStatus, token: String = "", arc: String = "", rejectionReasons: [String] = [], traceID: String = "",
-        isConfigChanged: Bool = false, error: ApproovError? = nil
+        isConfigChanged: Bool = false, error: ApproovError? = nil, life: TokenLife? = nil
     ) {
         self.status = status
         self.token = token
@@ -35,13 +37,14 @@ public struct TokenFetchResult: Sendable {
         self.traceID = traceID
         self.isConfigChanged = isConfigChanged
         self.error = error
+        self.life = life
     }
 
-    init(_ result: AttestationResult, isConfigChanged: Bool) {
+    init(_ result: AttestationResult, isConfigChanged: Bool, life: TokenLife) {
         let reasons = result.rejectionReasons ?? []
         self.init(
             status: reasons.isEmpty ? .success : .rejected, token: result.token, arc: result.arc, rejectionReasons: reasons,
-            traceID: result.traceID, isConfigChanged: isConfigChanged)
+            traceID: result.traceID, isConfigChanged: isConfigChanged, life: life)
     }
 
     init(_ failure: AuthorityFailure) {
@@ -52,7 +55,7 @@ public struct TokenFetchResult: Sendable {
     var settled: TokenFetchResult {
         guard isConfigChanged else { return self }
         return TokenFetchResult(
-            status: status, token: token, arc: arc, rejectionReasons: rejectionReasons, traceID: traceID, error: error)
+            status: status, token: token, arc: arc, rejectionReasons: rejectionReasons, traceID: traceID, error: error, life: life)
     }
 
     /// The token's claims as JSON, safe to log.

@@ -37,7 +37,7 @@ import HTTPClient
 /// to another origin (scheme, host or port), the body goes along if the status requires it. Of the request's and the session's headers,
 /// only those that describe the content asked for or sent go along: Accept and its variants, User-Agent, Cache-Control, Range, the
 /// conditions (If-…) and Content-…. All other headers stay behind, such as Authorization, Cookie, X-Api-Key and headers with unknown names,
-/// and so does the header that tokens are bound to. An interceptor sees the new URL and can add the headers for it.
+/// and so do the headers that tokens are bound to. An interceptor sees the new URL and can add the headers for it.
 public final class ApproovSession: Sendable {
     let performer: RequestPerformer
     let wrapped: WrappedSession
@@ -52,7 +52,7 @@ public final class ApproovSession: Sendable {
     ///   - trustManager: The evaluators for further hosts.
     ///   - interceptors: The caller's interceptors, called in this order before the session asks for a token; nil for those of
     ///     `configuration`.
-    ///   - bindHeader: The name of the header whose value tokens are bound to, such as Authorization; nil for that of `configuration`.
+    ///   - bindHeader: The name of the header whose value tokens are bound to, such as Authorization; nil for those of `configuration`.
     ///   - prefetchToken: Whether the session fetches tokens at once; nil for the setting of `configuration`. See
     ///     ``ApproovSessionConfiguration/prefetchToken``.
     ///   - configuration: All settings of the session. The three arguments before it replace its values.
@@ -144,7 +144,7 @@ public final class ApproovSession: Sendable {
     ///
     /// - Parameters:
     ///   - url: An https URL.
-    ///   - binding: The value that the binding header will have.
+    ///   - binding: The value that the binding header will have; with several, their trimmed values, joined without a separator.
     public func prefetch(for url: URL, binding: String? = nil) {
         service?.prefetch(for: url, binding: binding)
     }

@@ -1,5 +1,6 @@
 public import ApproovBase
 public import Foundation
+public import FoundationNetworking
 public import HTTPClient
 
 /// The settings of an ``ApproovSession``, each with a default.
@@ -16,10 +17,27 @@ public struct ApproovSessionConfiguration: Sendable {
     /// The caller's interceptors, called in this order before the session asks for a token; none by default.
     public var interceptors: [any RequestInterceptor] = []
     /// The name of the header whose value tokens are bound to, such as Authorization; nil, the default, for unbound tokens.
-    public var bindHeader: String?
+    ///
+    /// This is the only element of ``bindHeaders``, and nil while that has several. Setting it replaces them.
+    public var bindHeader: String? {
+        get { bindHeaders.count == 1 ? bindHeaders[0] : nil }
+        set { bindHeaders = newValue.map { [$0] } ?? [] }
+    }
+    /// The names of the headers whose values tokens are bound to; empty by default.
+    ///
+    /// A token is bound to the values in this order, each without leading and trailing spaces and tabs, joined without a separator: "a" and
+    /// "bc" are the same binding as "ab" and "c". The backend must name the same headers in the same order (`bindingHeaders:` of its token
+    /// check). A request needs every one of them, once and not empty.
+    public var bindHeaders: [String] = []
+    /// Computes the data that a request's token is bound to, where that is no header; nil, the default, to bind tokens to headers.
+    ///
+    /// The closure gets the request as it is sent, without its token. If it returns nil or only spaces and tabs, ``unboundRequests`` decides
+    /// about the request. An error that it throws prevents the request. The backend must compute the same data itself, and compare its hash
+    /// with the token's claim `pay`. The closure must not keep or log what it sees.
+    public var binding: (@Sendable (URLRequest) async throws -> String?)?
     /// The headers that carry the token and the trace ID; by default Approov-Token and Approov-TraceID.
     public var tokenHeader = TokenHeader()
-    /// Whether a request to a protected host may lack the binding header; by default such a request is refused.
+    /// Whether a request to a protected host may lack a binding header; by default such a request is refused.
     public var unboundRequests = UnboundRequests.refused
     /// Returns true for URLs that get no token although their host does; the host stays pinned.
     ///
@@ -31,9 +49,9 @@ public struct ApproovSessionConfiguration: Sendable {
     public var sendsWithoutTokenWhenAuthorityIsDown = false
     /// Whether the session fetches tokens at once; false by default.
     ///
-    /// It binds them to the value of the binding header among the wrapped session's additional headers, or to nothing when ``bindHeader``
-    /// is nil. If that value is missing, the session only prepares the connection, the configuration and a challenge; call
-    /// ``ApproovSession/prefetch(for:binding:)`` to fetch the token.
+    /// It binds them to the values of the binding headers among the wrapped session's additional headers, or to nothing when
+    /// ``bindHeaders`` is empty. If a value is missing, or ``binding`` is set, the session only prepares the connection, the configuration
+    /// and a challenge; call ``ApproovSession/prefetch(for:binding:)`` to fetch the token.
     public var prefetchToken = false
     /// The relay and gateway for hosts that the configuration does not name; nil, the default, to call those hosts direct.
     ///

@@ -11,7 +11,7 @@ enum RedirectRules {
     /// Returns the next step, or nil when the response has no Location.
     ///
     /// The next step does not have what interceptors added to this one. If the origin changes, only the header fields go along that are
-    /// known to be meant for any server (``travels(_:)``), and never the header that tokens are bound to.
+    /// known to be meant for any server (``travels(_:)``), and never the headers that tokens are bound to.
     ///
     /// - Parameters:
     ///   - response: A response with a redirect's status.

@@ -14,7 +14,7 @@ struct RedirectStep {
     ///
     /// Header fields that may be meant for one origin only then stay behind, even if a later redirect returns to it.
     var hasLeftOrigin = false
-    /// Whether a redirect removed the header that tokens are bound to.
+    /// Whether a redirect removed a header that tokens are bound to.
     var hasLostBinding = false
     /// Whether a host that is called over a relay redirected here.
     ///

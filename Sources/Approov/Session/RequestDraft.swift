@@ -15,6 +15,8 @@ struct RequestDraft: Sendable {
     var method = HTTPRequest.Method.get
     /// The timeouts and the proxy; valid from the end of station 3 on.
     var options = TransferOptions()
+    /// What station 4 did.
+    var token = TokenOutcome.notAttested
 
     /// Begins a draft.
     ///
@@ -44,8 +46,23 @@ struct RequestDraft: Sendable {
         var options = options
         options.totalTimeout = try deadline.remaining
         options.maximumBodyBytes = observation.bodyLimit
+        options.rules = hop.policy
         options.onUpload = observation.onUpload
         options.onDownload = observation.onDownload
         return TransportRequest(url: url, method: method, headerFields: fields, body: body, policy: hop.policy.trust, options: options)
+    }
+}
+
+extension URLRequest {
+    /// Returns the request with these header fields in place of its own; lines of one name become one, separated by commas.
+    func carrying(_ fields: HTTPFields) -> URLRequest {
+        var headers: [String: String] = [:]
+        for field in fields {
+            let name = field.name.rawName
+            headers[name] = headers[name].map { "\($0), \(field.value)" } ?? field.value
+        }
+        var request = self
+        request.allHTTPHeaderFields = headers
+        return request
     }
 }

@@ -31,6 +31,7 @@ struct RequestPerformer: Sendable {
         var step = first
         var redirects = 0
         var attempt = 1
+        var isRenewed = false
         while true {
             let outcome: Result<SentRequest, any Error>
             do {
@@ -40,9 +41,14 @@ struct RequestPerformer: Sendable {
                 let isRepeatable = first.request.isIdempotent ? true : redirects > 0 || attempt > 1 ? false : nil
                 outcome = .failure(error.asApproovError(isRepeatable: isRepeatable))
             }
+            if isRenewed, case .success(let sent) = outcome { stations.token.noteAnswer(to: sent) }
             if case .success(let sent) = outcome, let next = try stations.response.next(after: sent, from: step, redirects: redirects) {
                 redirects += 1
                 step = next
+                continue
+            }
+            if !isRenewed, case .success(let sent) = outcome, stations.token.isRenewed(after: sent, from: step) {
+                isRenewed = true
                 continue
             }
             guard try await stations.response.isRetried(first, after: outcome, attempt: attempt, by: deadline) else {

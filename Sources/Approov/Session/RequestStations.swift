@@ -90,10 +90,16 @@ final class RequestStations: Sendable {
                 let request = try draft.transportRequest(under: hop, by: deadline, observation)
                 let received = try await transport.send(request, over: route, isStreamed: observation.isStreamed)
 
-                // 9 response: validators and observers come here. RequestPerformer follows redirects and asks the retriers.
+                // 9 response: validators and observers come here. RequestPerformer follows redirects, has station 4 renew a rejected token,
+                // and asks the retriers.
                 return SentRequest(
                     response: received, url: draft.request.url ?? URL(filePath: "/"), askedFor: step.request.url ?? URL(filePath: "/"),
-                    demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil)
+                    demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil, token: draft.token.attached,
+                    canBeSentAgain: draft.body.canBeSentAgain)
+            } catch let error as TransportError where error.code == .rulesChanged && draft.body.canBeSentAgain {
+                // A newer configuration came into force while the transport connected. Nothing was sent.
+                hop = try policies.resolve(step.url.host)
+                try allowList.check(step, under: hop)
             } catch  where hop.rule != nil && !isRechecked && ConfigurationRecheck.mayHelp(after: error) {
                 // The server's keys may have changed, and a newer signed configuration may already contain them.
                 isRechecked = true

@@ -12,4 +12,8 @@ struct SentRequest: Sendable {
     let demandsTLS: Bool
     /// Whether the request went over a relay.
     let isOblivious: Bool
+    /// The token that the request carried; nil if it carried none.
+    let token: SentToken?
+    /// Whether the body can be sent again, which is not so for a stream that was read.
+    let canBeSentAgain: Bool
 }

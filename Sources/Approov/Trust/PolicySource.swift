@@ -3,16 +3,22 @@ import HTTPClient
 import Synchronization
 
 /// The rules that apply to one request from beginning to end.
-final class RequestPolicy: Sendable {
+final class RequestPolicy: RequestRules {
     /// Decides which servers are trusted.
     let trust: TrustPolicy
     /// Decides which hosts get tokens; nil without a service.
     let snapshot: ConfigurationSnapshot?
 
-    init(trust: TrustPolicy, snapshot: ConfigurationSnapshot?) {
+    private let keeper: ConfigurationKeeper?
+
+    init(trust: TrustPolicy, snapshot: ConfigurationSnapshot?, keeper: ConfigurationKeeper?) {
         self.trust = trust
         self.snapshot = snapshot
+        self.keeper = keeper
     }
+
+    /// Whether the configuration of these rules is still in force.
+    var areInForce: Bool { keeper?.current === snapshot }
 }
 
 /// Provides the newest policy to every request; compiles it once per configuration.
@@ -32,7 +38,7 @@ final class PolicySource: Sendable {
         self.keeper = keeper
         let snapshot = keeper?.current
         let trust = try manager.policy(protecting: snapshot?.protectedHosts ?? [])
-        compiled = Mutex(RequestPolicy(trust: trust, snapshot: snapshot))
+        compiled = Mutex(RequestPolicy(trust: trust, snapshot: snapshot, keeper: keeper))
         if let keeper { manager.listen(to: keeper.authorityWatch) }
     }
 
@@ -42,7 +48,7 @@ final class PolicySource: Sendable {
     func resolve(_ host: CanonicalHost) throws -> ResolvedHop { ResolvedHop(host, under: try current()) }
 
     /// Whether the configuration under which a host was looked up is still in force.
-    func isInForce(_ hop: ResolvedHop) -> Bool { keeper?.current === hop.snapshot }
+    func isInForce(_ hop: ResolvedHop) -> Bool { hop.policy.areInForce }
 
     /// Returns the policy for the configuration in force.
     ///
@@ -59,7 +65,7 @@ final class PolicySource: Sendable {
             } else {
                 trust = try manager.policy(protecting: snapshot?.protectedHosts ?? [])
             }
-            compiled = RequestPolicy(trust: trust, snapshot: snapshot)
+            compiled = RequestPolicy(trust: trust, snapshot: snapshot, keeper: keeper)
             return compiled
         }
     }

@@ -11,7 +11,7 @@ struct ResultSecrets: Sendable {
 extension EvidenceAppraiser.Verdict {
     /// Whether the evidence shows a genuine app, which alone gets secure strings and custom JWTs.
     ///
-    /// The policy of a device and the development key make the authority trust evidence that shows nothing.
+    /// A device policy or the development key may excuse an app, and that does not make it genuine.
     var isGenuine: Bool { isTrusted && !isExcused }
 }
 

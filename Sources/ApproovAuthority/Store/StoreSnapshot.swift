@@ -80,9 +80,9 @@ final class StoreSnapshot: Sendable {
             throw AuthorityError(
                 .storeDamaged, "the store's content cannot be read; restore it from a backup", cause: error)
         }
+        secureStringValues = secureStrings.reduce(into: [:]) { $0[$1.key] = $1.value }
         registrationEnds = registrations.reduce(into: [:]) { $0[$1.measurement] = $1.expiresAt ?? .max }
         devicesByID = devices.reduce(into: [:]) { $0[$1.deviceID] = $1 }
-        secureStringValues = secureStrings.reduce(into: [:]) { $0[$1.key] = $1.value }
     }
 
     /// The account secret; after a change this is the new one at once.

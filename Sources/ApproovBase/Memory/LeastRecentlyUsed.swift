@@ -89,6 +89,15 @@
         free.append(place)
     }
 
+    /// Removes the entries whose keys satisfy the predicate; looks at every entry.
+    ///
+    /// - Returns: The number of removed entries.
+    @inlinable @discardableResult public mutating func removeAll(where isRemoved: (Key) -> Bool) -> Int {
+        let keys = places.keys.filter(isRemoved)
+        for key in keys { remove(key) }
+        return keys.count
+    }
+
     @inlinable mutating func unlink(_ place: Int) {
         guard let node = nodes[place] else { return }
         if node.newer == Self.none { newest = node.older } else { nodes[node.newer]?.older = node.older }

@@ -112,7 +112,9 @@ final class CurlEasyHandle: @unchecked Sendable {
     }
 
     func set(_ option: CURLoption, _ value: String?) throws(TransportError) {
-        try check(clibcurl_set_string(pointer, option, value), option)
+        guard let value else { return try check(clibcurl_set_string(pointer, option, nil), option) }
+        // libcurl copies the text. An implicit conversion would copy it once more.
+        try check(value.withCString { clibcurl_set_string(pointer, option, $0) }, option)
     }
 
     func setPointer(_ option: CURLoption, _ value: UnsafeMutableRawPointer?) throws(TransportError) {

@@ -128,6 +128,13 @@ final class CurlTransfer: @unchecked Sendable {
                 "the connection ended before a response came; the server may have processed the request, so it is not sent again")
             return false
         }
+        // Connecting may have taken long, and reading a body before that even longer.
+        if let rules = options.rules, !rules.areInForce {
+            failure = TransportError(
+                .rulesChanged,
+                "a newer configuration came into force before the request was sent, so nothing was sent; send the request again")
+            return false
+        }
         // libcurl notices too late that a server has ended an idle TLS connection, and then resends the request elsewhere, which not every
         // request allows.
         if !maySendAgain, !wasRestarted, let loop, loop.hasServerEnded(localPort, of: self) {

@@ -2,12 +2,12 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 
-/// Makes many handshakes, cancels some of them at a random moment, and checks what became of each.
+/// Makes many handshakes, cancels some of them at random times, and checks the outcome of each.
 ///
-/// Started by Scripts/stress, which builds it with a sanitizer and starts the servers: `HandshakeStress ROOT.pem COUNT PORT…`.
+/// Scripts/stress builds it with a sanitizer, starts the servers and runs it: `HandshakeStress ROOT.pem COUNT PORT…`.
 @main
 struct HandshakeStress {
-    /// Requests at once.
+    /// The number of concurrent requests.
     private static let concurrency = 16
 
     enum Outcome: Hashable {
@@ -35,7 +35,7 @@ struct HandshakeStress {
         let ports = arguments.dropFirst(2).compactMap { Int($0) }
         let roots = try Certificate.all(at: root)
         let plan = try Plan(roots: roots, ports: ports)
-        // The first requests open what the process keeps (dispatch's timers, for instance).
+        // The first requests open the descriptors that the process keeps, such as dispatch's timers.
         try await warmUp(plan)
         let before = descriptors()
         let started = ContinuousClock.now
@@ -45,7 +45,7 @@ struct HandshakeStress {
             outcomes = try await run(count, plan, transport)
             transport.shutdown()
         }
-        // The engine's thread closes its connections on its way out.
+        // The engine's thread closes its connections when it ends.
         var after = descriptors()
         for _ in 0..<500 where after > before {
             try await Task.sleep(for: .milliseconds(10))
@@ -81,7 +81,7 @@ struct HandshakeStress {
         }
     }
 
-    /// One request over its own connection; a third is cancelled while it is under way, a third goes to a server that is refused.
+    /// Makes one request over its own connection; a third are cancelled under way, a third have pins that refuse the server.
     private static func one(_ number: Int, _ plan: Plan, _ transport: CurlTransport) async throws -> Outcome {
         let isGood = !number.isMultiple(of: 3)
         let request = try plan.request(number, isGood: isGood)
@@ -108,8 +108,8 @@ struct HandshakeStress {
         return numbers.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)") }
     }
 
-    /// Open descriptors, but for dispatch's timers, which it opens when it first needs one of a kind, and the pipes to the sanitizer's
-    /// symbolizer; the engine has neither.
+    /// The number of open descriptors, without dispatch's timers, which it opens at first use, and without the pipes to the sanitizer's
+    /// symbolizer; the engine uses neither.
     private static func descriptors() -> Int {
         descriptorNames().count { !$0.contains("timerfd") && !$0.contains("pipe:") }
     }

@@ -3,7 +3,7 @@ import Foundation
 import HTTPClient
 import Synchronization
 
-/// What the requests are: which policy, which server.
+/// The policy and the server of each request.
 final class Plan: Sendable {
     /// Counts calls of an evaluator.
     final class Count: Sendable {
@@ -17,7 +17,7 @@ final class Plan: Sendable {
     private let good: [any ServerTrustEvaluating]
     private let bad: [any ServerTrustEvaluating]
     private let ports: [Int]
-    /// Policies come and go with requests under way, as they do when pins rotate.
+    /// The current policies, which are replaced while requests are under way, as in a pin rotation.
     private let policies = Mutex<[Bool: TrustPolicy]>([:])
 
     init(roots: [Certificate], ports: [Int]) throws {
@@ -28,7 +28,7 @@ final class Plan: Sendable {
             evaluated.add()
             return .trusted
         }
-        // The stapled response makes TLS 1.2 handshakes end in the second callback; there is none, and a soft failure lets them pass.
+        // Asking for a stapled response makes TLS 1.2 handshakes end in the second callback; a soft failure accepts its absence.
         let status = RevocationTrustEvaluator(sources: .withoutNetwork, failure: .soft)
         let keys = Set(roots.map(\.pin) + [Pin(spki: [1])])
         good = [counting, CompositeTrustEvaluator(evaluators: [try PublicKeysTrustEvaluator(pins: keys), status])]

@@ -7,7 +7,7 @@ import Testing
 @testable import ApproovAuthority
 
 @Suite struct AccountHostTests {
-    @Test("a host has the date on which it was added, and keeps it when it is changed, replaced or imported again")
+    @Test("A host has the date when it was added, and keeps it when it is changed, replaced or imported again")
     func dates() async throws {
         let account = try await AuthorityBench()
         let store = account.store
@@ -22,7 +22,7 @@ import Testing
         #expect(store.hosts.map(\.addedAt) == [start + 60, start])
     }
 
-    @Test("a host of a store from before hosts had dates has none, and everything else that it had")
+    @Test("A host of a store from before hosts had dates has no date, and keeps its name and settings")
     func olderStore() async throws {
         let account = try await AuthorityBench()
         try await account.store.database.connections.write { database in

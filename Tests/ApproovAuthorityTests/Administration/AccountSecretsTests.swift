@@ -11,7 +11,7 @@ import Testing
         (try? TokenVerifier(keys: [.hs256(secret)], time: clock).verify(token)) != nil
     }
 
-    @Test("during an overlap the old secret signs, then the new one, also in a process that only looks; a verifier takes both")
+    @Test("The old secret signs during an overlap, the new one afterwards, and a verifier accepts tokens of both")
     func overlap() async throws {
         let account = try await AuthorityBench()
         let (store, clock) = (account.store, account.clock)
@@ -36,7 +36,7 @@ import Testing
             #expect(isGood(token, new, clock) && !isGood(token, old, clock))
             _ = try account.verify(token)
         }
-        // The last token of the old secret is good to its own end, and the secret no longer than such a token.
+        // The old secret's last token is valid until it expires, and the old secret is valid no longer than that.
         clock.advance(by: .seconds(298))
         _ = try account.verify(last)
         clock.advance(by: .seconds(2))
@@ -45,7 +45,7 @@ import Testing
         #expect(code(as: TokenError.self) { try account.verify(late) } == .badSignature)
     }
 
-    @Test("a decoy verifies with neither secret")
+    @Test("A decoy verifies with neither secret during an overlap")
     func decoy() async throws {
         let account = try await AuthorityBench()
         try await account.store.changeAccountSecret(overlap: .seconds(600))
@@ -53,7 +53,7 @@ import Testing
         #expect(code(as: TokenError.self) { try account.verify(token) } == .badSignature)
     }
 
-    @Test("a second overlap is refused while one runs; a change without an overlap is not, and forgets the old secrets")
+    @Test("A second overlap is rejected while one runs, but a change without overlap ends it and drops old secrets")
     func during() async throws {
         let account = try await AuthorityBench()
         let (store, clock) = (account.store, account.clock)
@@ -67,7 +67,7 @@ import Testing
         let token = try await account.attest(account.evidence()).token
         #expect(isGood(token, store.accountSecret, clock))
         #expect(!isGood(token, first, clock) && !isGood(token, second, clock))
-        // When an overlap is over, the next one may begin.
+        // The next overlap may begin when one is over.
         try await store.changeAccountSecret(overlap: .seconds(10))
         clock.advance(by: .seconds(10))
         try await store.changeAccountSecret(overlap: .seconds(10))

@@ -7,7 +7,7 @@ import Testing
 @testable import ApproovAuthority
 
 @Suite struct AuthorityStoreHostsTests {
-    @Test("a host is kept under its canonical name, with canonical pins")
+    @Test("A host is stored under its canonical name, with canonical pins")
     func canonical() async throws {
         let account = try await AuthorityBench()
         let bare = AuthorityBench.pins.map { String($0.dropFirst("sha256/".count)) }
@@ -17,7 +17,7 @@ import Testing
         #expect(host.settings.pins == AuthorityBench.pins)
     }
 
-    @Test("patterns and subdomains decide by the most specific entry")
+    @Test("A pattern covers names one level below it, and includeSubdomains covers all levels below a host")
     func patterns() async throws {
         let store = try await AuthorityBench().store
         try await store.addHost("*.wild.example", settings: HostSettings(pins: AuthorityBench.pins, kid: nil))
@@ -28,7 +28,7 @@ import Testing
         #expect(try store.host(for: "notdeep.example") == nil)
     }
 
-    @Test("every change grows the version by one and is in the newest signed configuration")
+    @Test("Every change increases the version by one and is part of the newest signed configuration")
     func versions() async throws {
         let store = try await AuthorityBench().store
         let version = store.configurationVersion
@@ -41,7 +41,7 @@ import Testing
         #expect(payload.hosts.keys.sorted() == [AuthorityBench.host])
     }
 
-    @Test("what clients would refuse changes nothing")
+    @Test("A change that clients would refuse is rejected and changes nothing")
     func refused() async throws {
         let store = try await AuthorityBench().store
         let version = store.configurationVersion
@@ -54,7 +54,7 @@ import Testing
         #expect(store.hosts.first?.settings.pins == AuthorityBench.pins)
     }
 
-    @Test("pins that are there twice, in either spelling, and the hash of no bytes are refused: they would pass for a backup")
+    @Test("Repeated pins and the hash of no bytes are rejected, because they would count as a backup pin")
     func uselessPins() async throws {
         let store = try await AuthorityBench().store
         let (one, two) = (AuthorityBench.pins[0], AuthorityBench.pins[1])
@@ -67,19 +67,19 @@ import Testing
         #expect(store.hosts.first?.settings.pins == AuthorityBench.pins)
     }
 
-    @Test("a host without pins needs managed trust roots")
+    @Test("A host without pins needs managed trust roots, which then cannot be removed")
     func managedRoots() async throws {
         let store = try await AuthorityBench().store
         await refuses(.pinsRequired) { try await store.addHost("none.example.com", settings: HostSettings()) }
         try await store.setManagedTrustRoots(AuthorityBench.pins)
         try await store.addHost("none.example.com", settings: HostSettings())
-        // Taking them away would leave it without any pin.
+        // Removing the managed trust roots would leave the host without any pin.
         await refuses(.configurationRefused) { try await store.setManagedTrustRoots([]) }
         #expect(store.managedTrustRoots == AuthorityBench.pins.sorted())
     }
 
     @Test(
-        "a name that is no host is refused",
+        "A name that is not a host is rejected",
         arguments: [
             "", " ", "a b.example", "*", "*.com", "user@example.com", "https://example.com", "a%2eb.example", "0x7f.1", "a*.example.com",
         ])
@@ -88,7 +88,7 @@ import Testing
         await refuses(.malformedHost) { try await store.addHost(name, settings: HostSettings(pins: AuthorityBench.pins)) }
     }
 
-    @Test("a pattern that covers a public suffix is refused, also when the names below are added later")
+    @Test("A host entry that covers a public suffix's subdomains is rejected, also if includeSubdomains is set later")
     func publicSuffixes() async throws {
         let store = try await AuthorityBench().store
         for (name, below) in [("*.co.uk", false), ("**.github.io", false), ("github.io", true)] {
@@ -100,7 +100,7 @@ import Testing
         await refuses(.malformedHost) { try await store.updateHost("github.io") { $0.includeSubdomains = true } }
     }
 
-    @Test("trust roots of which none holds any more, or none is a root, are refused")
+    @Test("Trust roots that are all expired, or that contain no root, are rejected")
     func trustRoots() async throws {
         let clock = ManualClock(date: Date())
         let store = try await AuthorityBench(clock: clock).store
@@ -114,7 +114,7 @@ import Testing
         }
         try await store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins, trustRoots: root.pem))
         await refuses(.malformedTrustRoots) { try await store.updateHost("b.example.com") { $0.trustRoots = expired.pem } }
-        // The roots ran out after they were added: the kill switch still works.
+        // The roots expired after they were added. The kill switch still works.
         clock.setDate(Date().addingTimeInterval(10 * 86_400))
         try await store.updateHost("b.example.com") { $0.enforce = false }
         await refuses(.malformedTrustRoots) {
@@ -123,7 +123,8 @@ import Testing
     }
 
     @Test(
-        "a malformed pin is refused", arguments: ["", "sha256/", "sha1/AAAA", "sha256/AAAA", "sha256/" + String(repeating: "A", count: 44)])
+        "A malformed pin is rejected",
+        arguments: ["", "sha256/", "sha1/AAAA", "sha256/AAAA", "sha256/" + String(repeating: "A", count: 44)])
     func malformedPins(pin: String) async throws {
         let store = try await AuthorityBench().store
         await refuses(.malformedPin) {
@@ -132,7 +133,7 @@ import Testing
         await refuses(.malformedPin) { try await store.setManagedTrustRoots([pin]) }
     }
 
-    @Test("a host with an unknown keyset is refused, and says what to do")
+    @Test("A host with an unknown keyset is rejected")
     func unknownKeyset() async throws {
         let store = try await AuthorityBench().store
         await refuses(.unknownKeyset) {
@@ -140,14 +141,14 @@ import Testing
         }
     }
 
-    @Test("removing or pinning a host that is not there is an error")
+    @Test("Removing an unknown host, or setting its pins, is an error")
     func unknown() async throws {
         let store = try await AuthorityBench().store
         await refuses(.unknownHost) { try await store.removeHost("other.example.com") }
         await refuses(.unknownHost) { try await store.setPins(AuthorityBench.pins, forHost: "other.example.com") }
     }
 
-    @Test("a part of a host's settings is changed, also while another change touches another part")
+    @Test("Concurrent changes to parts of a host's settings are all applied")
     func update() async throws {
         let account = try await AuthorityBench()
         let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
@@ -165,7 +166,7 @@ import Testing
         #expect(Set(settings.pins) == Set(AuthorityBench.pins + added) && !settings.enforce && settings.attested)
     }
 
-    @Test("a change that fails, names no host, or that clients would refuse changes nothing")
+    @Test("A change that throws, names an unknown host, or that clients would refuse changes nothing")
     func updateRefused() async throws {
         let store = try await AuthorityBench().store
         let version = store.configurationVersion
@@ -181,7 +182,7 @@ import Testing
         }
         #expect(store.configurationVersion == version)
         #expect(store.hosts.first?.settings.enforce == true)
-        // What is only reported may have one pin.
+        // A host whose pins are only reported may have a single pin.
         try await store.updateHost(AuthorityBench.host) {
             $0.enforce = false
             $0.pins.removeLast()

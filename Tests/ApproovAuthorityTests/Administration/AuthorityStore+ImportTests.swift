@@ -13,7 +13,7 @@ import Testing
         return (name, settings)
     }
 
-    @Test("many hosts make one version of the configuration, and again they make none")
+    @Test("An import of many hosts makes one configuration version, and repeating it makes none")
     func oneVersion() async throws {
         let store = try await AuthorityBench().store
         let version = store.configurationVersion
@@ -26,7 +26,7 @@ import Testing
         #expect(store.configurationVersion == version + 1)
     }
 
-    @Test("one entry that is refused leaves all of them out, and the error has its number")
+    @Test("One rejected entry rejects the whole import, and the error contains its number")
     func allOrNothing() async throws {
         let store = try await AuthorityBench().store
         let version = store.configurationVersion

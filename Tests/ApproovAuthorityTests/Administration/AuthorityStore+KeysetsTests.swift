@@ -6,7 +6,7 @@ import Testing
 import ApproovAuthority
 
 @Suite struct AuthorityStoreKeysetsTests {
-    @Test("keysets are listed by date, those of one second by key identifier")
+    @Test("Keysets are listed by date, and those of the same second by key identifier")
     func order() async throws {
         let account = try await AuthorityBench()
         try await account.store.addKeyset(.es256, kid: "z")

@@ -19,7 +19,7 @@ import Testing
         return try DynamicConfiguration(json: JSONValue(reading: bytes, limit: DynamicConfiguration.maximumBytes))
     }
 
-    @Test("a host can be oblivious once there is a relay, which apps get with the signed configuration")
+    @Test("A host can be oblivious once a relay is set, and the signed configuration contains both")
     func set() async throws {
         let store = try await AuthorityBench().store
         await refuses(.obliviousUnset) { try await store.addHost("a.example.com", settings: Self.oblivious) }
@@ -34,7 +34,7 @@ import Testing
         #expect(store.obliviousSettings == settings)
     }
 
-    @Test("another running authority takes the relay up")
+    @Test("Another store on the same folder gets the relay when it refreshes")
     func takenUp() async throws {
         let account = try await AuthorityBench()
         let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
@@ -44,7 +44,7 @@ import Testing
         #expect(other.obliviousSettings == account.store.obliviousSettings)
     }
 
-    @Test("new keys take the place of old ones, in a new version")
+    @Test("New keys replace the old ones in a new configuration version")
     func replace() async throws {
         let store = try await AuthorityBench().store
         try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: try keys(1), chunked: true))
@@ -55,7 +55,7 @@ import Testing
         #expect(store.configurationVersion == version + 1)
     }
 
-    @Test("a bare key configuration is stored as the list that apps expect")
+    @Test("A bare key configuration is stored as the list that apps expect")
     func bare() async throws {
         let store = try await AuthorityBench().store
         let key = try GatewayKey(id: 7).configuration
@@ -64,7 +64,7 @@ import Testing
         #expect(try KeyConfigurationList(decoding: stored).configurations == [key])
     }
 
-    @Test("the store contains what the check returns")
+    @Test("The store contains the key list that the check returns")
     func checked() async throws {
         let store = try await AuthorityBench().store
         let list: [UInt8] = [7, 7]
@@ -75,7 +75,7 @@ import Testing
         #expect(store.obliviousSettings?.keyConfig == Base64.encode(list))
     }
 
-    @Test("keys that the check refuses, or for which it returns nothing, change nothing")
+    @Test("Keys for which the check throws or returns no bytes are rejected and change nothing")
     func refusedByCheck() async throws {
         struct Refused: Error {}
         let store = try await AuthorityBench().store
@@ -87,7 +87,7 @@ import Testing
         #expect(store.obliviousSettings == nil)
     }
 
-    @Test("the relay stays while a host is oblivious")
+    @Test("The relay cannot be removed while a host is oblivious")
     func remove() async throws {
         let store = try await AuthorityBench().store
         try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: try keys(1)))
@@ -100,7 +100,7 @@ import Testing
         #expect(try configuration(of: store).oblivious == nil)
     }
 
-    @Test("a relay or keys that no app could use are refused, and nothing changes")
+    @Test("A relay or keys that no app could use are rejected, and nothing changes")
     func malformed() async throws {
         let store = try await AuthorityBench().store
         let version = store.configurationVersion

@@ -9,7 +9,7 @@ import Testing
 @Suite struct AuthorityStoreRegistrationsTests {
     private func measurement(_ number: UInt8) -> String { Base64.encode([UInt8](repeating: number, count: 32)) }
 
-    @Test("registrations are listed by date, those of one second by label, and a new label keeps the date")
+    @Test("Registrations are listed by date and then by label, and a new label keeps the date")
     func order() async throws {
         let account = try await AuthorityBench()
         let store = account.store
@@ -24,7 +24,7 @@ import Testing
         #expect(store.registrations.first?.label == "z" && store.registrations.first?.addedAt == dates[0])
     }
 
-    @Test("many are registered at once: all, counted by what changed, or none")
+    @Test("A bulk registration adds all entries or none, and counts those added, changed and unchanged")
     func many() async throws {
         let store = try await AuthorityBench().store
         let first = try await store.addRegistrations([(measurement(1), "a"), (AuthorityBench.measurement, "test")])
@@ -35,7 +35,7 @@ import Testing
         #expect(store.registrations.count == 3)
     }
 
-    @Test("a measurement is read in base64 and in hexadecimal of either case, and in nothing else")
+    @Test("A measurement is read from base64 or from hexadecimal of either case, and from no other form")
     func spellings() async throws {
         let bytes = (0..<32).map { UInt8($0 * 8 + 3) }
         let hexadecimal = bytes.map { String(format: "%02x", $0) }.joined()

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("evidence of a registered executable gets a token that verifies, with every claim")
+    @Test("Evidence of a registered executable gets a token that verifies and has every claim")
     func trusted() async throws {
         let account = try await AuthorityBench()
         let pay = Binding.payHash(of: "Bearer x")
@@ -41,7 +41,7 @@ import Testing
         #expect(try account.store.decodeARC(result.arc).reasons.isEmpty)
     }
 
-    @Test("a token for an oblivious host tells the verdict and no device", arguments: [true, false])
+    @Test("A token for an oblivious host contains the verdict and nothing about the device", arguments: [true, false])
     func oblivious(isTrusted: Bool) async throws {
         let account = try await AuthorityBench()
         let keys = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
@@ -73,7 +73,7 @@ import Testing
         #expect(try account.store.decodeARC(example.arc ?? "").deviceHint == [0, 0, 0, 0])
     }
 
-    @Test("codes of an oblivious host hold the verdict and nothing else, and no app can tell from their texts what it is")
+    @Test("ARCs for an oblivious host contain nothing but the verdict, and their texts always differ")
     func obliviousCodes() async throws {
         let account = try await AuthorityBench()
         let keys = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
@@ -84,20 +84,20 @@ import Testing
             account.clock.advance(by: .seconds(5))
             let again = try await account.attest(account.evidence { $0.environment = environment }).arc
             let other = try await account.attest(account.evidence(key: P256.Signing.PrivateKey()) { $0.environment = environment }).arc
-            // Equal in all that they say to the holder of the account's key.
+            // Decoded with the account's key, the three codes are equal.
             #expect(try account.store.decodeARC(first) == account.store.decodeARC(again))
             #expect(try account.store.decodeARC(first) == account.store.decodeARC(other))
             #expect(Set([first, again, other]).count == 3)
         }
     }
 
-    @Test("evidence without payHash gets a token without pay")
+    @Test("Evidence without payHash gets a token without pay")
     func unbound() async throws {
         let account = try await AuthorityBench()
         #expect(try account.verify(try await account.attest(account.evidence()).token).claims.pay == nil)
     }
 
-    @Test("evidence of an executable that is not registered gets a token that looks the same and does not verify")
+    @Test("Evidence of an unregistered executable gets a decoy, which looks like a token and does not verify")
     func decoy() async throws {
         let account = try await AuthorityBench()
         let genuine = try await account.attest(account.evidence())
@@ -115,14 +115,14 @@ import Testing
         #expect(try account.store.decodeARC(decoy.arc).reasons == [.appNotRegistered])
     }
 
-    @Test("evidence without any measurement fails")
+    @Test("Evidence without any measurement gets a token that does not verify")
     func unmeasured() async throws {
         let account = try await AuthorityBench()
         let result = try await account.attest(account.evidence { $0.measurements = [:] })
         #expect(throws: TokenError.self) { try account.verify(result.token) }
     }
 
-    @Test("rejection reasons are told only when the policy says so, and never to an app that passed")
+    @Test("With the policy on, a failed result contains the rejection reasons, and a passed one contains none")
     func reasons() async throws {
         let account = try await AuthorityBench()
         try await account.store.setRejectionReasons(true)
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(
-        "a debugger, LD_PRELOAD or doubt about them fail, root and unknown flags do not",
+        "Debugger and LD_PRELOAD flags, also uncertain ones, fail the evidence; root and unknown flags do not",
         arguments: [
             ("debugger", false), ("debugger-unknown", false), ("ld-preload", false), ("ld-preload-unknown", false), ("root", true),
             ("made-up", true),
@@ -149,7 +149,7 @@ import Testing
         #expect(annotations == (flag == "root" ? ["root"] : nil))
     }
 
-    @Test("an environment flag does what the account's policy says")
+    @Test("The account's policy decides what an environment flag does")
     func policy() async throws {
         let account = try await AuthorityBench()
         try await account.store.setEnvironmentAction(.reject, for: .root)
@@ -160,7 +160,7 @@ import Testing
         #expect(try account.verify(debugger.token).claims.anno == nil)
     }
 
-    @Test("a challenge is used once")
+    @Test("A challenge can be used only once")
     func replay() async throws {
         let account = try await AuthorityBench()
         let evidence = try account.evidence()
@@ -168,7 +168,7 @@ import Testing
         #expect(await problem { _ = try await account.attest(evidence) } == .challengeUsed)
     }
 
-    @Test("of fifty attempts at once with one challenge exactly one succeeds")
+    @Test("Of 50 concurrent attempts with one challenge, exactly one succeeds")
     func replayAtOnce() async throws {
         let account = try await AuthorityBench()
         let challenge = account.verifier.challenge().value
@@ -183,7 +183,7 @@ import Testing
         #expect(names.filter { $0 == .challengeUsed }.count == 49)
     }
 
-    @Test("a fresh challenge lives 60 seconds")
+    @Test("A fresh challenge is valid for 60 seconds")
     func expiry() async throws {
         let account = try await AuthorityBench()
         let early = try account.evidence()
@@ -194,7 +194,7 @@ import Testing
         #expect(await problem { _ = try await account.attest(late) } == .challengeExpired)
     }
 
-    @Test("the challenge that a result carries lives until 60 seconds after its token")
+    @Test("The challenge in a result is valid until 60 seconds after its token's end")
     func carriedChallenge() async throws {
         let account = try await AuthorityBench()
         let challenge = try #require(try await account.attest(account.evidence()).challenge)
@@ -206,19 +206,19 @@ import Testing
         #expect(await problem { _ = try await account.attest(late) } == .challengeExpired)
     }
 
-    @Test("a challenge that was made up, cut or changed is unknown")
+    @Test("A challenge that is made up, truncated or changed is unknown")
     func forgedChallenge() async throws {
         let account = try await AuthorityBench()
         let genuine = account.verifier.challenge().value
         var bytes = try #require(Base64URL.decode(genuine))
-        // The expiry's last byte: a minute more would be worth having.
+        // The last byte of the expiry. An attacker would like to have 64 seconds more.
         bytes[23] ^= 0x40
         for forged in ["", "AAAA", String(genuine.dropLast(4)), Base64URL.encode(bytes), String(repeating: "A", count: 76)] {
             #expect(await problem { _ = try await account.attest(account.evidence(challenge: forged)) } == .challengeUnknown)
         }
     }
 
-    @Test("a challenge of another account is unknown")
+    @Test("A challenge of another account is unknown")
     func foreignChallenge() async throws {
         let account = try await AuthorityBench()
         let other = try await AuthorityBench()
@@ -227,7 +227,7 @@ import Testing
                 == .challengeUnknown)
     }
 
-    @Test("evidence for another account, authority or host is refused and does not spend its challenge")
+    @Test("Evidence for another account, authority or host is rejected and does not spend its challenge")
     func foreign() async throws {
         let account = try await AuthorityBench()
         let challenge = account.verifier.challenge().value
@@ -248,7 +248,7 @@ import Testing
         _ = try await account.attest(account.evidence(challenge: challenge))
     }
 
-    @Test("the audience and host are compared in their canonical spelling")
+    @Test("The audience and the host are compared in their canonical spelling")
     func spellings() async throws {
         let account = try await AuthorityBench()
         let result = try await account.attest(
@@ -259,7 +259,7 @@ import Testing
         #expect(try account.verify(result.token).claims.aud == AuthorityBench.host)
     }
 
-    @Test("evidence with a wrong signature is refused")
+    @Test("Evidence with a wrong signature is rejected")
     func wrongSignature() async throws {
         let account = try await AuthorityBench()
         var evidence = try account.evidence()
@@ -269,7 +269,7 @@ import Testing
         #expect(await problem { _ = try await account.attest(evidence) } == .evidenceSignature)
     }
 
-    @Test("evidence signed by a key other than the one in its header is refused")
+    @Test("Evidence signed by a key other than the one in its header is rejected")
     func foreignSignature() async throws {
         let account = try await AuthorityBench()
         let other = P256.Signing.PrivateKey()
@@ -280,13 +280,13 @@ import Testing
     }
 
     @Test(
-        "malformed evidence is refused", arguments: ["", "a.b", "a.b.c.d", "....", "{}", String(repeating: "a.", count: 4_000), "\u{0}"])
+        "Malformed evidence is rejected", arguments: ["", "a.b", "a.b.c.d", "....", "{}", String(repeating: "a.", count: 4_000), "\u{0}"])
     func garbage(text: String) async throws {
         let account = try await AuthorityBench()
         #expect(await problem { _ = try await account.attest(Array(text.utf8)) } == .evidenceMalformed)
     }
 
-    @Test("an access token and a configuration are no evidence")
+    @Test("An access token or a configuration is not accepted as evidence")
     func crossType() async throws {
         let account = try await AuthorityBench()
         let token = try await account.attest(account.evidence()).token
@@ -295,7 +295,7 @@ import Testing
         #expect(await problem { _ = try await account.attest(configuration.serialized) } == .evidenceMalformed)
     }
 
-    @Test("evidence that is cut anywhere is refused")
+    @Test("Truncated evidence is rejected")
     func truncated() async throws {
         let account = try await AuthorityBench()
         let evidence = try account.evidence()
@@ -305,7 +305,7 @@ import Testing
         }
     }
 
-    @Test("a measurement that is removed gets no more tokens at once")
+    @Test("Once a registration is removed, its measurement gets no token that verifies")
     func removedRegistration() async throws {
         let account = try await AuthorityBench()
         try await account.store.removeRegistration(AuthorityBench.measurement)
@@ -461,7 +461,7 @@ import Testing
         #expect(await problem { _ = try await account.attestDeveloping(with: key) { $0.account = "other" } } == .wrongAccount)
     }
 
-    @Test("tokens issued after the secret changed verify with the new one alone")
+    @Test("A token issued after a change of secret verifies only with the new secret")
     func changedSecret() async throws {
         let account = try await AuthorityBench()
         let old = account.store.accountSecret
@@ -472,7 +472,7 @@ import Testing
     }
 
     @Test(
-        "a host with a keyset gets tokens signed by it; its decoys are HS256 under the same kid", arguments: [TokenAlgorithm.es256, .rs256])
+        "A host with a keyset gets tokens signed by it, and decoys with HS256 and the same kid", arguments: [TokenAlgorithm.es256, .rs256])
     func keyset(algorithm: TokenAlgorithm) async throws {
         let account = try await AuthorityBench()
         try await account.store.addKeyset(algorithm, kid: "k1")
@@ -487,7 +487,7 @@ import Testing
         #expect(try header.string("kid") == "k1")
     }
 
-    @Test("with the audience off neither tokens nor decoys have one, and a verifier that is given an audience refuses them")
+    @Test("With the audience off, tokens and decoys have no aud, and a verifier with an audience rejects the tokens")
     func noAudience() async throws {
         let account = try await AuthorityBench()
         #expect(try account.verify(try await account.attest(account.evidence()).token).claims.aud == AuthorityBench.host)
@@ -559,7 +559,7 @@ import Testing
         #expect(claims.jti != nil && claims.did == nil && claims.ip == nil && claims.ipk == nil && claims.sub == nil)
     }
 
-    @Test("a result carries the configurations that are newer than the one the evidence names")
+    @Test("A result contains the configuration that is newer than the one that the evidence names")
     func configurations() async throws {
         let account = try await AuthorityBench()
         let version = account.store.configurationVersion
@@ -568,7 +568,7 @@ import Testing
         #expect(result.configurations == [try account.store.currentConfiguration()])
     }
 
-    @Test("a clock that goes back revives no challenge whose redemption was forgotten")
+    @Test("A clock that goes back makes no used challenge valid again, even if its redemption is forgotten")
     func clockStepsBack() async throws {
         let account = try await AuthorityBench()
         let evidence = try account.evidence()
@@ -581,7 +581,7 @@ import Testing
         #expect(await problem { _ = try await account.attest(evidence) } == .challengeUnknown)
     }
 
-    @Test("a clock that was an hour ahead for a while does not keep apps out once it is right again")
+    @Test("After a clock was an hour ahead and is corrected, an app still gets a token")
     func clockWasAhead() async throws {
         let account = try await AuthorityBench()
         _ = try await account.attest(account.evidence())
@@ -592,7 +592,7 @@ import Testing
         #expect(try await account.verify(account.attest(account.evidence()).token).claims.aud == AuthorityBench.host)
     }
 
-    @Test("a clock that was set back costs each challenge that was given out, and no client more than one round trip; the log says why")
+    @Test("After a clock is set back, earlier challenges are unknown, a new one works, and the log says why")
     func clockSetBack() async throws {
         let account = try await AuthorityBench()
         let other = try await AuthorityBench(directory: account.directory, clock: account.clock)
@@ -612,7 +612,7 @@ import Testing
         let warnings = record.lines.filter { $0.hasPrefix("warning") }
         #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains("clock was set back") && $0.contains("check the clock") })
         _ = try account.verify(try await account.attest(account.evidence()).token)
-        // What was redeemed before is not to be had again, from this process or from another one that has not taken it up yet.
+        // Earlier challenges stay unknown, in this process and in another one that has not refreshed yet.
         for verifier in [other, account] {
             for evidence in try [replayed, account.evidence(challenge: kept.value), refused] {
                 #expect(await problem { _ = try await verifier.attest(evidence) } == .challengeUnknown)
@@ -621,7 +621,7 @@ import Testing
         _ = try account.verify(try await other.attest(account.evidence(challenge: other.verifier.challenge().value)).token)
     }
 
-    @Test("a challenge from one installation's result is unknown from another, and stays unspent")
+    @Test("A challenge from one installation's result is unknown from another installation, and stays unspent")
     func boundChallenge() async throws {
         let account = try await AuthorityBench()
         let challenge = try #require(try await account.attest(account.evidence()).challenge).value
@@ -633,7 +633,7 @@ import Testing
         _ = try account.verify(try await account.attest(account.evidence(challenge: challenge)).token)
     }
 
-    @Test("a challenge of an older release, which covers no key, is taken in its last 60 seconds and unknown before")
+    @Test("A challenge of an older release, which is not bound to a key, is accepted only in its last 60 seconds")
     func olderChallenge() async throws {
         let account = try await AuthorityBench()
         let mint = ChallengeMint(key: account.store.snapshot.challengeKey, account: account.store.account)
@@ -644,7 +644,7 @@ import Testing
         _ = try await account.attest(account.evidence(challenge: challenge))
     }
 
-    @Test("an app with a newer configuration than the store is warned of, at once and then once an hour, and gets what shows it that")
+    @Test("An app with a newer configuration than the store's gets the store's, and causes a warning once an hour")
     func newerApp() async throws {
         let account = try await AuthorityBench()
         let newest = account.store.configurationVersion
@@ -664,10 +664,10 @@ import Testing
         _ = try await attest(newest + 7)
         #expect(warnings().count == 2)
         #expect(warnings().last?.contains("\"attestations\": 5") == true, "\(warnings())")
-        #expect(account.store.configurationVersion == newest, "what an app says changes nothing")
+        #expect(account.store.configurationVersion == newest, "an app's claim changes nothing in the store")
     }
 
-    @Test("a version that another process has just issued is taken up, and not warned of")
+    @Test("A newer version that another process has issued is loaded without a warning")
     func newerByAnother() async throws {
         let account = try await AuthorityBench()
         let other = try await AuthorityBench(directory: account.directory, clock: account.clock)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct AudienceNameTests {
     @Test(
-        "spellings of one URL are one name",
+        "All spellings of a URL have the same audience name",
         arguments: [
             "https://a.example.com", "https://a.example.com/", "https://A.Example.COM", "https://a.example.com:443",
             "HTTPS://a.example.com.",
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        "other URLs are other names",
+        "Different URLs have different audience names",
         arguments: ["http://a.example.com", "https://a.example.com:444", "https://b.example.com", "https://a.example.com/x"])
     func different(url: String) {
         #expect(AudienceName(url) != nil)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "only a plain http or https URL is a name",
+        "Only an http or https URL without user, query and fragment has an audience name",
         arguments: [
             "", "a.example.com", "ftp://a.example.com", "https://", "https://u@a.example.com", "https://a.example.com?x",
             "https://a.example.com#x", "https://a.example.com:0", "https://a.example.com:65536", "https://a.example.com\\x",

@@ -6,7 +6,7 @@ import Testing
 @Suite struct AddressRateLimiterTests {
     private func address(_ text: String) throws -> SocketAddress { try SocketAddress(ipAddress: text, port: 1) }
 
-    @Test("an address may draw a minute's worth at once, then one at a time as the minute goes by")
+    @Test("An address can use a minute's quota at once, and then one draw at a time as the minute passes")
     func bucket() throws {
         let limiter = AddressRateLimiter(perMinute: 6)
         let address = try address("192.0.2.1")
@@ -17,7 +17,7 @@ import Testing
         #expect(limiter.draw(for: address, now: .seconds(10)) == 10)
     }
 
-    @Test("addresses do not share, but the addresses of one IPv6 /64 do, and an IPv4-mapped one is the IPv4 one")
+    @Test("Each address has its own quota; an IPv6 /64 shares one, and so do an IPv4 address and its mapped form")
     func keys() throws {
         let limiter = AddressRateLimiter(perMinute: 1)
         #expect(limiter.draw(for: try address("192.0.2.1"), now: .zero) == nil)
@@ -28,7 +28,7 @@ import Testing
         #expect(limiter.draw(for: try address("2001:db8:0:1::1"), now: .zero) == nil)
     }
 
-    @Test("what an address has left is remembered for as long as it matters")
+    @Test("An address keeps its used quota when the table turns over")
     func rotation() throws {
         let limiter = AddressRateLimiter(perMinute: 60)
         let address = try address("192.0.2.1")
@@ -38,7 +38,7 @@ import Testing
         #expect(limiter.draw(for: address, now: .seconds(60)) != nil)
     }
 
-    @Test("the table has a bound")
+    @Test("The table of addresses has a limited size")
     func bounded() throws {
         let limiter = AddressRateLimiter(perMinute: 1, capacity: 100)
         for index in 0..<5_000 {
@@ -47,7 +47,7 @@ import Testing
         #expect(limiter.count <= 101)
     }
 
-    @Test("a clock that does not move grants no more")
+    @Test("A clock that goes back grants no further draws")
     func still() throws {
         let limiter = AddressRateLimiter(perMinute: 1)
         let address = try address("192.0.2.1")

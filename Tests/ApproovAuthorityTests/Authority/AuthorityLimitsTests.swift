@@ -7,7 +7,7 @@ import Testing
 
 @testable import ApproovAuthority
 
-/// What one client cannot take, on real sockets in the clear.
+/// Limits on what one client can use up, over real sockets without TLS.
 @Suite(.tags(.sockets)) struct AuthorityLimitsTests {
     private func with(_ change: (inout AuthorityConfiguration.Limits) -> Void, _ body: (RunningAuthority) async throws -> Void) async throws
     {
@@ -23,7 +23,7 @@ import Testing
         return await client.readToEnd().text.hasPrefix("HTTP/1.1 200")
     }
 
-    @Test("a body that says how long it is, or comes in chunks, is not read beyond its limit")
+    @Test("A body over its limit is answered 413 before all of it has arrived, whether or not it announces its length")
     func bodies() async throws {
         try await with({ $0.evidenceBytes = 1_000 }) { authority in
             let head = "POST /v1/attestations HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/jose\r\n"
@@ -37,9 +37,9 @@ import Testing
         }
     }
 
-    @Test("its listener has its limits: a client that says nothing is closed after the idle timeout")
+    @Test("The listener applies the configured limits, and closes a silent client after the idle timeout")
     func listener() async throws {
-        // The usual limit is half a minute, and that of the test's own read longer.
+        // The default timeout is half a minute, and the test's own read waits longer.
         try await with({ $0.idleTimeout = .milliseconds(100) }) { authority in
             let silent = try RawClient(port: authority.port)
             #expect(await silent.readToEnd().isClosed)

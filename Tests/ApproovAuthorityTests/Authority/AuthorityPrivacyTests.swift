@@ -10,9 +10,9 @@ import Testing
 
 @testable import ApproovAuthority
 
-/// What the authority keeps to itself.
+/// What the authority does not reveal.
 @Suite(.tags(.sockets)) struct AuthorityPrivacyTests {
-    @Test("no log line has a token, an address, a device or a challenge, at any level; a rejection's has the code to look up, by default")
+    @Test("No log line contains a token, address, device ID or challenge, and a rejection's line has its ARC")
     func logs() async throws {
         let account = try await AuthorityBench()
         let record = LogRecord()
@@ -32,7 +32,7 @@ import Testing
         #expect(!text.contains(DeviceID(installationKey: account.key.publicKey).base64))
     }
 
-    @Test("a flood of rejections is thirty lines a minute, and the next minute's first line says how many were left out")
+    @Test("At most 30 rejections a minute are logged, and the next minute's first line counts those left out")
     func flood() async throws {
         let account = try await AuthorityBench()
         let record = LogRecord()
@@ -48,7 +48,7 @@ import Testing
         #expect(notices().last?.contains(#""leftOut": 10"#) == true, "\(notices().last ?? "")")
     }
 
-    @Test("a store that fails is answered 500 without its words, and the challenge is not spent")
+    @Test("A failing store is answered 500 without its error text, and the challenge is not spent")
     func storeFails() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let configuration = AuthorityConfiguration.loopback(tls: .none)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("the demo account's published keys are refused on an address that is not loopback")
+    @Test("The demo account's published keys are rejected on an address that is not loopback")
     func demoKeys() async throws {
         let resources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/ApproovCLI/Resources")
         func text(_ name: String) throws -> String { try String(contentsOf: resources.appending(path: name).standardized, encoding: .utf8) }
@@ -96,7 +96,7 @@ extension P256.Signing.PrivateKey {
 }
 
 extension String {
-    /// Without the warning that precedes the PEM block.
+    /// The text without the warning before the PEM block.
     fileprivate var fromPEMHeader: String {
         range(of: "-----BEGIN").map { String(self[$0.lowerBound...]) } ?? self
     }

@@ -11,19 +11,21 @@ import ApproovAuthority
         _ = try Authority(store: try await AuthorityBench().store, configuration: configuration, logger: .silent)
     }
 
-    @Test("plain http is for loopback addresses alone", arguments: ["0.0.0.0", "::", "192.0.2.1", "example.com", "localhost.example.com"])
+    @Test(
+        "The authority rejects plain HTTP on an address that is not loopback",
+        arguments: ["0.0.0.0", "::", "192.0.2.1", "example.com", "localhost.example.com"])
     func plainHTTP(host: String) async throws {
         await refuses(.insecureListener) { try await check(AuthorityConfiguration(host: host, tls: .none)) }
     }
 
-    @Test("plain http on loopback and TLS anywhere are taken", arguments: ["127.0.0.1", "::1", "localhost"])
+    @Test("The authority accepts plain HTTP on loopback, and TLS on any address", arguments: ["127.0.0.1", "::1", "localhost"])
     func loopback(host: String) async throws {
         try await check(AuthorityConfiguration(host: host, tls: .none))
         try await check(AuthorityConfiguration(host: host))
         try await check(AuthorityConfiguration(host: "0.0.0.0", publicURL: URL(string: "https://authority.example.com")))
     }
 
-    @Test("settings that make no sense are refused")
+    @Test("Settings out of range and invalid public URLs are rejected")
     func nonsense() async throws {
         for configuration in [
             AuthorityConfiguration(port: -1), AuthorityConfiguration(port: 65_536), AuthorityConfiguration(tokenLifetime: 0),
@@ -41,7 +43,7 @@ import ApproovAuthority
         await refuses(.invalidConfiguration) { try await check(configuration) }
     }
 
-    @Test("a certificate or key that cannot be read is refused when the authority starts")
+    @Test("The authority does not start with a malformed certificate and key")
     func badCertificate() async throws {
         let account = try await AuthorityBench()
         let configuration = AuthorityConfiguration.loopback(

@@ -12,7 +12,7 @@ import Testing
 
 @testable import ApproovAuthority
 
-/// The authority on real sockets.
+/// The authority over real sockets.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct AuthorityTests {
     private let jose: HTTPFields = [.contentType: "application/jose"]
 
@@ -36,7 +36,7 @@ import Testing
         return try Challenge(json: json(response.body)).value
     }
 
-    @Test("over HTTP/2 and pinned TLS: challenge, attestation, configuration, keys, health")
+    @Test("The authority serves challenge, attestation, configuration, keys and health over HTTP/2 and pinned TLS")
     func wholeRound() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         try await account.store.addKeyset(.es256, kid: "k1")
@@ -74,12 +74,12 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("a connection carries any number of requests in a row")
+    @Test("A client's 250 requests in a row are all answered")
     func manyRequests() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let transport = try CurlTransport()
         try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
-            // NIOHTTP2 ends a connection whose client resets 200 streams; a client that only reads its answers must not seem to.
+            // NIOHTTP2 closes a connection whose client resets 200 streams. Reading a response must not count as a reset.
             for _ in 0..<250 {
                 _ = try await challenge(authority, transport)
             }
@@ -87,7 +87,7 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("what cannot be understood is told in a problem with its status")
+    @Test("A request that is not valid is answered with a problem that has the matching status")
     func problems() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let transport = try CurlTransport()
@@ -121,7 +121,7 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("a change made by another process is taken up within a second")
+    @Test("The authority loads a change made by another process at its next upkeep")
     func takesUpChanges() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let other = try AuthorityStore(directory: account.directory.url)
@@ -142,7 +142,7 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("more attestations than an address may ask for are answered 429 with Retry-After")
+    @Test("Attestations over an address's limit are answered 429 with Retry-After")
     func rateLimit() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let transport = try CurlTransport()
@@ -163,7 +163,7 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("one attestation too many is answered 429 before its body has come")
+    @Test("An attestation over the limit is answered 429 before its body arrives")
     func rateLimitBeforeBody() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let configuration = AuthorityConfiguration.loopback(tls: .none, attestationsPerMinute: 1)
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test("the authority renews its certificate's names, and its URL and pins are remembered")
+    @Test("The store remembers the authority's public URL and pins for initial configurations")
     func remembered() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         var configuration = AuthorityConfiguration.loopback()
@@ -192,9 +192,9 @@ import Testing
         #expect(initial.authorityPins == (try await account.store.serverIdentity(hosts: [])).pins)
     }
 
-    @Test("a certificate of the authority's own is renewed while it runs, under the same key")
+    @Test("The authority renews its own certificate while it runs, under the same key")
     func renewsCertificate() async throws {
-        // So long ago that the certificate is past half of its life, and still good.
+        // So long ago that more than half of the certificate's lifetime is over, but it is still valid.
         let clock = ManualClock(date: Date().addingTimeInterval(-300 * 86_400))
         let account = try await AuthorityBench(clock: clock)
         let transport = try CurlTransport()
@@ -211,7 +211,7 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("an authority on a port where another server listens is an error that says so")
+    @Test("An authority fails with cannotListen on a port where another server listens")
     func portTaken() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         try await RunningAuthority.with(store: account.store, configuration: .loopback(), time: account.clock) { authority in
@@ -220,11 +220,11 @@ import Testing
         }
     }
 
-    @Test("a request that is being answered ends when the authority is asked to stop, and the stop takes less than the drain")
+    @Test("A stopping authority answers its open request, closes a silent connection and ends before the drain time")
     func drain() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         try await RunningAuthority.with(store: account.store, configuration: .loopback(tls: .none, limits: .endless)) { authority in
-            // A request whose body is still to come, and a connection that has said nothing.
+            // A request whose body has not fully arrived, and a connection without a request.
             let open = try RawClient(port: authority.port)
             let silent = try RawClient(port: authority.port)
             open.write("POST /v1/challenges HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test("over HTTP/2, too, a request that is being answered is answered wholly when the authority is asked to stop")
+    @Test("A stopping authority also answers an open HTTP/2 request completely")
     func drainOverHTTP2() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let transport = try CurlTransport()
@@ -252,11 +252,11 @@ import Testing
             }
             async let answer = authority.send("/v1/challenges", method: .post, stream: RequestBodyStream(parts), over: transport)
             try await isAsked.wait()
-            // The second answer on the same connection shows that the first request has come.
+            // The response to a second request on the same connection shows that the first one has arrived.
             #expect(try await authority.send("/health", over: transport).status == 200)
             let silent = try RawClient(port: authority.port)
             await authority.beginStop()
-            // Now the connection is only waiting for its last stream to end.
+            // Now the connection waits only for its last stream to end.
             #expect(await silent.readToEnd().isClosed)
             gate.open()
             let response = try await answer
@@ -266,10 +266,10 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("a request that never ends does not keep the authority longer than the drain")
+    @Test("A request that never ends delays a stopping authority no longer than the drain time")
     func drainLimit() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
-        // Nothing else ends the request.
+        // No other limit ends the request.
         var limits = AuthorityConfiguration.Limits.endless
         limits.drain = .milliseconds(500)
         try await RunningAuthority.with(store: account.store, configuration: .loopback(tls: .none, limits: limits)) { authority in
@@ -283,7 +283,7 @@ import Testing
 }
 
 extension ManualClock {
-    /// Lets the authority look for changes once, and waits until it has.
+    /// Lets the authority check for changes once, and waits until it has done so.
     fileprivate func passUpkeep() async {
         await sleepers(atLeast: 1)
         advance(by: AuthorityUpkeep.interval)
@@ -292,7 +292,7 @@ extension ManualClock {
 }
 
 extension AuthorityConfiguration.Limits {
-    /// Times that are never over while a test runs, however slow the machine is.
+    /// Timeouts that do not expire during a test, however slow the machine is.
     fileprivate static var endless: Self {
         var limits = Self()
         (limits.idleTimeout, limits.requestTimeout, limits.drain) = (.seconds(3_600), .seconds(3_600), .seconds(3_600))

@@ -4,11 +4,11 @@ import Testing
 
 import ApproovAuthority
 
-/// An authority beside a client that takes all the connections it can get.
+/// An authority with a client that opens as many connections as it can.
 ///
-/// `APPROOV_CROWD=6000` has that many silent connections, and prints the worst answer's time.
+/// `APPROOV_CROWD=6000` opens that many silent connections, and prints the time of the slowest response.
 @Suite(.tags(.sockets), .serialized, .timeLimit(.minutes(5))) struct CrowdTests {
-    @Test("silent connections of one address keep no other client from the authority")
+    @Test("Silent connections from one address do not keep other clients from the authority")
     func authority() async throws {
         let account = try await AuthorityBench()
         var limits = AuthorityConfiguration.Limits()

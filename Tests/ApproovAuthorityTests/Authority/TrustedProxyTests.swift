@@ -10,7 +10,7 @@ import ApproovAuthority
 
 /// The authority behind a proxy that speaks the PROXY protocol.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct TrustedProxyTests {
-    /// Posts as a proxy at 127.0.0.1 does for a client at 203.0.113.x.
+    /// Sends a POST as a proxy at 127.0.0.1 does for a client at 203.0.113.x.
     private func post(_ path: String, _ body: [UInt8] = [], for client: UInt8, port: Int) async throws -> (head: String, json: JSONValue) {
         let proxy = try RawClient(port: port)
         // PROXY, TCP over IPv4, 12 bytes: 203.0.113.x to 127.0.0.1, ports 1 and 2.
@@ -23,7 +23,7 @@ import ApproovAuthority
         return (parts[0], try JSONValue(reading: Array((parts.last ?? "").utf8), limit: 1 << 20))
     }
 
-    @Test("the token's ip and the rate are those of the client that the proxy names")
+    @Test("The token's ip and the rate limit are those of the client that the proxy names")
     func attestation() async throws {
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         var configuration = AuthorityConfiguration.loopback(tls: .none, attestationsPerMinute: 1)
@@ -43,7 +43,7 @@ import ApproovAuthority
         }
     }
 
-    @Test("a malformed address range is refused before the authority listens")
+    @Test("A malformed proxy address range is rejected when the authority is created")
     func refusal() async throws {
         let account = try await AuthorityBench()
         var configuration = AuthorityConfiguration.loopback(tls: .none)

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "the certificate is good under its root for its names and loopback, with the server's pin",
+        "The certificate is valid under its root for its names and loopback only, and matches the server's pin",
         arguments: [
             "authority.example.com", "localhost", "127.0.0.1", "::1", "192.0.2.7",
         ])
@@ -33,7 +33,7 @@ import Testing
         #expect(Set(identity.pins).count == 2)
     }
 
-    @Test("a renewed certificate keeps key, root and pins")
+    @Test("A renewed certificate keeps its key, root and pins, and covers the old and the new names")
     func renewed() throws {
         let identity = try ServerIdentity.make(hosts: ["a.example.com"], now: now)
         let later = now.addingTimeInterval(300 * 86_400)
@@ -49,7 +49,7 @@ import Testing
         #expect(try validates(renewed, host: "b.example.com", at: later, pins: identity.pins))
     }
 
-    @Test("a rotated identity serves with the former backup key under the same root, and has a new backup")
+    @Test("A rotated identity uses the former backup key under the same root, and has a new backup key")
     func rotated() throws {
         let identity = try ServerIdentity.make(hosts: ["a.example.com"], now: now)
         let rotated = try identity.rotated(now: now)
@@ -59,7 +59,7 @@ import Testing
         #expect(try validates(rotated, host: "a.example.com", at: now, pins: [identity.pins[1]]))
     }
 
-    @Test("a store keeps its identity, and renews the certificate when half of its life is over")
+    @Test("A store keeps its identity, and renews the certificate when half of its lifetime is over")
     func stored() async throws {
         let account = try await AuthorityBench()
         let first = try await account.store.serverIdentity(hosts: ["a.example.com"])
@@ -71,7 +71,7 @@ import Testing
         #expect(second.pins == first.pins)
     }
 
-    @Test("a key or a name that cannot be read is an error")
+    @Test("A malformed key, root certificate or host name is an identityFailed error")
     func refused() async throws {
         let good = try ServerIdentity.make(hosts: [], now: now)
         await refuses(.identityFailed) {
@@ -86,11 +86,11 @@ import Testing
         await refuses(.identityFailed) { _ = try ServerIdentity.make(hosts: ["über.example"], now: now) }
     }
 
-    @Test("certificates that were made with a clock that was ahead are made again, with the same keys", arguments: [2, 24 * 40])
+    @Test("Certificates from a clock that was ahead are renewed with the same keys if they are not valid yet", arguments: [2, 24 * 40])
     func clockWasAhead(hours: Int) throws {
         let ahead = now.addingTimeInterval(TimeInterval(hours) * 3_600)
         let identity = try ServerIdentity.make(hosts: ["a.example.com"], now: ahead)
-        // Two hours are within what certificates are backdated by: they hold as they are.
+        // Certificates are backdated by more than two hours, so those from a clock two hours ahead are valid.
         let isOff = try !validates(identity, host: "a.example.com", at: now, pins: identity.pins)
         #expect(isOff == (hours > 24))
         #expect(identity.needsRenewal(hosts: ["a.example.com"], now: now) == isOff)
@@ -102,7 +102,7 @@ import Testing
         #expect(!renewed.needsRenewal(hosts: ["a.example.com"], now: now))
     }
 
-    @Test("of a clock that was some days ahead the root holds, and stays: apps have it")
+    @Test("A root from a clock that was five days ahead is valid and kept when the certificate is renewed")
     func rootStays() throws {
         let identity = try ServerIdentity.make(hosts: ["a.example.com"], now: now.addingTimeInterval(5 * 86_400))
         #expect(identity.needsRenewal(hosts: ["a.example.com"], now: now))
@@ -111,7 +111,7 @@ import Testing
         #expect(try validates(renewed, host: "a.example.com", at: now, pins: identity.pins))
     }
 
-    @Test("a certificate whose root was made with a clock behind by decades is made again with its root")
+    @Test("A certificate and root from a clock decades behind are renewed so that the certificate is valid now")
     func clockWasBehind() throws {
         let identity = try ServerIdentity.make(hosts: ["a.example.com"], now: Date(timeIntervalSince1970: 40 * 86_400))
         let renewed = try identity.renewed(hosts: [], now: now)
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(
-        "a running authority renews what was made ahead of time once its clock is right, and new initial configurations name the new root")
+        "A certificate and root from the future are renewed, and initial configurations contain the new root")
     func renewedWhileRunning() async throws {
         let account = try await AuthorityBench()
         let start = account.clock.date

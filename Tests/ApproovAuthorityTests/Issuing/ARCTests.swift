@@ -8,7 +8,7 @@ import Testing
     private let key = SymmetricKey(data: [UInt8](repeating: 3, count: 16))
     private let device = [UInt8](1...16)
 
-    @Test("a code is 26 characters and reads back with its reasons, device and second")
+    @Test("An ARC has 26 characters and reads back with its reasons, device and second")
     func roundTrip() throws {
         for reasons in [[], [.appNotRegistered], [.debugger, .preload], Set(RejectionReason.allCases)] as [Set<RejectionReason>] {
             let arc = ARC(reasons: reasons, deviceID: device, issuedAt: Date(timeIntervalSince1970: 1_750_000_000))
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("without the key a code tells nothing: one that passed and one that failed have no part in common")
+    @Test("Without the key, a passed and a failed ARC look unrelated and do not contain the device ID")
     func opaque() throws {
         let date = Date(timeIntervalSince1970: 1_750_000_000)
         let passed = try #require(Base32.decode(ARC(reasons: [], deviceID: device, issuedAt: date).encoded(key: key)))
@@ -29,13 +29,13 @@ import Testing
         #expect(!passed.contains(subsequence: device.prefix(4)))
     }
 
-    @Test("two codes of one device, second and verdict differ, so that no app learns one verdict from another")
+    @Test("ARCs for the same device, second and verdict all differ, so that no app can compare verdicts")
     func neverEqual() throws {
         let arc = ARC(reasons: [.appNotRegistered], deviceID: device, issuedAt: Date(timeIntervalSince1970: 1_750_000_000))
         #expect(try Set((0..<100).map { _ in try arc.encoded(key: key) }).count == 100)
     }
 
-    @Test("a code of another account, one with a changed character, and other texts are refused")
+    @Test("An ARC of another account, an ARC with a changed character, and other texts are rejected")
     func refused() async throws {
         let text = try ARC(reasons: [], deviceID: device, issuedAt: Date()).encoded(key: key)
         let other = SymmetricKey(data: [UInt8](repeating: 4, count: 16))

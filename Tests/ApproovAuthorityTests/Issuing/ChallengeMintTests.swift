@@ -10,7 +10,7 @@ import Testing
     private let one = [UInt8](repeating: 1, count: 32)
     private let other = [UInt8](repeating: 2, count: 32)
 
-    @Test("a challenge says when it ends, and no two are equal")
+    @Test("A challenge contains its expiry, and two challenges differ")
     func genuine() throws {
         let first = mint.make(now: 1_000, lifetime: 60)
         #expect(first.expiresIn == 60)
@@ -20,7 +20,7 @@ import Testing
         #expect(mint.open(mint.make(now: 1_000, lifetime: 60).value, from: one)?.nonce != opened.nonce)
     }
 
-    @Test("a challenge with any bit changed is not valid")
+    @Test("A challenge with any byte changed is not valid")
     func changed() throws {
         let bytes = try #require(Base64URL.decode(mint.make(now: 1_000, lifetime: 60).value))
         for index in bytes.indices {
@@ -30,27 +30,27 @@ import Testing
         }
     }
 
-    @Test("a challenge under another key or for another account is not valid")
+    @Test("A challenge under another key or for another account is not valid")
     func foreign() {
         let value = mint.make(now: 1_000, lifetime: 60).value
         #expect(ChallengeMint(key: SymmetricKey(size: .bits256), account: "one").open(value, from: one) == nil)
         #expect(ChallengeMint(key: mint.key, account: "two").open(value, from: one) == nil)
     }
 
-    @Test("an expiry beyond all bounds is no crash")
+    @Test("Extreme expiry times do not crash, and a negative one reads as zero")
     func overflow() {
         #expect(mint.open(mint.make(now: .max - 60, lifetime: 60).value, from: one)?.expiresAt == .max)
         #expect(mint.open(mint.make(now: -1_000, lifetime: 60).value, from: one)?.expiresAt == 0)
     }
 
-    @Test("a challenge for one installation is not valid from another, nor in a mint that binds none")
+    @Test("A challenge for one installation is not valid from another installation, nor without one")
     func bound() throws {
         let value = mint.make(now: 1_000, lifetime: 360, for: one).value
         let opened = try #require(mint.open(value, from: one))
         #expect(opened.isBound && opened.expiresAt == 1_360)
         #expect(mint.open(value, from: other) == nil)
         #expect(mint.open(value, from: []) == nil)
-        // Neither the account's name nor the key takes the place of the other.
+        // No bytes can be moved from the installation key to the account's name.
         let joined = ChallengeMint(key: mint.key, account: String(decoding: one, as: UTF8.self) + "one")
         #expect(joined.open(value, from: []) == nil)
         #expect(mint.open(mint.make(now: 1_000, lifetime: 60).value, from: one)?.isBound == false)

@@ -14,7 +14,7 @@ import Testing
         return try await account.store.initialConfiguration(authority: url, authorityPins: AuthorityBench.pins)
     }
 
-    @Test("an initial configuration reads back and is accepted by a client")
+    @Test("An initial configuration reads back and is accepted by a client")
     func initialConfiguration() async throws {
         let account = try await AuthorityBench()
         let initial = try await initial(account)
@@ -25,13 +25,13 @@ import Testing
         #expect(!read.usesDemoKeys)
     }
 
-    @Test("without a served authority and without a URL there is no initial configuration")
+    @Test("An initial configuration needs a URL or an authority that has run before")
     func neverServed() async throws {
         let account = try await AuthorityBench()
         await refuses(.invalidConfiguration) { _ = try await account.store.initialConfiguration() }
     }
 
-    @Test("the authority's last address, pins and root are what an initial configuration has by itself")
+    @Test("By default an initial configuration contains the authority's last URL, pins and root")
     func lastServed() async throws {
         let account = try await AuthorityBench()
         let identity = try await account.store.serverIdentity(hosts: [])
@@ -43,7 +43,7 @@ import Testing
         #expect(initial.trustRoots == identity.rootPEM)
     }
 
-    @Test("new pins of the authority's are signed for the apps that are out there; the first ones and the same ones make no version")
+    @Test("New authority pins are signed in a new version for existing apps; the first and the same pins are not")
     func authorityPins() async throws {
         let account = try await AuthorityBench()
         let url = try #require(URL(string: AuthorityBench.url))
@@ -60,7 +60,7 @@ import Testing
         #expect(try await account.store.initialConfiguration().authorityPins == other)
     }
 
-    @Test("at half of its life a configuration is signed again, once, even when nothing changed")
+    @Test("A configuration is signed again once at half of its lifetime, even without a change")
     func renewal() async throws {
         let account = try await AuthorityBench()
         let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
@@ -73,7 +73,7 @@ import Testing
         #expect(account.store.configurationVersion == version + 1)
     }
 
-    @Test("a client takes every version since its own: the key-changing ones, and the newest")
+    @Test("A client accepts the versions since its own: those that change the key, and the newest")
     func keyChange() async throws {
         let account = try await AuthorityBench()
         let state = try ConfigurationState(initial: try await initial(account))
@@ -88,14 +88,14 @@ import Testing
         let accepted = try state.accepting(list, now: account.clock.date)
         #expect(accepted.accepted.version == version + 7)
         #expect(accepted.accepted.hosts.count == 4)
-        // A client that missed the key change cannot be given the newest alone.
+        // A client that missed the key change rejects the newest version alone.
         #expect(throws: AttestationError.self) { try state.accepting([list[2]], now: account.clock.date) }
         // A new client starts with the newest key.
         let fresh = try await initial(account)
         #expect(try ConfigurationState(initial: fresh).accepted.version == version + 7)
     }
 
-    @Test("right after the key was replaced an initial configuration can be written, and its apps follow the next change")
+    @Test("An initial configuration works immediately after a key change, and its apps accept the next change")
     func initialAfterKeyChange() async throws {
         let account = try await AuthorityBench()
         try await account.store.rotateConfigurationKey()
@@ -105,7 +105,7 @@ import Testing
         #expect(try state.accepting(list, now: account.clock.date).accepted.hosts.count == 2)
     }
 
-    @Test("a client that took a version from a clock a year ahead takes the next one too, once the clock is right again")
+    @Test("A client that accepts a version from a clock a year ahead also accepts the next one, from the right clock")
     func clockWasAhead() async throws {
         let account = try await AuthorityBench()
         var state = try ConfigurationState(initial: try await initial(account))
@@ -119,17 +119,17 @@ import Testing
         #expect(state.accepted.hosts.count == 3)
     }
 
-    @Test("no app is sent a version that it has")
+    @Test("An app gets no version that it has, and an app with a later version gets the newest one")
     func upToDate() async throws {
         let account = try await AuthorityBench()
         let version = account.store.configurationVersion
         #expect(account.store.snapshot.configurations(since: version).isEmpty)
-        // A later one than there is: it is handed the newest, and sees that the authority is behind.
+        // An app with a later version gets the newest one, and sees that the authority is behind.
         #expect(account.store.snapshot.configurations(since: version + 100) == [try account.store.currentConfiguration()])
         #expect(account.store.snapshot.configurations(since: 0).count == 1)
     }
 
-    @Test("a new epoch begins at version 1 with another key; its initial configuration takes an app over, nothing else does")
+    @Test("A new epoch begins at version 1 with a new key, and apps enter it only by its initial configuration")
     func newEpoch() async throws {
         let account = try await AuthorityBench()
         let old = try await initial(account)
@@ -141,10 +141,10 @@ import Testing
         #expect(account.store.hosts.map(\.name) == [AuthorityBench.host])
         let list = account.store.snapshot.configurations(since: 0)
         #expect(list.count == 1)
-        // An app of the old epoch takes nothing up and keeps what it has.
+        // An app of the old epoch rejects the new version and keeps what it has.
         let before = try ConfigurationState(initial: old)
         #expect(throws: AttestationError.self) { try before.accepting(list, now: account.clock.date) }
-        // With the new initial configuration it sets aside what it stored, even a runaway version, and follows the next change.
+        // With the new initial configuration the app discards what it stored, whatever its version, and accepts the next change.
         let renewed = try await initial(account)
         #expect(renewed.epoch == 2)
         let error = #expect(throws: AttestationError.self) {
@@ -157,7 +157,7 @@ import Testing
         #expect(next.accepted.version == 2 && next.accepted.epoch == 2 && next.accepted.hosts.count == 2)
     }
 
-    @Test("an epoch only grows, and stays below 2^53", arguments: [0, 1, -1, 1 << 53, Int64.max] as [Int64])
+    @Test("An epoch can only grow, and stays below 2^53", arguments: [0, 1, -1, 1 << 53, Int64.max] as [Int64])
     func epochOnlyGrows(epoch: Int64) async throws {
         let account = try await AuthorityBench()
         let version = account.store.configurationVersion
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("the initial configuration of an account with a thousand hosts is what the client reads, beyond 256 KiB")
+    @Test("A client reads an initial configuration of over 256 KiB with a thousand hosts")
     func manyHosts() async throws {
         let account = try await AuthorityBench()
         try await fill(account, 0..<1_000)
@@ -191,12 +191,12 @@ import Testing
         #expect(state.accepted.hosts.count == 1_002)
     }
 
-    @Test("the host that would make the configuration too large is refused with the remedy, and nothing changed")
+    @Test("A host that would make the configuration too large is rejected with the remedy, and changes nothing")
     func tooManyHosts() async throws {
         let account = try await AuthorityBench()
         try await fill(account, 0..<1_000)
         try await account.store.removeHost(AuthorityBench.host)
-        // All but the last few of them, which are added one by one.
+        // Adds all but the last few hosts. Those are added one by one.
         let bytes = try account.store.currentConfiguration().payloadBytes.count
         let count = 1_000 * DynamicConfiguration.maximumBytes / bytes - 5
         try await fill(account, 1_000..<count - 1)

@@ -8,7 +8,7 @@ import Testing
 @testable import ApproovAuthority
 
 @Suite struct AuthorityStoreTests {
-    @Test("a store comes back with its account, hosts, registrations, keys and version")
+    @Test("A reopened store has the same account, hosts, registrations, keysets and configuration")
     func reopened() async throws {
         let first = try await AuthorityBench()
         try await first.store.addKeyset(.es256, kid: "k1")
@@ -24,7 +24,7 @@ import Testing
         #expect(try second.currentConfiguration() == first.store.currentConfiguration())
     }
 
-    @Test("a store that was made before the audience was a policy opens with the audience on, and everything else as it was")
+    @Test("A store from before the audience policy opens with the audience on and its other data unchanged")
     func storeWithoutAudience() async throws {
         let first = try await AuthorityBench()
         try await first.store.setRejectionReasons(true)
@@ -71,7 +71,7 @@ import Testing
         #expect(!third.namesIssuer && third.namesSubject && !third.includesInstallationKey && third.namesAudience)
     }
 
-    @Test("a keyset whose name a new key would not get is read and signs; no other name is given")
+    @Test("A stored keyset with a name that is not valid is read and signs, but no new keyset can get such a name")
     func keysetNames() async throws {
         let account = try await AuthorityBench()
         for kid in ["", "a+b", "a b", "ä", String(repeating: "k", count: 65)] {
@@ -87,7 +87,7 @@ import Testing
         #expect(try AuthorityStore(directory: account.directory.url, time: account.clock).keysets.map(\.kid) == ["a+b"])
     }
 
-    @Test("a challenge that was redeemed stays so when the store is opened again")
+    @Test("A redeemed challenge stays redeemed when the store is opened again")
     func restart() async throws {
         let first = try await AuthorityBench()
         let evidence = try first.evidence()
@@ -96,7 +96,7 @@ import Testing
         await #expect(throws: Problem.challengeUsed) { _ = try await second.attest(evidence) }
     }
 
-    @Test("of attempts through two stores on one folder exactly one redeems")
+    @Test("Of 50 concurrent attempts through two stores on one folder, exactly one redeems the challenge")
     func twoStores() async throws {
         let first = try await AuthorityBench()
         let second = try await AuthorityBench(directory: first.directory, clock: first.clock)
@@ -112,7 +112,7 @@ import Testing
         #expect(passed == 1)
     }
 
-    @Test("what one store changes the other takes up at its next look, and not before")
+    @Test("A store loads another store's change when it refreshes, and not before")
     func changeByAnother() async throws {
         let first = try await AuthorityBench()
         let second = try AuthorityStore(directory: first.directory.url, time: first.clock)
@@ -123,7 +123,7 @@ import Testing
         #expect(second.registrations.isEmpty)
     }
 
-    @Test("two stores that both change the account lose no change and use no version twice")
+    @Test("Two stores that both change the account lose no change and use no version twice")
     func changesByBoth() async throws {
         let first = try await AuthorityBench()
         let second = try AuthorityStore(directory: first.directory.url, time: first.clock)
@@ -140,7 +140,7 @@ import Testing
         #expect(first.store.configurationVersion == version + 20)
     }
 
-    @Test("a seed gives a new store its account")
+    @Test("A seed determines a new store's account name and secret")
     func seed() throws {
         let directory = try TemporaryFolder()
         let seed = AccountSeed(account: "demo")
@@ -150,13 +150,15 @@ import Testing
         #expect(seed.secret.bytes.count == 64)
     }
 
-    @Test("an account's name is visible ASCII of 1 to 128 characters", arguments: ["", "a b", "ä", String(repeating: "a", count: 129)])
+    @Test(
+        "An account name that is not 1 to 128 characters of visible ASCII is rejected",
+        arguments: ["", "a b", "ä", String(repeating: "a", count: 129)])
     func malformedAccount(name: String) async throws {
         let directory = try TemporaryFolder()
         await refuses(.malformedAccount) { _ = try AuthorityStore(directory: directory.url, seed: AccountSeed(account: name)) }
     }
 
-    @Test("a database that is not one is an error that names the folder, and is left as it was")
+    @Test("A file that is not a database is an error that names the folder, and stays unchanged")
     func garbage() throws {
         let directory = try TemporaryFolder()
         let path = directory.url.appending(path: StoreDirectory.databaseName).path
@@ -164,7 +166,7 @@ import Testing
         #expect(FileManager.default.createFile(atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600]))
         do {
             _ = try AuthorityStore(directory: directory.url)
-            Issue.record("opened garbage")
+            Issue.record("a file that is not a database was opened")
         } catch {
             let error = try #require(error as? AuthorityError)
             #expect(error.code == .storeUnusable)
@@ -173,7 +175,7 @@ import Testing
         #expect(FileManager.default.contents(atPath: path) == bytes)
     }
 
-    @Test("a row that cannot be understood is an error, and what was in force stays in force")
+    @Test("A malformed row is an error, and the data that was loaded stays in force")
     func damagedRow() async throws {
         let account = try await AuthorityBench()
         try await account.store.database.connections.write { database in
@@ -184,7 +186,7 @@ import Testing
         await refuses(.storeDamaged) { _ = try AuthorityStore(directory: account.directory.url, time: account.clock) }
     }
 
-    @Test("no error tells a secret")
+    @Test("The error for a malformed configuration key does not contain the account secret")
     func errorsAreClean() async throws {
         let account = try await AuthorityBench()
         try await account.store.database.connections.write { database in

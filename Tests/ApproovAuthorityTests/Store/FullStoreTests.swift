@@ -6,8 +6,8 @@ import Testing
 
 @testable import ApproovAuthority
 
-/// SQLite itself says that the database is full, as on a disk without room.
-@Suite("A store without room", .timeLimit(.minutes(5)))
+/// SQLite itself reports that the database is full, as it does on a full disk.
+@Suite("A full store", .timeLimit(.minutes(5)))
 struct FullStoreTests {
     private func limit(_ store: AuthorityStore, toPages pages: Int?) async throws {
         try await store.database.connections.write { database in
@@ -16,7 +16,7 @@ struct FullStoreTests {
         }
     }
 
-    @Test("issues no token whose challenge it could not write down, and issues again once there is room")
+    @Test("A full store issues no token whose challenge it cannot record, and issues one once there is room")
     func attestation() async throws {
         let account = try await AuthorityBench()
         try await limit(account.store, toPages: nil)
@@ -33,14 +33,14 @@ struct FullStoreTests {
         let error = try #require(failure as? AuthorityError)
         #expect(error.code == .storeUnusable && error.message.contains("the disk is full"))
         await refuses(.storeUnusable) { _ = try await account.attest(evidence) }
-        // The challenge was not spent by what failed, and is spent by what succeeds.
+        // The failed attempts did not spend the challenge, and the successful one does.
         try await limit(account.store, toPages: 1_000_000)
         _ = try account.verify(try await account.attest(evidence).token)
         let again = await #expect(throws: Problem.self) { _ = try await account.attest(evidence) }
         #expect(again?.name == .challengeUsed)
     }
 
-    @Test("makes no half of a change of hosts, and makes it once there is room")
+    @Test("A full store applies no part of a new host, and adds a host once there is room")
     func hosts() async throws {
         let account = try await AuthorityBench()
         try await limit(account.store, toPages: nil)
@@ -56,7 +56,7 @@ struct FullStoreTests {
             }
         }
         #expect((failure as? AuthorityError)?.code == .storeUnusable)
-        // What is in force, and what another process finds, is the last change that went through.
+        // The last successful change is in force, in this process and in another one.
         let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
         for store in [account.store, other] {
             #expect(Set(store.hosts.map(\.name)) == Set(names + [AuthorityBench.host]))

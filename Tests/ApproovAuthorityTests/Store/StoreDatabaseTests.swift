@@ -19,7 +19,7 @@ struct StoreDatabaseTests {
             directory: older.store, access: access, seed: nil, configurationLifetime: .seconds(30 * 86_400), time: clock, schema: schema)
     }
 
-    /// That of a later release.
+    /// The schema of a later release.
     private func later(failing: Bool = false) -> StoreSchema {
         var migrator = StoreSchema.current.migrator
         migrator.registerMigration("of a later release") { database in
@@ -75,7 +75,7 @@ struct StoreDatabaseTests {
         #expect(tokens.count == 4)
     }
 
-    @Test("of an older release is read as it is, and not changed by that")
+    @Test("A store of an older release can be read, which does not change its file")
     func reads() async throws {
         let before = older.bytes
         do {
@@ -90,7 +90,7 @@ struct StoreDatabaseTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: older.store.path) == ["authority.sqlite"])
     }
 
-    @Test("of an older release is read by one with further tables, and not changed by that either")
+    @Test("A release with further tables can read an older store, which does not change its file")
     func readsUpgradedCopy() async throws {
         let before = older.bytes
         do {
@@ -101,7 +101,7 @@ struct StoreDatabaseTests {
         #expect(older.bytes == before)
     }
 
-    @Test("of an older release is given its version by the first change, keeps all that is in it, and is what its apps accept")
+    @Test("Opening an older store for changes upgrades it, keeps its content, and its apps accept the next version")
     func upgrades() async throws {
         #expect(try version() == 0)
         let store = try open(.changing)
@@ -114,7 +114,7 @@ struct StoreDatabaseTests {
         try await store.removeHost("late.example.com")
         let next = try state.accepting(store.snapshot.configurations(since: 14), now: clock.date)
         #expect(next.accepted.version == 15)
-        // And an app that missed them all.
+        // An app that missed all of the versions accepts them, too.
         let first = try ConfigurationState(initial: initial)
         let all = try first.accepting(store.snapshot.configurations(since: first.accepted.version), now: clock.date)
         #expect(all.accepted.version == 15)
@@ -122,7 +122,7 @@ struct StoreDatabaseTests {
         #expect(identity.pins == initial.authorityPins && identity.rootPEM == initial.trustRoots)
     }
 
-    @Test("takes a further migration with its version in one step, or not at all")
+    @Test("A store gets a further migration and its version together, or neither")
     func upgradeIsWhole() async throws {
         await refuses(.unsupported) { _ = try open(.changing, later(failing: true)) }
         #expect(try version() == 0)
@@ -133,7 +133,7 @@ struct StoreDatabaseTests {
         try check(store)
     }
 
-    @Test("of a later release is refused with both versions and the remedy, and not written", arguments: StoreAccess.all)
+    @Test("A store of a later release is rejected with both versions and the remedy, and is not written", arguments: StoreAccess.all)
     func refusesNewer(access: StoreAccess) async throws {
         _ = try open(.changing, later())
         let before = older.bytes
@@ -145,7 +145,7 @@ struct StoreDatabaseTests {
         #expect(older.bytes == before)
     }
 
-    @Test("with a migration that is not known here, but no more of them, is refused, too")
+    @Test("A store with an unknown migration is rejected, even if it has no more migrations than are known")
     func refusesOther() async throws {
         let queue = try DatabaseQueue(path: older.database)
         try await queue.write { try $0.execute(sql: "UPDATE grdb_migrations SET identifier = 'other' WHERE identifier = '2'") }
@@ -153,7 +153,7 @@ struct StoreDatabaseTests {
         await refuses(.storeNewer) { _ = try open(.changing) }
     }
 
-    @Test("that a later release upgrades while it is open is not written any more, and its challenges stay unspent")
+    @Test("An open store that a later release upgrades is not written any more, and its challenges stay unspent")
     func upgradedMeanwhile() async throws {
         let account = try await AuthorityBench()
         let evidence = try account.evidence()
@@ -172,14 +172,14 @@ struct StoreDatabaseTests {
         #expect(try await later.database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM redeemedChallenge") } == 0)
     }
 
-    @Test("that an older one took the place of is not written any more")
+    @Test("An open store that gets an older version is not written any more")
     func replacedByOlder() async throws {
         let account = try await AuthorityBench()
         try await account.store.database.connections.write { try $0.execute(sql: "PRAGMA user_version = 1") }
         await refuses(.storeUnusable) { try await account.store.setRejectionReasons(true) }
     }
 
-    @Test("that a later release upgrades ends a running authority with the error that says so")
+    @Test("A running authority ends with storeNewer when a later release upgrades its store")
     func endsAuthority() async throws {
         let account = try await AuthorityBench()
         let (ready, isReady) = AsyncStream.makeStream(of: Void.self)

@@ -15,7 +15,7 @@ import Testing
         await refuses(code) { _ = try AuthorityStore(directory: directory) }
     }
 
-    @Test("a folder is made with mode 0700 and every file in it with mode 0600")
+    @Test("A store's folder is created with mode 0700, and every file in it with mode 0600")
     func modes() async throws {
         let directory = try TemporaryFolder()
         let data = directory.url.appending(path: "a/data")
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("a folder that others can write is refused", arguments: [0o770, 0o702, 0o777])
+    @Test("A folder that others can write to is rejected", arguments: [0o770, 0o702, 0o777])
     func openFolder(mode: Int) async throws {
         let directory = try TemporaryFolder()
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: directory.url.path)
@@ -37,8 +37,8 @@ import Testing
     }
 
     @Test(
-        "a folder that belongs to another user is refused, with the remedy, and nothing is put into it",
-        .enabled(if: geteuid() == 0, "only root can give a folder away"))
+        "A folder of another user is rejected with the remedy, and no file is written into it",
+        .enabled(if: geteuid() == 0, "only root can change a folder's owner"))
     func foreignFolder() async throws {
         let directory = try TemporaryFolder()
         let data = directory.url.appending(path: "data")
@@ -52,7 +52,7 @@ import Testing
         _ = try AuthorityStore(directory: data)
     }
 
-    @Test("a database that others can read is refused", arguments: ["authority.sqlite", "authority.sqlite-wal"])
+    @Test("A database or write-ahead log that others can read is rejected", arguments: ["authority.sqlite", "authority.sqlite-wal"])
     func openFile(name: String) async throws {
         let directory = try TemporaryFolder()
         let path = directory.url.appending(path: name).path
@@ -60,7 +60,7 @@ import Testing
         await refusesStore(.storeInsecure, directory.url)
     }
 
-    @Test("a file where the folder should be is refused")
+    @Test("A file in the place of the folder is rejected")
     func file() async throws {
         let directory = try TemporaryFolder()
         let path = directory.url.appending(path: "file")
@@ -68,7 +68,7 @@ import Testing
         await refusesStore(.storeUnusable, path)
     }
 
-    @Test("a symbolic link, a folder or a FIFO where the database should be is refused without a hang")
+    @Test("A symbolic link, a folder or a FIFO in the place of the database is rejected without a hang")
     func oddities() async throws {
         let link = try TemporaryFolder()
         try FileManager.default.createSymbolicLink(
@@ -83,12 +83,12 @@ import Testing
         await refusesStore(.storeUnusable, fifo.url)
     }
 
-    @Test("a URL that is no file is refused")
+    @Test("A URL that is not a file URL is rejected")
     func notAFile() async throws {
         await refusesStore(.storeUnusable, try #require(URL(string: "https://example.com/data")))
     }
 
-    @Test("an empty database is refused with the remedy, stays as it is, and is no new account", arguments: StoreAccess.all)
+    @Test("An empty database is rejected with the remedy and stays empty, so it becomes no new account", arguments: StoreAccess.all)
     func emptyFile(access: StoreAccess) async throws {
         let directory = try TemporaryFolder()
         let path = directory.path(StoreDirectory.databaseName)
@@ -99,7 +99,7 @@ import Testing
         #expect(FileManager.default.contents(atPath: path) == Data())
     }
 
-    @Test("a database without tables, or with other tables, is refused, and is no new account", arguments: ["", "CREATE TABLE other (x)"])
+    @Test("A database without tables, or with other tables, is rejected and stays unchanged", arguments: ["", "CREATE TABLE other (x)"])
     func foreignDatabase(sql: String) async throws {
         let directory = try TemporaryFolder()
         let path = directory.path(StoreDirectory.databaseName)
@@ -115,7 +115,7 @@ import Testing
         #expect(FileManager.default.contents(atPath: path) == before)
     }
 
-    @Test("a write-ahead log without its database is refused: it would be played into a new store")
+    @Test("A write-ahead log without its database is rejected, because it would be replayed into a new store")
     func orphanedLog() async throws {
         let directory = try TemporaryFolder()
         let path = directory.path("authority.sqlite-wal")
@@ -125,7 +125,7 @@ import Testing
         #expect(try directory.names.contains("authority.sqlite-wal"))
     }
 
-    @Test("opening a missing store to read or change it leaves no trace", arguments: [StoreAccess.reading, .changing])
+    @Test("Opening a missing store to read or change it fails and creates no file", arguments: [StoreAccess.reading, .changing])
     func missing(access: StoreAccess) async throws {
         let directory = try TemporaryFolder()
         let error = #expect(throws: AuthorityError.self) { try AuthorityStore(directory: directory.file("data"), access: access) }
@@ -135,7 +135,7 @@ import Testing
         #expect(try directory.names.isEmpty)
     }
 
-    @Test("a store that could not be made whole is not there, and what a killed process left does not matter")
+    @Test("A failed creation leaves no store, and remains of a killed process do not prevent the next creation")
     func unfinished() async throws {
         let directory = try TemporaryFolder()
         await refuses(.malformedAccount) { _ = try AuthorityStore(directory: directory.url, seed: AccountSeed(account: "")) }
@@ -148,7 +148,7 @@ import Testing
         #expect(try !AuthorityStore(directory: directory.url).isNew)
     }
 
-    @Test("of twenty that make the same store at once one does, and all have its account")
+    @Test("When 20 tasks create the same store at once, one creates it and all get its account")
     func race() async throws {
         let directory = try TemporaryFolder()
         let stores = try await withThrowingTaskGroup(of: AuthorityStore.self) { group in
@@ -162,6 +162,6 @@ import Testing
 }
 
 extension StoreAccess {
-    /// Every reason to open a store.
+    /// Every kind of access to a store.
     static let all = [StoreAccess.reading, .changing, .making]
 }

@@ -8,7 +8,7 @@ import Logging
 
 @testable import ApproovAuthority
 
-/// An account on a temporary store with one protected host, one registered executable, and a verifier that judges evidence.
+/// An account in a temporary store, with one protected host, one registered executable and a verifier of evidence.
 struct AuthorityBench {
     static let host = "api.example.com"
     static let url = "https://authority.example.com:8443"
@@ -35,7 +35,7 @@ struct AuthorityBench {
             store: store, time: clock, tokenLifetime: tokenLifetime, audience: audience, metrics: AuthorityMetrics())
     }
 
-    /// Evidence that the verifier believes, unless the test changes it.
+    /// Evidence that the verifier accepts, unless the test changes it.
     func evidence(
         challenge: String? = nil, key: P256.Signing.PrivateKey? = nil, _ change: (inout Evidence) -> Void = { _ in }
     ) throws -> [UInt8] {
@@ -65,13 +65,13 @@ struct AuthorityBench {
         try await verifier.attest(evidence, from: "127.0.0.1", logger: .silent)
     }
 
-    /// What the token says, when a backend of this account accepts it.
+    /// Verifies a token as a backend of this account does.
     func verify(_ token: String, audience: String? = AuthorityBench.host) throws -> VerifiedToken {
         try store.tokenVerifier(audience: audience).verify(token)
     }
 }
 
-/// The claims of a token, whether it verifies or not.
+/// The header and the claims of a token, which is not verified.
 func unverifiedParts(of token: String) throws -> (header: JSONValue, claims: TokenClaims) {
     let parts = try token.split(separator: ".").prefix(2).map { part in
         try JSONValue(reading: Base64URL.decode(String(part)) ?? [], limit: 8_192)

@@ -2,7 +2,7 @@ import CertificatePinning
 import Foundation
 import Synchronization
 
-/// Trusts, and remembers the certificate that was presented.
+/// Trusts every server, and records the certificate that it presents.
 final class CertificateRecorder: ServerTrustEvaluating {
     private let state = Mutex<Certificate?>(nil)
 

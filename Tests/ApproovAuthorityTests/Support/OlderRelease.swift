@@ -3,7 +3,7 @@ import Foundation
 
 /// The store that release edb79f7 wrote, see Tests/Fixtures/edb79f7/README.txt.
 struct OlderRelease {
-    /// When it was made.
+    /// The date on which the store was made.
     static let date = Date(timeIntervalSince1970: 1_795_336_300)
     static let fixture = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures/edb79f7")
@@ -19,9 +19,9 @@ struct OlderRelease {
 
     var database: String { store.appending(path: "authority.sqlite").path }
 
-    /// What is in the database file.
+    /// The content of the database file.
     var bytes: Data? { FileManager.default.contents(atPath: database) }
 
-    /// A file beside the store.
+    /// The content of a file beside the store.
     static func data(_ name: String) throws -> Data { try Data(contentsOf: fixture.appending(path: name)) }
 }

@@ -3,7 +3,7 @@ import Testing
 
 import ApproovAuthority
 
-/// Expects `body` to throw a `AuthorityError` of a code.
+/// Expects `body` to throw an `AuthorityError` with the given code.
 func refuses(
     _ code: AuthorityError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async {

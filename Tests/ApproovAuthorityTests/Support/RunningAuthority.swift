@@ -10,7 +10,7 @@ import Testing
 
 import ApproovAuthority
 
-/// An authority that listens on loopback for the length of a test.
+/// An authority that listens on loopback during a test.
 struct RunningAuthority {
     let store: AuthorityStore
     private let service: RunningService
@@ -30,7 +30,7 @@ struct RunningAuthority {
         }
     }
 
-    /// Asks it to end, without waiting until it has.
+    /// Asks the authority to stop, and does not wait for its end.
     func beginStop() async { await service.beginStop() }
 
     /// Sends a request over TLS that is pinned to the authority's keys, as the SDK does.
@@ -53,7 +53,7 @@ struct RunningAuthority {
 }
 
 extension AuthorityConfiguration {
-    /// Loopback, a port of the system's choosing.
+    /// A configuration for loopback, with a port that the system chooses.
     static func loopback(
         tls: TLS = .own, attestationsPerMinute: Int? = nil, limits: Limits = Limits(), tokenLifetime: Int = 300
     ) -> AuthorityConfiguration {

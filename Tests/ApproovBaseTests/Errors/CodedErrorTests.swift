@@ -15,7 +15,7 @@ import Testing
         init(_ details: ErrorDetails<Code>) { self.details = details }
     }
 
-    @Test("errors are equal by code, and every description says code, message and cause")
+    @Test("Errors with the same code are equal, and a description contains code, message and cause")
     func description() {
         let error = SampleError(.one, "do this", cause: SampleError(.two, "below"))
         #expect(error == SampleError(.one, "other") && error != SampleError(.two, "do this"))
@@ -25,7 +25,7 @@ import Testing
         #expect("\(SampleError(.two, "alone"))" == "two: alone")
     }
 
-    @Test("a code is its name")
+    @Test("A code's description is its name, and codes with the same name are equal")
     func code() {
         #expect(SampleError.Code.one.description == "one")
         #expect(SampleError.Code(rawValue: "two") == .two)
@@ -33,7 +33,7 @@ import Testing
     }
 
     /// A mistyped name would go unnoticed: callers compare codes, and only logs show their names.
-    @Test("every code of this package is named like its member")
+    @Test("Every error code and reason in Sources has the name of its Swift member")
     func names() throws {
         let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources").standardized
         let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))

@@ -8,7 +8,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test("who comes while another holds the lock waits until the deadline and no longer, and has it once it is free")
+    @Test("A second caller waits for the lock until its timeout, then fails, and gets the lock once it is free")
     func deadline() throws {
         let path = folder.path("some.lock")
         let lock = FileLock(path: path)
@@ -22,7 +22,7 @@ import Testing
         #expect(try impatient.withLock { 7 } == 7)
     }
 
-    @Test("who does not wait gets nothing while another holds the lock, and has it once it is free")
+    @Test("withLockIfFree returns nil while the lock is held, runs once it is free, and throws for a missing folder")
     func withoutWaiting() throws {
         let path = folder.path("some.lock")
         let lock = FileLock(path: path)
@@ -37,7 +37,7 @@ import Testing
         #expect(throws: FileLock.Failure.self) { try FileLock(path: folder.path("missing/lock")).withLockIfFree {} }
     }
 
-    @Test("an error under the lock gives it back")
+    @Test("An error that is thrown under the lock releases it")
     func error() throws {
         struct Broken: Error {}
         let lock = FileLock(path: folder.path("some.lock"), timeout: .milliseconds(50))
@@ -45,7 +45,7 @@ import Testing
         #expect(try lock.withLock { 7 } == 7)
     }
 
-    @Test("the file is its owner's alone, and neither a link nor a folder is taken for it")
+    @Test("The lock file has mode 0600, and a symbolic link or a folder in its place is rejected")
     func file() throws {
         let path = folder.path("some.lock")
         try FileLock(path: path).withLock {}

@@ -21,7 +21,7 @@ import Testing
         return PrivateFile(path: folder.path("file"), system: system)
     }
 
-    @Test("written bytes are read back, and replaced as a whole, whatever the umask")
+    @Test("Written bytes read back, each write replaces the whole file, and the file has mode 0600")
     func roundTrip() throws {
         #expect(try file.read(upTo: 10) == nil)
         for content in [[1, 2, 3], [], [UInt8](repeating: 9, count: 300_000)] as [[UInt8]] {
@@ -33,7 +33,7 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test("a file that others may use is read where its content is signed, and made private again")
+    @Test("A file that others can use is read only if signed, until makePrivate() fixes its mode; a link is rejected")
     func othersFile() throws {
         #expect(try file.makePrivate() == nil)
         try file.write([1])
@@ -50,7 +50,7 @@ import Testing
         #expect(throws: FileError.self) { try PrivateFile(path: folder.path("link")).makePrivate() }
     }
 
-    @Test("a folder that others may write to is flawed, one that they may list is not")
+    @Test("A folder that others can write to is flawed; one that others can only list, or a missing one, is not")
     func folders() throws {
         for (mode, isFlawed) in [(0o700, false), (0o755, false), (0o770, true), (0o777, true), (0o1777, true), (0o702, true)]
             as [(mode_t, Bool)]
@@ -62,21 +62,21 @@ import Testing
         #expect(PrivateFile.flaw(ofFolder: folder.path("missing")) == nil)
     }
 
-    @Test("a file of one byte more than the limit is refused")
+    @Test("A file that is one byte larger than the limit is rejected")
     func limit() throws {
         try file.write([1, 2, 3])
         #expect(try file.read(upTo: 3) == [1, 2, 3])
         #expect(code { try file.read(upTo: 2) } == .tooLarge)
     }
 
-    @Test("a sparse file of 2 GiB is refused at once")
+    @Test("A sparse file of 2 GiB is rejected")
     func huge() throws {
         try file.write([])
         #expect(truncate(file.path, 2 << 30) == 0)
         #expect(code { try file.read(upTo: 1_000) } == .tooLarge)
     }
 
-    @Test("short and interrupted writes are continued")
+    @Test("Short and interrupted writes are continued until all bytes are written")
     func shortWrites() throws {
         let calls = Mutex(0)
         let slow = file {
@@ -98,7 +98,7 @@ import Testing
         #expect(calls.withLock { $0 } > 28)
     }
 
-    @Test("when the disk is full, or a step fails, the old content stays and nothing is left behind")
+    @Test("A failed write reports its reason, keeps the old content and leaves no temporary file behind")
     func failures() throws {
         try file.write([1])
         let failing: [(String, (inout FileSystemCalls) -> Void)] = [
@@ -163,7 +163,7 @@ import Testing
         #expect(try file.read(upTo: 10) == [3])
     }
 
-    @Test("a full disk of the system's own is reported", .enabled(if: FileManager.default.isWritableFile(atPath: "/dev/full")))
+    @Test("A write to /dev/full fails and leaves no file behind", .enabled(if: FileManager.default.isWritableFile(atPath: "/dev/full")))
     func devFull() throws {
         let full = file {
             $0.write = { _, bytes, count in
@@ -176,7 +176,7 @@ import Testing
         #expect(try folder.names == [])
     }
 
-    @Test("a folder in the file's place, and a missing folder, are reported")
+    @Test("A folder at the file's path is an error; in a missing folder a write fails and a read returns nil")
     func wrongPlace() throws {
         #expect(mkdir(folder.path("file"), 0o700) == 0)
         #expect(code { try file.write([1]) } == .fileWriteFailed)
@@ -187,7 +187,7 @@ import Testing
         #expect(try nowhere.read(upTo: 1) == nil)
     }
 
-    @Test("writing replaces a link itself and leaves what it points to alone")
+    @Test("A write replaces a symbolic link, which a read rejects, and leaves the link's target unchanged")
     func link() throws {
         try Data([7]).write(to: folder.url.appending(path: "target"))
         #expect(symlink(folder.path("target"), file.path) == 0)
@@ -197,13 +197,13 @@ import Testing
         #expect(try file.read(upTo: 10) == [1])
     }
 
-    @Test("a FIFO is refused without waiting for a writer")
+    @Test("A FIFO is rejected without waiting for a writer")
     func fifo() throws {
         #expect(mkfifo(file.path, 0o600) == 0)
         #expect(code { try file.read(upTo: 10) } == .fileUnsafe)
     }
 
-    @Test("a socket is refused")
+    @Test("A socket is rejected")
     func socket() throws {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -219,7 +219,7 @@ import Testing
         #expect(code { try PrivateFile(path: short).read(upTo: 10) } == .fileUnsafe)
     }
 
-    @Test("a file that others may use is refused", arguments: [0o644, 0o660, 0o601])
+    @Test("A file that others can use is rejected, and the error names its mode", arguments: [0o644, 0o660, 0o601])
     func modes(mode: Int) throws {
         try file.write([1])
         #expect(chmod(file.path, mode_t(mode)) == 0)
@@ -228,7 +228,7 @@ import Testing
         #expect(error.message.contains(String(mode, radix: 8)))
     }
 
-    @Test("of many who make a file at once one wins, and all read the winner's")
+    @Test("When 32 tasks create the same file at once, one succeeds and the file holds a single task's content")
     func create() async throws {
         let path = file.path
         let wins = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -240,7 +240,7 @@ import Testing
         #expect(try folder.names == ["file"])
     }
 
-    @Test("readers beside a writer see a whole content, old or new")
+    @Test("A reader sees one write's whole content while two tasks replace the file")
     func readersAndWriter() async throws {
         let path = file.path
         try file.write([UInt8](repeating: 0, count: 5_000))
@@ -264,7 +264,7 @@ import Testing
         #expect(try folder.names == ["file"])
     }
 
-    @Test("what killed writers left behind is removed, and nothing else")
+    @Test("Temporary files of killed writers are removed once they are old enough, and no other file is")
     func leftovers() throws {
         let others = [
             "file", "file.backup.tmp.old", "file.with-minus.tmp", "other.abc123.tmp", "file.abc123.tmp.keep", "file..tmp", "filex.abc.tmp",
@@ -282,7 +282,7 @@ import Testing
         PrivateFile(path: "/proc/none/file").removeLeftovers(unchangedFor: 0)
     }
 
-    @Test("a folder is made with those above it, of mode 0700, and is as it was when it is there", arguments: ["", "/"])
+    @Test("A folder and its missing parents are created with mode 0700, and an existing folder keeps its mode", arguments: ["", "/"])
     func makeFolder(end: String) throws {
         let path = folder.path("a/b/c") + end
         try PrivateFile.makeFolder(path: path)
@@ -294,7 +294,7 @@ import Testing
         #expect(try FileManager.default.attributesOfItem(atPath: folder.path("a/b/c"))[.posixPermissions] as? Int == 0o755)
     }
 
-    @Test("a folder that cannot be made is an error with the folder, the reason and the remedy")
+    @Test("The error for a folder that cannot be created names the path, the reason and the remedy")
     func impossibleFolder() throws {
         try file.write([1])
         for path in [file.path, file.path + "/"] {
@@ -307,7 +307,7 @@ import Testing
         #expect(error?.description == message + " -m 700 -o USER \(below)")
     }
 
-    @Test("a file is set aside, in the place of an earlier one; without a file nothing happens")
+    @Test("A file that is set aside replaces the one set aside earlier; without a file nothing happens")
     func setAside() throws {
         try file.setAside(suffix: ".refused")
         for content in [1, 2] as [UInt8] {

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("a file is read in pieces to its end, and tells its status", arguments: [1, 7, 64])
+    @Test("A file is read in pieces to its end, and reports its kind and size", arguments: [1, 7, 64])
     func reads(size: Int) throws {
         let bytes = Array("some content of a file".utf8)
         let path = try folder.write(String(decoding: bytes, as: UTF8.self), to: "file")
@@ -29,7 +29,7 @@ import Testing
         #expect(read == bytes)
     }
 
-    @Test("a FIFO without a writer does not block, and a folder cannot be read")
+    @Test("Opening a FIFO without a writer does not block, and reading a folder fails")
     func special() throws {
         let path = folder.url.appending(path: "fifo").path
         try #require(mkfifo(path, 0o600) == 0)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("a missing file, and a link that must not be followed, are not opened")
+    @Test("A missing file is not opened, and a link is opened only if links may be followed")
     func refused() throws {
         let missing = ReadableFile(folder.url.appending(path: "missing").path) == nil
         #expect(missing)

@@ -2,7 +2,7 @@ import ApproovBase
 import Testing
 
 @Suite struct JSONValueTests {
-    @Test("values of every kind are read and written back, sorted and compact")
+    @Test("Values of every kind are read, and written back sorted and compact")
     func roundTrip() throws {
         let text = #" { "b" : [ 1 , -2, 1.5, true, false, null ], "a": "x\"\\\n\u0001é😀/" } "#
         let value = try JSONValue(text: text)
@@ -18,12 +18,12 @@ import Testing
     }
 
     @Test(
-        "text that is not one strict JSON object or array is refused",
+        "Text that is not exactly one strict JSON object or array is rejected",
         arguments: [
             "", " ", "{", "[1,]", "{\"a\":1,}", "{'a':1}", "{\"a\":1,\"a\":1}", "{\"a\":{\"b\":1,\"b\":2}}", "{} {}", "{}x", "[1] 2", "1",
             "\"text\"", "null", "{\"a\":01}", "{\"a\":+1}", "{\"a\":NaN}", "{\"a\":1e999}", "{\"a\":9223372036854775808}", "{\"a\":.5}",
             "\u{feff}{}", "{\"a\":\"\\u0000\"}", "{\"a\\u0000b\":1}", "{\"a\":\"\\ud800\"}", "{\"a\":\"tab\there\"}", "// x\n{}",
-            // The same name twice, once composed and once not.
+            // The same name twice: once precomposed, once decomposed.
             "{\"\u{e9}\":1,\"e\u{301}\":2}",
         ])
     func strict(text: String) {
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "bytes that are not UTF-8, or hold a NUL, are refused",
+        "Bytes that are not UTF-8, or that contain a NUL, are rejected",
         arguments: [
             [0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d], [0x5b, 0x22, 0xc0, 0x80, 0x22, 0x5d], [0x5b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x5d],
             [0x7b, 0x7d, 0x00], [0x00, 0x7b, 0x7d], [0x5b, 0x22, 0x00, 0x22, 0x5d],
@@ -40,7 +40,7 @@ import Testing
         #expect(code { try JSONValue(parsing: bytes, limit: 100) } == .malformedJSON)
     }
 
-    @Test("32 levels are read, 33 and 100,000 are refused")
+    @Test("JSON nested 32 deep is read, 33 or 100,000 deep is rejected, and brackets in a string do not count")
     func depth() throws {
         func nested(_ levels: Int) -> [UInt8] {
             [UInt8](repeating: UInt8(ascii: "["), count: levels) + [UInt8](repeating: UInt8(ascii: "]"), count: levels)
@@ -53,14 +53,14 @@ import Testing
                 == .array([.string(String(repeating: "[{", count: 100))]))
     }
 
-    @Test("one byte more than the limit is refused")
+    @Test("JSON as long as the limit is read, and JSON one byte longer is rejected")
     func limit() throws {
         let bytes = Array("[1,2]".utf8)
         _ = try JSONValue(parsing: bytes, limit: 5)
         #expect(code { try JSONValue(parsing: bytes, limit: 4) } == .tooLarge)
     }
 
-    @Test("a truncated text is refused at every length")
+    @Test("JSON that is truncated at any length is rejected")
     func truncated() {
         let bytes = Array(#"{"a":[1,"b",{"c":null}]}"#.utf8)
         for length in 0..<bytes.count {

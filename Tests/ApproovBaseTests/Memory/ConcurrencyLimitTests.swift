@@ -2,7 +2,7 @@ import ApproovBase
 import Testing
 
 @Suite struct ConcurrencyLimitTests {
-    /// Whether the limit gives no permit now; one that it gives is released at once.
+    /// Whether the limit grants no permit now; a permit that it grants is released immediately.
     private func isFull(_ limit: ConcurrencyLimit) -> Bool { limit.permit() == nil }
 
     /// Calls `body` while it holds a permit.
@@ -14,7 +14,7 @@ import Testing
         _ = consume permit
     }
 
-    @Test("no more permits are out than the limit allows, and each is released when its use ends")
+    @Test("The limit grants no more permits than allowed, and each permit is released when its use ends")
     func limit() {
         let limit = ConcurrencyLimit(2)
         holding(limit) {
@@ -27,7 +27,7 @@ import Testing
         #expect(limit.count == 0)
     }
 
-    @Test("a permit that is released early is released once")
+    @Test("A permit that is released before the end of its scope is released exactly once")
     func early() {
         let limit = ConcurrencyLimit(1)
         for _ in 0..<3 {
@@ -41,7 +41,7 @@ import Testing
         #expect(isReleased && limit.count == 0)
     }
 
-    @Test("a shared permit is released with its last reference")
+    @Test("A shared permit is released with its last reference")
     func shared() {
         let limit = ConcurrencyLimit(1)
         var owners: [ConcurrencyLimit.SharedPermit] = []
@@ -53,7 +53,7 @@ import Testing
         #expect(limit.count == 0)
     }
 
-    @Test("callers at the same time never exceed the limit, and leave nothing taken")
+    @Test("Concurrent callers never exceed the limit, and all permits are free at the end")
     func concurrent() async {
         let limit = ConcurrencyLimit(3)
         await withTaskGroup(of: Bool.self) { group in
@@ -73,7 +73,7 @@ import Testing
         #expect(limit.count == 0)
     }
 
-    @Test("a limit of none gives no permit")
+    @Test("A limit of zero grants no permit")
     func none() {
         #expect(isFull(ConcurrencyLimit(0)))
     }

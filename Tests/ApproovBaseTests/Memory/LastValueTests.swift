@@ -2,7 +2,7 @@
 import Testing
 
 @Suite struct LastValueTests {
-    @Test("a value is made once for equal keys in a row, and again for another key")
+    @Test("A value is made once for consecutive equal keys, and again for another key")
     func reuse() {
         let last = LastValue<String, Int>()
         var made = 0
@@ -15,7 +15,7 @@ import Testing
         #expect(["a", "a", "b", "b", "a"].map(value) == [1, 1, 2, 2, 3])
     }
 
-    @Test("a value that is not to be kept is made every time, and leaves the last one in place")
+    @Test("A value that must not be kept is made every time, and does not replace the last kept value")
     func unkept() {
         let last = LastValue<String, Int>()
         #expect(last.value(for: "a") { _ in 1 } == 1)
@@ -24,7 +24,7 @@ import Testing
         #expect(last.value(for: "a") { _ in 4 } == 1)
     }
 
-    @Test("a failure is thrown and not kept")
+    @Test("A failure is thrown and not kept")
     func failure() throws {
         struct Failure: Error {}
         let last = LastValue<String, Int>()

@@ -2,7 +2,7 @@
 import Testing
 
 @Suite struct LeastRecentlyUsedTests {
-    @Test("the entry that was not used for the longest time makes room")
+    @Test("A full cache evicts its least recently used entry")
     func evicts() {
         var cache = LeastRecentlyUsed<String, Int>(capacity: 3)
         for (number, key) in ["a", "b", "c"].enumerated() { cache.insert(number, for: key) }
@@ -15,7 +15,18 @@ import Testing
         #expect(cache.count == 3)
     }
 
-    @Test("looking without use keeps nothing alive")
+    @Test("entries that a predicate picks are removed, and the others keep their order")
+    func removesWhere() {
+        var cache = LeastRecentlyUsed<Int, Int>(capacity: 4)
+        for key in 1...4 { cache.insert(key, for: key) }
+        #expect(cache.removeAll { $0.isMultiple(of: 2) } == 2)
+        #expect(cache.removeAll { $0.isMultiple(of: 2) } == 0)
+        #expect(cache.count == 2)
+        for key in 5...7 { cache.insert(key, for: key) }
+        #expect(cache.peek(1) == nil && cache.peek(3) == 3 && cache.count == 4)
+    }
+
+    @Test("Neither peek nor an update that is not a use saves an entry from eviction")
     func peeking() {
         var cache = LeastRecentlyUsed<Int, Int>(capacity: 2)
         cache.insert(1, for: 1)
@@ -27,7 +38,7 @@ import Testing
         #expect(cache.peek(2) == 2)
     }
 
-    @Test("a place that became free is used again, whichever was removed")
+    @Test("The cache reuses the slot of any removed entry, and a second removal changes nothing")
     func removal() {
         for removed in 1...3 {
             var cache = LeastRecentlyUsed<Int, Int>(capacity: 3)
@@ -41,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("a long random history agrees with a plain list")
+    @Test("The cache agrees with a plain list over 20,000 random operations")
     func model() {
         var cache = LeastRecentlyUsed<Int, Int>(capacity: 8)
         var list: [(key: Int, value: Int)] = []

@@ -3,7 +3,7 @@ import ApproovTesting
 import Testing
 
 @Suite struct SharedRefreshTests {
-    @Test("many callers share one run, and the next begins no sooner than the interval allows")
+    @Test("Concurrent callers share one run, and the next run begins only after the interval")
     func shared() async {
         let clock = ManualClock()
         let refresh = SharedRefresh(interval: .seconds(5), time: clock)
@@ -24,7 +24,7 @@ import Testing
         #expect(runs.value == 2)
     }
 
-    @Test("a caller that is cancelled stops waiting, and the run goes on for the others")
+    @Test("A cancelled caller stops waiting, and the run continues for the other callers")
     func cancellation() async {
         let refresh = SharedRefresh(interval: .seconds(5), time: ManualClock())
         let (gate, open) = AsyncStream.makeStream(of: Never.self)

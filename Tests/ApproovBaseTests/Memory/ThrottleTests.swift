@@ -4,7 +4,7 @@ import Testing
 @Suite struct ThrottleTests {
     private func admits(_ throttle: inout Throttle<Int>, _ subject: Int, at now: Duration) -> Bool { throttle.admits(subject, at: now) }
 
-    @Test("a subject is admitted once per interval, apart from other subjects")
+    @Test("Each subject is admitted once per interval, independently of other subjects")
     func interval() {
         var throttle = Throttle<Int>(interval: .seconds(10), capacity: 8)
         #expect(admits(&throttle, 1, at: .zero))
@@ -14,7 +14,7 @@ import Testing
         #expect(!admits(&throttle, 1, at: .seconds(19)))
     }
 
-    @Test("without an interval a subject is admitted once")
+    @Test("Without an interval each subject is admitted once, and a full throttle never admits a new one")
     func once() {
         var throttle = Throttle<Int>(interval: nil, capacity: 2)
         #expect(admits(&throttle, 1, at: .zero))
@@ -23,7 +23,7 @@ import Testing
         #expect(!admits(&throttle, 3, at: .seconds(1_000_000)))
     }
 
-    @Test("a full throttle admits no other subject until an interval is over, but admits again a subject that it knows")
+    @Test("A full throttle admits a known subject when due, and a new one only after a known one's interval ends")
     func full() {
         var throttle = Throttle<Int>(interval: .seconds(10), capacity: 2)
         #expect(admits(&throttle, 1, at: .zero))
@@ -34,7 +34,7 @@ import Testing
         #expect(admits(&throttle, 3, at: .seconds(15)))
     }
 
-    @Test("a forgotten subject is admitted again")
+    @Test("Forgetting a subject makes room for another one")
     func forget() {
         var throttle = Throttle<Int>(interval: .seconds(10), capacity: 1)
         #expect(admits(&throttle, 1, at: .zero))

@@ -2,7 +2,7 @@ import ApproovBase
 import Testing
 
 @Suite struct WarningThrottleTests {
-    @Test("a warning is logged once an hour, and another one apart from it")
+    @Test("A warning is due once an hour, independently of other warnings")
     func throttle() {
         let throttle = WarningThrottle<String>()
         #expect(throttle.isDue("one", at: .seconds(1)))

@@ -1,11 +1,9 @@
 import ApproovBase
 import Testing
 
-import ApproovBase
-
 @Suite struct Base32Tests {
     @Test(
-        "the vectors of RFC 4648, section 10, without padding",
+        "Base32 encodes and decodes the vectors of RFC 4648, section 10, without padding",
         arguments: [
             ("", ""), ("f", "MY"), ("fo", "MZXQ"), ("foo", "MZXW6"), ("foob", "MZXW6YQ"), ("fooba", "MZXW6YTB"), ("foobar", "MZXW6YTBOI"),
         ])
@@ -14,7 +12,7 @@ import ApproovBase
         #expect(Base32.decode(encoded) == Array(plain.utf8))
     }
 
-    @Test("any bytes read back")
+    @Test("Base32 decodes random bytes of any length up to 39 from their encoding")
     func roundTrip() {
         for count in 0..<40 {
             let bytes = SystemRandom.bytes(count)
@@ -23,7 +21,7 @@ import ApproovBase
     }
 
     @Test(
-        "padding, lower case, other characters, and texts that are not canonical are refused",
+        "Base32 rejects padding, lower case, other characters, and encodings that are not canonical",
         arguments: ["MY======", "my", "M1", "MZ", "M", "MZX", "ä"])
     func refused(text: String) {
         #expect(Base32.decode(text) == nil)

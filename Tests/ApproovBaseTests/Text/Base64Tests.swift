@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct Base64Tests {
-    @Test("both alphabets write what Foundation writes and read it back", arguments: 0...70)
+    @Test("Base64 and base64url encode bytes as Foundation does, and decode the result", arguments: 0...70)
     func roundTrip(count: Int) {
         let bytes = (0..<count).map { _ in UInt8.random(in: .min ... .max) }
         let standard = Data(bytes).base64EncodedString()
@@ -14,7 +14,7 @@ import Testing
         #expect(Base64URL.decode(url) == bytes)
     }
 
-    @Test("bytes that lie in one piece are read in one piece, and others all the same")
+    @Test("Base64 reads contiguous bytes all at once, and also encodes slices and lazy collections")
     func storage() {
         let bytes = Array(0..<UInt8(40))
         let text = Data(bytes).base64EncodedString()
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "base64 that its own encoder would not have written is refused",
+        "Base64 text that the encoder would not have written is rejected",
         arguments: [
             "A", "AA", "AAA", "AA=", "AB==", "AAB=", "====", "A===", "=", "AAAA=", "AA==AA==", "AA-_", "AAA\n", " AAA", "AAAA\n",
             "AA\u{0}A", "ÄAAA",
@@ -34,13 +34,13 @@ import Testing
     }
 
     @Test(
-        "base64url that its own encoder would not have written is refused",
+        "Base64url text that the encoder would not have written is rejected",
         arguments: ["A", "AAAAA", "AB", "AAB", "AA==", "AAA=", "AA+/", "AAA\n", "A A", "AA\u{0}A"])
     func strictURL(text: String) {
         #expect(Base64URL.decode(text) == nil)
     }
 
-    @Test("of all last characters one is accepted for each value")
+    @Test("Base64url accepts exactly one last character for each value")
     func oneSpelling() {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         #expect(alphabet.filter { Base64URL.decode("A\($0)") != nil }.count == 4)
@@ -48,7 +48,7 @@ import Testing
     }
 }
 
-/// Bytes that cannot be read one by one.
+/// Bytes that record an issue if they are read one by one instead of through their contiguous storage.
 private struct OnePiece: RandomAccessCollection {
     let bytes: [UInt8]
 
@@ -56,7 +56,7 @@ private struct OnePiece: RandomAccessCollection {
     var endIndex: Int { bytes.count }
 
     subscript(index: Int) -> UInt8 {
-        Issue.record("byte \(index) was read alone")
+        Issue.record("byte \(index) was read on its own, not through the contiguous storage")
         return bytes[index]
     }
 

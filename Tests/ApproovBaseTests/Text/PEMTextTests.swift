@@ -2,7 +2,7 @@ import ApproovBase
 import Testing
 
 @Suite struct PEMTextTests {
-    @Test("the labels of a text tell what it holds")
+    @Test("The labels tell whether a text is PEM, and whether it holds a certificate or a private key")
     func labels() {
         let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
         #expect(PEMText.isPEM(Array("text\n\(certificate)".utf8)))

@@ -4,13 +4,13 @@ import Testing
 @Suite struct PinTextTests {
     private static let encoded = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
-    @Test("a pin is read with and without its prefix, and written with it")
+    @Test("A pin is read with or without its prefix, and written with it")
     func forms() {
         for text in [Self.encoded, "sha256/" + Self.encoded] { #expect(PinText.digest(text) == PinText.hashOfNothing) }
         #expect(PinText.text(PinText.hashOfNothing) == "sha256/" + Self.encoded)
     }
 
-    @Test("any other text is not a pin")
+    @Test("Any other text is not a pin")
     func refused() {
         let stray = Self.encoded.dropLast(2) + "V="
         for text in [

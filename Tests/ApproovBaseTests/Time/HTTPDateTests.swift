@@ -5,7 +5,7 @@ import Testing
 @Suite("Dates in header fields")
 struct HTTPDateTests {
     @Test(
-        "the preferred form is read and written",
+        "The preferred form of a date is read and written",
         arguments: [
             ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
             ("Sat, 29 Feb 2020 23:59:59 GMT", 1_583_020_799),
@@ -16,7 +16,7 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "anything else is not a date",
+        "Any other text is not a date",
         arguments: [
             "", "06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 GMT ",
             "Sun, +6 Nov 1994 08:49:37 GMT",

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct TimeSourceTests {
-    @Test("the system's clocks go on, and a sleep lasts and can be cancelled")
+    @Test("The system clocks advance, and a sleep lasts its full time and can be cancelled")
     func system() async throws {
         let time = SystemTimeSource()
         let start = time.uptime

@@ -20,7 +20,7 @@ struct APICommandTests {
         try await Approov.run(["api"] + arguments + ["--data", data])
     }
 
-    @Test("-list says when a host was added, which pin is current and which are backups, by name")
+    @Test("-list prints the hosts by name, with the date of each, its current pin and its backup pins")
     func list() async throws {
         for host in ["b.example.com", "a.example.com"] {
             #expect(try await approov("-add", host, "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
@@ -33,7 +33,7 @@ struct APICommandTests {
         #expect(lines.prefix(3) == ["a.example.com  \(date)  (attested)", "    \(pins[0])  current", "    \(pins[1])  backup"])
     }
 
-    @Test("what -list --json prints is imported into another account, all of it, and again without a change")
+    @Test("-import reads all that -list --json prints into another account, and changes no host the second time")
     func importList() async throws {
         let roots = try folder.write(TestPKI.root().pem, to: "roots.pem")
         #expect(
@@ -56,7 +56,7 @@ struct APICommandTests {
         #expect(again.output == "added 0, replaced 0, unchanged 2; the configuration is now version 2\n", "\(again.errors)")
     }
 
-    @Test("a thousand hosts are imported in one version of the configuration")
+    @Test("-import adds a thousand hosts in one version of the configuration")
     func thousand() async throws {
         let hosts = (0..<1_000).map { #"{"host":"h\#($0).example.com","pins":["\#(pins[0])","\#(pins[1])"]}"# }
         let file = try folder.write("[\(hosts.joined(separator: ","))]", to: "hosts.json")
@@ -65,7 +65,7 @@ struct APICommandTests {
     }
 
     @Test(
-        "a file that is wrong is refused with the entry's number, and no host is added",
+        "A wrong file is rejected with the number of the entry, and no host is added",
         arguments: [
             ("{}", "api -list --json"), ("[", "api -list --json"), (#"[%,{"host":"b.example.com","pins":["x"]}]"#, "entry 2: "),
             (#"[%,{"host":"b.example.com","enforced":false}]"#, #"entry 2: the member "enforced" is unknown; did you mean enforce?"#),

@@ -22,7 +22,7 @@ struct AdministrationTests {
         try await Approov.run(arguments + ["--data", data])
     }
 
-    @Test("a host that is added is listed, changed and removed")
+    @Test("A host is added, listed, changed and removed")
     func host() async throws {
         let added = try await approov("api", "-add", "API.example.com.", "-pin", pins[0], "-pin", pins[1])
         #expect(added.exitCode == 0)
@@ -38,7 +38,7 @@ struct AdministrationTests {
         #expect(try await approov("api", "-list").output.isEmpty)
     }
 
-    @Test("pins are taken from certificate and key files")
+    @Test("Pins can come from certificate and key files")
     func pinFrom() async throws {
         let leaf = try TestPKI.leaf(hosts: ["api.example.com"], issuer: nil)
         let backup = try TestKey(.ed25519)
@@ -51,24 +51,24 @@ struct AdministrationTests {
     }
 
     @Test(
-        "a malformed pin is refused, the store stays as it was",
+        "A malformed pin is rejected, and no store is made",
         arguments: ["sha1/AAAA", "sha256/AAAA", "", "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= ", "not base64"])
     func malformedPin(pin: String) async throws {
         let run = try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pin)
         #expect(run.exitCode == 1)
         #expect(run.errors.hasPrefix("approov: malformedPin: "))
         #expect(run.errors.split(separator: "\n").count == 1)
-        #expect(!FileManager.default.fileExists(atPath: data), "nothing was made for it")
+        #expect(!FileManager.default.fileExists(atPath: data), "a store was made")
     }
 
-    @Test("a host without pins is refused, and told what to do")
+    @Test("A host without pins is rejected, and the message mentions managed trust roots")
     func noPins() async throws {
         let run = try await approov("api", "-add", "api.example.com")
         #expect(run.exitCode == 1)
         #expect(run.errors.contains("managed trust roots"))
     }
 
-    @Test("one pin is not enough: there must be a backup")
+    @Test("A single pin is rejected, because a host needs a backup pin")
     func onePin() async throws {
         let run = try await approov("api", "-add", "api.example.com", "-pin", pins[0])
         #expect(run.exitCode == 1 && run.errors.contains("two pins") && run.errors.contains("openssl"))
@@ -76,7 +76,7 @@ struct AdministrationTests {
         #expect(list.output.isEmpty && list.errors.contains("no hosts in \(data)"))
     }
 
-    @Test("an executable that is registered is listed with its SHA-256, and can be removed")
+    @Test("A registered executable is listed with its SHA-256, and can be removed")
     func registration() async throws {
         let file = try folder.write("an executable", to: "app")
         #expect(try await approov("registration", "-add", file, "-label", "1.0").exitCode == 0)
@@ -90,7 +90,7 @@ struct AdministrationTests {
         #expect(try await approov("registration", "-add", folder.path("missing")).exitCode == 1)
     }
 
-    @Test("an example token verifies, is bound to its data, and an invalid one does not verify")
+    @Test("A valid example token verifies only with its data and host, and an invalid one does not verify")
     func token() async throws {
         #expect(try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
         let token = try await approov("token", "-genExample", "api.example.com", "-setDataHashInToken", "Bearer x").lines.first ?? ""
@@ -106,7 +106,7 @@ struct AdministrationTests {
         #expect(!refused.errors.contains(invalid))
     }
 
-    @Test("an example token's signature is HMAC-SHA256 with the account secret")
+    @Test("An example token's signature is HMAC-SHA256 with the account secret")
     func tokenByHand() async throws {
         #expect(try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
         let secret = try #require(Data(base64Encoded: try await approov("secret", "-get", "base64").lines.first ?? ""))
@@ -119,14 +119,14 @@ struct AdministrationTests {
         #expect(parts[2] == encoded)
     }
 
-    @Test("a token that begins with a dash is a damaged token, not wrong usage")
+    @Test("A token that begins with a dash is a damaged token, not wrong usage")
     func dash() async throws {
         #expect(try await approov("policy", "-setRejectionReasons", "off").exitCode == 0)
         let run = try await approov("token", "-check", "-x.y.z")
         #expect(run.exitCode == 1 && run.errors.contains(data), "\(run.errors)")
     }
 
-    @Test("a keyset signs the tokens of the host that names it")
+    @Test("A keyset signs the tokens of the host that names it, and stays until that host is removed")
     func keyset() async throws {
         #expect(try await approov("keyset", "-add", "ES256", "-kid", "k1").exitCode == 0)
         #expect(
@@ -141,7 +141,7 @@ struct AdministrationTests {
         #expect(try await approov("keyset", "-remove", "k1").output == "removed k1\n")
     }
 
-    @Test("the policy says what was set")
+    @Test("The policy shows the values that were set")
     func policy() async throws {
         #expect(try await approov("policy", "-setRejectionReasons", "on").exitCode == 0)
         #expect(try await approov("policy", "-setEnvironment", "root", "reject").exitCode == 0)
@@ -155,7 +155,7 @@ struct AdministrationTests {
             ])
     }
 
-    @Test("a configuration cannot be written before the authority's URL is known")
+    @Test("No configuration is written before the authority's URL is known")
     func configurationTooEarly() async throws {
         #expect(try await approov("policy", "-setRejectionReasons", "off").exitCode == 0)
         let run = try await approov("sdk", "-getConfig", folder.path("config"))
@@ -164,7 +164,7 @@ struct AdministrationTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path("config")))
     }
 
-    @Test("a host's key is changed without an outage: its pin is added, and the old one dropped")
+    @Test("A host's key is changed without an outage: its new pin is added, and then the old one is removed")
     func rotation() async throws {
         func pinsOfHost() async throws -> [String] {
             let shown = try await approov("api", "-pins", "api.example.com", "--json").json() as? [[String: Any]]
@@ -176,19 +176,19 @@ struct AdministrationTests {
         let file = try folder.write(certificate.pem, to: "new.pem")
         #expect(try await approov("api", "-pins", "api.example.com", "-keep", "-pinFrom", file).exitCode == 0)
         #expect(try await pinsOfHost() == [pins[0], pins[1], key.pin.description])
-        // Once more changes nothing.
+        // The same command again changes no pin.
         #expect(try await approov("api", "-pins", "api.example.com", "-keep", "-pinFrom", file).exitCode == 0)
         #expect(try await pinsOfHost() == [pins[0], pins[1], key.pin.description])
         #expect(try await approov("api", "-pins", "api.example.com", "-removePin", pins[0]).exitCode == 0)
         #expect(try await pinsOfHost() == [pins[1], key.pin.description])
-        // A pin that is not there, and the last but one, stay.
+        // A pin that the host does not have cannot be removed, and neither can one of the last two.
         let absent = try await approov("api", "-pins", "api.example.com", "-removePin", pins[0])
         #expect(absent.exitCode == 1 && absent.errors.contains("not one of the present pins"))
         #expect(try await approov("api", "-pins", "api.example.com", "-removePin", pins[1]).exitCode == 1)
         #expect(try await pinsOfHost() == [pins[1], key.pin.description])
     }
 
-    @Test("enforcement is switched off and on, and a date for the pins set and taken back, while the pins stay")
+    @Test("Enforcement is switched off and on, an expiry date is set and cleared, and the pins stay")
     func killSwitch() async throws {
         func host() async throws -> [String: Any] {
             let shown = try await approov("api", "-pins", "api.example.com", "--json").json() as? [[String: Any]]
@@ -211,7 +211,7 @@ struct AdministrationTests {
         #expect(try await approov("api", "-add", "soft.example.com", "-pin", pins[0], "-enforce", "off").exitCode == 0)
     }
 
-    @Test("managed trust roots are set, added to, shown, and not taken from under a host that needs them")
+    @Test("Managed trust roots are set, extended and shown, and cannot be removed while a host needs them")
     func managedTrustRoots() async throws {
         func roots() async throws -> [String]? { try await approov("api", "-managedTrustRoots", "--json").json() as? [String] }
         #expect(try await approov("policy", "-setRejectionReasons", "off").exitCode == 0)
@@ -225,7 +225,7 @@ struct AdministrationTests {
         #expect(try await roots() == [pins[1]])
     }
 
-    @Test("the key that signs configurations is rotated, and a new epoch begun, only when that is confirmed")
+    @Test("The key that signs configurations is rotated, and a new epoch begins only with --yes")
     func configurationKey() async throws {
         func state(_ arguments: String...) async throws -> [String: Int]? {
             let run = try await Approov.run(["sdk"] + arguments + ["--json", "--data", data])
@@ -245,7 +245,7 @@ struct AdministrationTests {
         #expect(try await approov("sdk", "-rotateConfigKey", "--yes").exitCode == 2)
     }
 
-    @Test("a host that is added again is replaced, and what no longer holds is named; -pins changes one setting and keeps the rest")
+    @Test("Adding a host again replaces it and names the lost settings; -pins changes only what it is given")
     func replaced() async throws {
         let roots = try folder.write(TestPKI.root().pem, to: "roots.pem")
         let host = ["api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1], "--data", data]
@@ -272,7 +272,7 @@ struct AdministrationTests {
     }
 
     @Test(
-        "the first command that changes something makes the store, and says so and where, for it may be misspelt",
+        "The first command that changes the account makes the store, and says so and where",
         arguments: [["policy", "-setRejectionReasons", "off"], ["registration", "-add", "/bin/sh"]])
     func firstCommand(arguments: [String]) async throws {
         let first = try await Approov.run(arguments + ["--data", data])
@@ -281,7 +281,7 @@ struct AdministrationTests {
     }
 
     @Test(
-        "a command that only reads, or changes what must be there, makes no store: it says that there is none, where, and what to do",
+        "A command that needs an existing store makes none, and says where it looked and what to do",
         arguments: [
             ["secret", "-get", "base64"], ["secret", "-change", "--yes"], ["api", "-list"], ["api", "-list", "--json"],
             ["api", "-check", "a.test"],
@@ -301,7 +301,7 @@ struct AdministrationTests {
         #expect(try folder.names.isEmpty)
     }
 
-    @Test("of twenty first commands at once on a missing store none fails, one makes it, and all their changes are in it")
+    @Test("If twenty first commands run at once, one makes the store, none fails, and all changes are kept")
     func firstCommands() async throws {
         let runs = try await withThrowingTaskGroup(of: ChildProcess.Run.self) { group in
             for number in 0..<20 {
@@ -315,7 +315,7 @@ struct AdministrationTests {
         #expect(try await approov("registration", "-list").lines.count == 20)
     }
 
-    @Test("without --data the store is in $APPROOV_DATA, and without that in ./approov-data")
+    @Test("Without --data the store is in $APPROOV_DATA, and without that in ./approov-data")
     func defaultStore() async throws {
         func made(_ options: [String], environment: [String: String]) async throws -> [String] {
             let folder = try TemporaryFolder()
@@ -332,7 +332,7 @@ struct AdministrationTests {
         #expect(try await made(["--data", "given"], environment: ["APPROOV_DATA": "set"]) == ["given"])
     }
 
-    @Test("a store that cannot be made is an error that names the folder and how to make it; a file is called a file")
+    @Test("A store that cannot be made is an error that says why, with the folder and a remedy")
     func impossibleStore() async throws {
         let file = try folder.write("", to: "file")
         let listed = try await Approov.run("api", "-list", "--data", file)

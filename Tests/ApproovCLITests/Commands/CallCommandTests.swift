@@ -21,7 +21,7 @@ struct CallCommandTests {
         roots = try folder.write(root.pem, to: "roots.pem")
     }
 
-    /// A call that tries trust alone.
+    /// A call without attestation that trusts the root of the test.
     private func call(
         _ server: TestHTTPServer, _ path: String = "/", host: String = "api.localhost", _ arguments: String...
     ) async throws
@@ -44,7 +44,7 @@ struct CallCommandTests {
         await server.stop()
     }
 
-    @Test("a 2xx answer exits 0, with the body and nothing else on standard output")
+    @Test("The command exits 0 for a 2xx answer, and prints only the body")
     func success() async throws {
         try await withServer({ _ in TestResponse(.created, text: "body\n") }) { server in
             let run = try await call(server)
@@ -54,7 +54,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("without a configuration it says how to get one, and -v that a host is not protected")
+    @Test("Without a configuration the command says how to get one, and -v says that a host is not protected")
     func noConfiguration() async throws {
         let missing = try await Approov.run("call", "https://api.localhost/", in: folder.url)
         #expect(missing.exitCode == 1 && missing.errors.contains("approov sdk --data DIR -getConfig approov-initial.config"))
@@ -64,7 +64,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("another status exits 22, with the body on standard output and the status on standard error", arguments: [304, 401, 404, 500])
+    @Test("The command exits 22 for another status, with the body on stdout and the status on stderr", arguments: [304, 401, 404, 500])
     func otherStatus(status: Int) async throws {
         try await withServer({ _ in TestResponse(HTTPResponse.Status(code: status), text: status == 304 ? "" : "why") }) { server in
             let run = try await call(server)
@@ -74,7 +74,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("method, headers and body arrive as given")
+    @Test("The method, headers and body arrive as given")
     func request() async throws {
         try await withServer({ request in
             let body = String(decoding: try await request.body.collect(), as: UTF8.self)
@@ -89,7 +89,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("a body file that is missing is an error that names it, and nothing is sent")
+    @Test("A missing body file is an error that names it, and no request is sent")
     func missingBody() async throws {
         try await withServer({ _ in TestResponse() }) { server in
             let run = try await call(server, "/", "-d", "@/nonexistent/body")
@@ -99,7 +99,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("-i prints status and headers first")
+    @Test("-i prints the status and the headers before the body")
     func head() async throws {
         let name = try #require(HTTPField.Name("X-Answer"))
         try await withServer({ _ in TestResponse(headerFields: [name: "42"], text: "body") }) { server in
@@ -110,7 +110,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("-v prints header names but no values")
+    @Test("-v prints the names of headers but not their values")
     func verbose() async throws {
         try await withServer({ _ in TestResponse() }) { server in
             let run = try await call(server, "/", "-v", "-H", "Authorization: Bearer secret")
@@ -119,7 +119,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("neither -v nor an error prints user and password of a URL")
+    @Test("Neither -v nor an error prints the user and the password of a URL")
     func userInformation() async throws {
         for url in ["https://bob:secret@api.localhost:1/", "ftp://bob:secret@api.localhost/", "https://bob:secret@/"] {
             for arguments in [["-v"], []] {
@@ -132,7 +132,7 @@ struct CallCommandTests {
         #expect(run.errors.contains("* api.localhost: not protected; no token\n"), "\(run.errors)")
     }
 
-    @Test("-v says what holds for each host of a redirect, and no query")
+    @Test("-v prints the protection of each host in a redirect, and no query")
     func verboseRedirect() async throws {
         let handler: @Sendable (TestRequest) async throws -> TestResponse = { request in
             guard request.path == "/away" else { return TestResponse() }
@@ -147,7 +147,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("a header that a request has once, or the token is bound to, is wrong usage when it is given twice, and nothing is sent")
+    @Test("A single-value or bound header that is given twice is wrong usage, and no request is sent")
     func repeatedHeaders() async throws {
         try await withServer({ _ in TestResponse() }) { server in
             let twice = ["-H", "Authorization: Bearer one", "-H", "authorization: Bearer two"]
@@ -162,7 +162,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("-v says that the configuration has expired; the initial one never has")
+    @Test("-v reports that a dynamic configuration has expired, and never reports it of the initial one")
     func expiredConfiguration() async throws {
         let key = P256.Signing.PrivateKey()
         let pins = [try TestKey().pin.description, try TestKey().pin.description]
@@ -186,7 +186,7 @@ struct CallCommandTests {
         #expect(late.errors.contains("the configuration has expired"), "\(late.errors)")
     }
 
-    @Test("a server whose root is not trusted exits 60 and sees no request")
+    @Test("The command exits 60 for a server with an untrusted root, which receives no request")
     func untrusted() async throws {
         try await withServer({ _ in TestResponse() }) { server in
             let run = try await Approov.run("call", "https://api.localhost:\(server.port)/", "--no-attest")
@@ -195,7 +195,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("a pin that matches is answered, one that does not exits 60 with both pins named")
+    @Test("The command accepts a matching pin, and exits 60 for another one, with both pins and no request")
     func pins() async throws {
         try await withServer({ _ in TestResponse() }) { server in
             #expect(try await call(server, "/", "--pin", leaf.pin.description).exitCode == 0)
@@ -210,7 +210,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("--all-hosts-evaluated refuses a host that nothing names with 60, also behind a redirect")
+    @Test("--all-hosts-evaluated exits 60 for a host without a rule, even behind a redirect")
     func allHosts() async throws {
         let handler: @Sendable (TestRequest) async throws -> TestResponse = { request in
             guard request.path == "/away" else { return TestResponse() }
@@ -229,7 +229,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("a malformed pin is wrong usage, which exits 2 before anything is sent")
+    @Test("A malformed pin is wrong usage, which exits 2 before the command connects")
     func malformedPin() async throws {
         try await withServer({ _ in TestResponse() }) { server in
             let run = try await call(server, "/", "--pin", "sha256/short")
@@ -239,14 +239,14 @@ struct CallCommandTests {
         }
     }
 
-    @Test("a server that is not there exits 1")
+    @Test("The command exits 1 if no server is running")
     func noServer() async throws {
         let run = try await Approov.run("call", "https://localhost:1/", "--no-attest")
         #expect(run.exitCode == 1)
         #expect(run.errors.split(separator: "\n").count == 1)
     }
 
-    @Test("without attestation no state is written and no configuration needed")
+    @Test("Without attestation the command writes no state and needs no configuration")
     func noState() async throws {
         try await withServer({ _ in TestResponse() }) { server in
             let empty = try TemporaryFolder()
@@ -257,7 +257,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("a configuration that is missing, empty, no JSON or damaged exits 1 and names file and remedy")
+    @Test("The command exits 1 with one line if the configuration is missing, empty, malformed or damaged")
     func configuration() async throws {
         func errors(_ path: String) async throws -> String {
             let run = try await Approov.run("call", "https://api.localhost:1/", "--config", path, "--state", folder.path("state"))
@@ -273,7 +273,7 @@ struct CallCommandTests {
         #expect(try await errors(try folder.write(shipped.replacing("\"epoch\": 1", with: "\"epoch\": 2"), to: "epoch")).contains("epoch"))
     }
 
-    @Test("the demo account's keys are refused for an authority that is not on this machine")
+    @Test("The keys of the demo account are refused for an authority on another machine")
     func demoKeysElsewhere() async throws {
         let shipped = try String(contentsOf: Repository.root.appending(path: "approov-initial.config"), encoding: .utf8)
         let moved = try folder.write(shipped.replacing("authority.demo.localhost", with: "authority.example.com"), to: "moved")
@@ -282,16 +282,16 @@ struct CallCommandTests {
         #expect(run.errors.contains("demo account's keys"))
     }
 
-    @Test("without --config and --state they are in the working directory, and below $XDG_STATE_HOME or ~/.local/state, by account")
+    @Test("The default paths are ./approov-initial.config and a folder in $XDG_STATE_HOME or ~/.local/state")
     func defaults() async throws {
         let shipped = try String(contentsOf: Repository.root.appending(path: "approov-initial.config"), encoding: .utf8)
         try folder.write(shipped, to: "approov-initial.config")
         let account = try InitialConfigurationKeys(shipped).account
-        /// Where the call put its key, below the folder.
+        /// The place of the installation key, relative to the home folder.
         func place(_ environment: [String: String]) async throws -> [String] {
             let home = try TemporaryFolder()
             let environment = environment.mapValues { $0.replacing("HOME", with: home.path) }
-            // No server listens there: the state is made before.
+            // No server listens there. The call makes its state before it connects.
             let run = try await Approov.run(["call", "https://api.localhost:1/"], in: folder.url, environment: environment)
             #expect(run.exitCode == 1 && run.errors.contains("networkingError"), "\(run.errors)")
             let files = FileManager.default.enumerator(atPath: home.path)?.compactMap { $0 as? String } ?? []
@@ -300,12 +300,12 @@ struct CallCommandTests {
         let below = "approov/approov/\(account)/installation-key"
         #expect(try await place(["HOME": "HOME", "XDG_STATE_HOME": "HOME/xdg"]) == ["xdg/\(below)"])
         #expect(try await place(["HOME": "HOME"]) == [".local/state/\(below)"])
-        // A relative path is invalid there and ignored (XDG Base Directory Specification).
+        // A relative path is not valid there and is ignored (XDG Base Directory Specification).
         #expect(try await place(["HOME": "HOME", "XDG_STATE_HOME": "xdg"]) == [".local/state/\(below)"])
         #expect(!(try folder.names.contains("xdg")))
     }
 
-    @Test("a state directory that cannot be made is an error that names it, the reason and the remedy")
+    @Test("A state folder that cannot be made is an error that names it, the reason and the remedy")
     func impossibleState() async throws {
         let config = Repository.root.appending(path: "approov-initial.config").path(percentEncoded: false)
         let file = try folder.write("", to: "file")
@@ -319,12 +319,12 @@ struct CallCommandTests {
         }
     }
 
-    @Test("the shipped configuration is accepted: what fails is the authority that does not run")
+    @Test("The shipped configuration is accepted, and only the connection to the API fails")
     func shippedConfiguration() async throws {
         let config = Repository.root.appending(path: "approov-initial.config").path(percentEncoded: false)
         let run = try await Approov.run(
             "call", "https://api.localhost:1/", "--config", config, "--state", folder.path("state"))
-        // The host is not protected by that configuration: the call itself is tried, and no server listens.
+        // This configuration does not protect the host, so the command makes the call, and no server listens.
         #expect(run.exitCode == 1)
         #expect(run.errors.contains("networkingError"))
     }

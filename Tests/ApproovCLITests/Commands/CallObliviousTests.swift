@@ -8,7 +8,7 @@ import Testing
 
 @Suite("approov call over a relay", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct CallObliviousTests {
-    @Test("our own relay and gateway: the call is answered, and a target that is not allowed is 403")
+    @Test("Through approov's relay and gateway a call is answered, and a target that is not allowed gets 403")
     func ownRelay() async throws {
         let folder = try TemporaryFolder()
         let root = try TestPKI.root()
@@ -35,7 +35,7 @@ struct CallObliviousTests {
         await api.stop()
     }
 
-    @Test("--pin is for the relay: one that does not match exits 60, and the relay gets no byte")
+    @Test("--pin applies to the relay: for another pin the command exits 60, and the relay receives no request")
     func relayPin() async throws {
         let folder = try TemporaryFolder()
         let root = try TestPKI.root()
@@ -63,15 +63,14 @@ struct CallObliviousTests {
         await relay.stop()
     }
 
-    @Test("a gateway that knows RFC 9458 alone is no obstacle, whatever it says to chunks", arguments: [400, 415])
+    @Test("A call succeeds through a gateway that knows only RFC 9458, whatever it answers to chunks", arguments: [400, 415])
     func plainGateway(status: Int) async throws {
         let folder = try TemporaryFolder()
         let keyring = try GatewayKeyring([GatewayKey(id: 3)])
         let gateway = try await TestHTTPServer.start(certificate: nil) { request in
             guard request.headerFields[.contentType] == OHTTPMediaType.request else { return TestResponse(.init(code: status)) }
             let opened = try keyring.decapsulate(try await request.body.collect())
-            // As widely used gateways do, it reads untruncated messages of known length alone: what is behind their last section are zeros,
-            // and there are some.
+            // Like widely used gateways, it reads only complete messages of known length. After their last section there are only zeros.
             let inner = try BinaryHTTPRequest(decoding: opened.request)
             let unpadded = try inner.encoded(framing: .knownLength)
             guard opened.request.first == 0, opened.request.starts(with: unpadded) else { return TestResponse(.badRequest) }
@@ -89,7 +88,7 @@ struct CallObliviousTests {
     }
 
     @Test(
-        "keys that cannot be read, a relay over plain http elsewhere, and a host that is not oblivious are errors before anything is sent")
+        "Unreadable keys, a plain HTTP relay on another machine, and a host that is not oblivious are errors")
     func refused() async throws {
         let folder = try TemporaryFolder()
         let keys = try folder.write("junk", to: "keys")
@@ -110,7 +109,7 @@ struct CallObliviousTests {
         #expect(attested.exitCode == 1 && attested.errors.contains("not oblivious"), "\(attested.errors)")
     }
 
-    @Test("a pin for a host that the configuration calls over a relay is refused, because it would have no effect")
+    @Test("--pin is rejected for a host that the configuration calls over a relay, because it would have no effect")
     func pinOfObliviousHost() async throws {
         let folder = try TemporaryFolder()
         let data = folder.path("data")

@@ -20,7 +20,7 @@ struct GatewayCommandTests {
         transport = try CurlTransport()
     }
 
-    /// Runs a gateway and a relay before it, and a client of theirs.
+    /// Runs a gateway with a relay in front of it, and gives the body a client.
     private func system(
         allow: [String], with options: [String] = [],
         _ body: (_ client: ObliviousClient, _ gateway: ServerProcess, _ relay: ServerProcess) async throws -> Void
@@ -38,13 +38,13 @@ struct GatewayCommandTests {
         #expect(gatewayRun.exitCode == 0)
     }
 
-    /// Lets a gateway make its key file.
+    /// Runs a gateway once, so that it makes its key file.
     private func makeKeys() async throws {
         let arguments = ["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example"]
         #expect(try await ServerProcess.run(arguments) { _ in }.exitCode == 0)
     }
 
-    @Test("it makes its key file for its owner alone, says its URL, serves through a relay, and ends on SIGTERM with 0")
+    @Test("The gateway makes its key file for its owner only, serves through a relay, and exits 0 on SIGTERM")
     func serves() async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: root)
@@ -70,7 +70,7 @@ struct GatewayCommandTests {
         await target.stop()
     }
 
-    @Test("an origin with another key than --pin says gets no byte, and the client an encapsulated 502")
+    @Test("An origin whose key does not match --pin receives no request, and the client gets an encapsulated 502")
     func otherPin() async throws {
         let root = try TestPKI.root()
         let target = try await TestHTTPServer.start(certificate: try TestPKI.leaf(hosts: ["localhost"], issuer: root)) { _ in
@@ -84,7 +84,7 @@ struct GatewayCommandTests {
         await target.stop()
     }
 
-    @Test("--require-date refuses a request without a Date, and --replay-window one whose Date is older than that")
+    @Test("--require-date rejects a request without a Date, and --replay-window one with an older Date")
     func dates() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
         try await system(allow: [target.url], with: ["--require-date", "--replay-window", "1"]) { (client, _, _) async throws in
@@ -98,18 +98,18 @@ struct GatewayCommandTests {
                 return false
             }
             #expect(try await !isAccepted(nil))
-            // No gateway accepts a date before its start.
+            // The gateway accepts no date before its start.
             let old = Date()
             while Date() < old + 2 { try await Task.sleep(for: .milliseconds(100)) }
             #expect(try await !isAccepted(old))
-            // A date may be five seconds ahead and one old, and on a slow machine the request may need more than that.
+            // A date may be five seconds ahead and one second old, and on a slow machine the request may take longer than that.
             while try await !isAccepted(Date() + 4) {}
         }
         #expect(target.counters.requests == 1)
         await target.stop()
     }
 
-    @Test("--request-timeout ends a request that takes longer, in chunks or whole, with an encapsulated 504")
+    @Test("--request-timeout ends a slow request with an encapsulated 504, in chunks or whole")
     func requestTimeout() async throws {
         let target = try await RawServer.start { await $0.waitForClose() }
         let url = "http://127.0.0.1:\(target.port)"
@@ -119,14 +119,14 @@ struct GatewayCommandTests {
             do {
                 #expect(try await client.ask(request).head.status == .gatewayTimeout)
             } catch let refusal as ObliviousClient.Refusal {
-                // On a machine so slow that the message itself was not there in time.
+                // On a very slow machine the message itself does not arrive in time.
                 #expect(refusal.status == 408)
             }
         }
         await target.stop()
     }
 
-    @Test("with --tls-cert and --tls-key it serves https with that certificate")
+    @Test("With --tls-cert and --tls-key the gateway serves HTTPS with that certificate")
     func servesTLS() async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: root)
@@ -142,7 +142,7 @@ struct GatewayCommandTests {
         }
     }
 
-    @Test("many requests at once go through relay and gateway, and none is lost")
+    @Test("300 requests, 64 at a time, go through the relay and the gateway, and none is lost")
     func many() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { TestResponse(text: $0.target) }
         try await system(allow: [target.url]) { (client, _, _) async throws in
@@ -163,7 +163,7 @@ struct GatewayCommandTests {
         await target.stop()
     }
 
-    @Test("a large message in chunks goes through in little memory, in both directions")
+    @Test("256 MiB in chunks go through in both directions, and each server needs less than 96 MiB of memory")
     func large() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in
             var count = 0
@@ -180,30 +180,30 @@ struct GatewayCommandTests {
         await target.stop()
     }
 
-    @Test("what a gateway encapsulates whole at most goes through a relay, and it is told to encapsulate no more than that")
+    @Test("The largest message that a gateway encapsulates passes a relay, and a larger --max-message is rejected")
     func largestMessage() async throws {
         let size = 15 << 20
         let target = try await TestHTTPServer.start(certificate: nil) { request in
             let count = try await request.body.collect().count
-            // With a head that takes its share.
+            // The head makes the message longer than the content.
             let fields: HTTPFields = [.eTag: String(repeating: "a", count: 10_000)]
             return TestResponse(headerFields: fields, body: [UInt8](repeating: 9, count: request.method == .post ? count : size))
         }
         try await system(allow: [target.url], with: ["--max-message", "\(size)"]) { (client, _, _) async throws in
             #expect(try await client.ask(ObliviousClient.request(target.url)).body.count == size)
-            // Of a request the limit is for all of the message.
+            // For a request, the limit includes the whole message.
             let content = Data(repeating: 7, count: size - (1 << 20))
             let answer = try await client.ask(ObliviousClient.request(target.url, method: .post), body: content)
             #expect(answer.body.count == content.count)
         }
         await target.stop()
-        // An origin that would be refused as well, so that nothing is ever served here.
+        // The command would reject this origin as well, so that it never serves here.
         let serve = ["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "*"]
         let run = try await Approov.run(serve + ["--max-message", "\(size + 1)"])
         #expect(run.exitCode == 2 && run.errors.contains("1024 to \(size) bytes") && run.errors.contains("approov relay"))
     }
 
-    @Test("--rotate puts a new key first, which a running gateway takes up, and keeps the old one for the overlap")
+    @Test("--rotate adds a new key, which a running gateway then offers, and keeps the old one for the overlap")
     func rotate() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
         try await system(allow: [target.url]) { (client, gateway, _) async throws in
@@ -223,7 +223,7 @@ struct GatewayCommandTests {
         await target.stop()
     }
 
-    @Test("--rotate says until when the old key is accepted: 30 days on, or as many as --overlap says", arguments: [nil, "3", "0.5"])
+    @Test("--rotate says how long the old key is accepted: 30 days, or the days of --overlap", arguments: [nil, "3", "0.5"])
     func overlap(days: String?) async throws {
         try await makeKeys()
         let before = Date()
@@ -236,7 +236,7 @@ struct GatewayCommandTests {
         #expect((expected - 1...expected + Date().timeIntervalSince(before)).contains(passed), "\(end)")
     }
 
-    @Test("a plain --rotate keeps X-Wing first, and --only ends the other mechanisms")
+    @Test("A plain --rotate keeps X-Wing first, and --only ends the other mechanisms")
     func mechanisms() async throws {
         func rotate(_ options: String...) async throws -> [String] {
             let run = try await Approov.run(["gateway", "--keys", keys, "--rotate"] + options)
@@ -254,7 +254,7 @@ struct GatewayCommandTests {
         #expect(try await rotate("--kem", "x-wing", "--only", "--overlap", "0") == ["x-wing in use"])
     }
 
-    @Test("--rotate --json prints the same keys for a program")
+    @Test("--rotate --json prints the keys as JSON, with the mechanism and the end of each")
     func rotateJSON() async throws {
         try await makeKeys()
         let before = Date()
@@ -270,7 +270,7 @@ struct GatewayCommandTests {
         #expect((before - 1...Date()).contains(end - 2 * 86_400))
     }
 
-    @Test("--rotate makes no file: a path that is mistyped would leave the gateway with its old key")
+    @Test("--rotate makes no key file, because a mistyped path would leave the gateway with its old key")
     func rotateNothing() async throws {
         let run = try await Approov.run("gateway", "--keys", keys, "--rotate")
         #expect(run.exitCode == 1)
@@ -278,7 +278,7 @@ struct GatewayCommandTests {
         #expect(!FileManager.default.fileExists(atPath: keys))
     }
 
-    @Test("serving makes no key of another mechanism in a file that is there, and says how to make one")
+    @Test("The server adds no key of another mechanism to an existing file, and says how to make one")
     func otherMechanism() async throws {
         try await makeKeys()
         let before = try Data(contentsOf: URL(filePath: keys))
@@ -291,7 +291,7 @@ struct GatewayCommandTests {
         #expect(try await ServerProcess.run(serve + ["x25519"]) { _ in }.exitCode == 0)
     }
 
-    @Test("once --remember is reached a request without a Date is asked for one, and the log says so once")
+    @Test("After --remember requests, a request without a Date is asked for one, and the log says so once")
     func remember() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
         try await system(allow: [target.url], with: ["--remember", "2"]) { (client, gateway, _) async throws in
@@ -308,7 +308,7 @@ struct GatewayCommandTests {
         await target.stop()
     }
 
-    @Test("a key file that others may read is refused")
+    @Test("A key file that others may read is rejected")
     func unsafe() async throws {
         try await makeKeys()
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: keys)
@@ -319,7 +319,7 @@ struct GatewayCommandTests {
     }
 
     @Test(
-        "wrong usage exits with 2",
+        "Wrong usage exits 2",
         arguments: [
             [], ["--keys", "k"], ["--listen", "127.0.0.1:0", "--keys", "k"], ["--listen", "127.0.0.1:0", "--allow", "https://a.example"],
             ["--listen", "0.0.0.0:0", "--keys", "k", "--allow", "https://a.example"],

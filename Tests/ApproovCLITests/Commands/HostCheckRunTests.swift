@@ -4,7 +4,7 @@ import Foundation
 import TestTags
 import Testing
 
-@Suite("approov api -check, against servers on real sockets", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
+@Suite("approov api -check against servers on real sockets", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct HostCheckRunTests {
     private static let host = "api.check.localhost"
 
@@ -65,7 +65,7 @@ struct HostCheckRunTests {
         return (run.exitCode, report)
     }
 
-    @Test("a pinned server with a backup and months to go is good, by leaf, intermediate and root")
+    @Test("A server is good if its leaf, intermediate or root is pinned, with a backup and months of validity")
     func good() async throws {
         let leaf = try leaf()
         for pinned in [leaf.pin, intermediate.pin, root.pin] {
@@ -75,14 +75,14 @@ struct HostCheckRunTests {
         }
     }
 
-    @Test("a pattern's pins are those of the hosts below it")
+    @Test("A host is checked against the pins of its pattern")
     func pattern() async throws {
         let leaf = try leaf()
         let (code, report) = try await check(leaf, pins: [leaf.pin, backup.pin], name: "*.check.localhost")
         #expect(code == 0 && report.entry == "*.check.localhost")
     }
 
-    @Test("a server whose keys are not pinned is broken, and the message has the pin to add; unenforced, no app is refused")
+    @Test("A server without a pinned key is broken, unless pins are not enforced, and the message has its pin")
     func noMatch() async throws {
         let leaf = try leaf()
         let other = try TestKey()
@@ -94,21 +94,21 @@ struct HostCheckRunTests {
         #expect(soft.report.findings.first?.message.contains("not enforced") == true)
     }
 
-    @Test("a chain that does not validate is broken whatever is pinned")
+    @Test("A chain that does not validate is broken, even if its key is pinned")
     func invalid() async throws {
         let stranger = try TestPKI.leaf(hosts: [Self.host], issuer: nil)
         let (code, report) = try await check(stranger, pins: [stranger.pin, backup.pin])
         #expect(code == 1 && report.broken && report.kinds.contains("pathInvalid"))
     }
 
-    @Test("pins that are all of keys in use leave no backup")
+    @Test("If all pins are of keys in use, the command reports that there is no backup pin")
     func noBackup() async throws {
         let leaf = try leaf()
         let (code, report) = try await check(leaf, pins: [leaf.pin, root.pin])
         #expect(code == 1 && !report.broken && report.kinds == ["noBackupPin"])
     }
 
-    @Test("a certificate that ends within the days looked ahead is reported, and with only its own key pinned also what to do")
+    @Test("A leaf that ends within --days is reported, with a remedy if only its own key is pinned")
     func expiring() async throws {
         let leaf = try leaf(days: 10)
         let soon = try await check(leaf, pins: [leaf.pin, backup.pin])
@@ -119,7 +119,7 @@ struct HostCheckRunTests {
         #expect(try await check(leaf, pins: [leaf.pin, backup.pin], checking: ["--days", "9"]).code == 0)
     }
 
-    @Test("an intermediate or root on the path that ends within the days looked ahead is reported by its name")
+    @Test("An intermediate that ends within --days is reported by its name")
     func issuerExpiring() async throws {
         let soon = Date().addingTimeInterval(-86_400)...Date().addingTimeInterval(10 * 86_400)
         let brief = try TestPKI.intermediate("Brief Intermediate", issuer: root, validity: soon)
@@ -130,7 +130,7 @@ struct HostCheckRunTests {
         #expect(try await check(leaf, pins: [leaf.pin, backup.pin], checking: ["--days", "9"]).code == 0)
     }
 
-    @Test("the date for which pins are due is looked ahead to as well")
+    @Test("Pins that expire within --days are reported with their date")
     func pinsExpiring() async throws {
         let leaf = try leaf()
         let date = Date().addingTimeInterval(20 * 86_400).ISO8601Format()
@@ -142,7 +142,7 @@ struct HostCheckRunTests {
         #expect(later.code == 0)
     }
 
-    @Test("a host without its own pins is checked against the managed roots")
+    @Test("A host without its own pins is checked against the managed trust roots")
     func managedRoots() async throws {
         let set = try await approov(["api", "-managedTrustRoots", "-pin", root.pin.description])
         #expect(set.exitCode == 0 && set.lines == [root.pin.description])
@@ -154,7 +154,7 @@ struct HostCheckRunTests {
         }
         let (code, report) = try await check(leaf(), pins: [])
         #expect(code == 0 && report.kinds == [])
-        // One single root is nothing to fall back on.
+        // A single root has no backup.
         #expect(try await good() == "good: \(Self.host) is pinned for at least 30 days")
         let two = try await approov(["api", "-managedTrustRoots", "-keep", "-pin", backup.pin.description])
         #expect(two.exitCode == 0)
@@ -164,7 +164,7 @@ struct HostCheckRunTests {
         #expect(try await check(leaf(), pins: []).report.kinds == ["noMatch"])
     }
 
-    @Test("a server that is not there, and a host that the account does not know, are errors that name them")
+    @Test("A server that is not running, an unknown host and a malformed host name are errors")
     func noServer() async throws {
         #expect(
             try await approov(["api", "-add", Self.host, "-pin", root.pin.description, "-pin", backup.pin.description]).exitCode == 0)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("approov keyset", .tags(.processes), .timeLimit(.minutes(5)))
 struct KeysetCommandTests {
-    @Test("key pairs are listed with the date on which each was made, in UTC")
+    @Test("-list prints each key pair with the date on which it was made, in UTC")
     func list() async throws {
         let folder = try TemporaryFolder()
         let data = ["--data", folder.path("data")]

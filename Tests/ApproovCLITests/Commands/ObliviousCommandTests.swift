@@ -31,7 +31,7 @@ struct ObliviousCommandTests {
 
     private func keys() throws -> [UInt8] { try GatewayKeyring([GatewayKey(id: 3)]).configurations.encoded() }
 
-    @Test("relay and keys are set from a file, shown, used by a host, and removed when no host needs them")
+    @Test("The relay and keys are set from a file, shown, used by a host, and removed once no host needs them")
     func life() async throws {
         let file = try keyFile(try keys())
         let early = try await approov("api", "-add", "a.example.com", "-oblivious", "-pin", pins[0], "-pin", pins[1])
@@ -62,7 +62,7 @@ struct ObliviousCommandTests {
         #expect(try await approov("oblivious", "-remove").exitCode == 0)
     }
 
-    @Test("keys are fetched from a gateway on this machine")
+    @Test("Keys can be fetched from a gateway on this machine")
     func fetched() async throws {
         let keys = try keys()
         let server = try await TestHTTPServer.start(certificate: nil) { request in
@@ -76,7 +76,7 @@ struct ObliviousCommandTests {
         await server.stop()
     }
 
-    @Test("keys are fetched from a gateway whose certificate is from its own CA, given the root")
+    @Test("With --cacert, keys can be fetched from a gateway whose certificate is from its own CA")
     func fetchedWithRoots() async throws {
         let keys = try keys()
         let root = try TestPKI.root()
@@ -91,7 +91,7 @@ struct ObliviousCommandTests {
         await server.stop()
     }
 
-    @Test("malformed keys, and keys that could be changed on their way, are refused")
+    @Test("Malformed and missing keys, and keys over plain HTTP from another machine, are rejected")
     func refusals() async throws {
         let file = try keyFile(Array(try keys().dropLast()))
         let broken = try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", file)
@@ -104,7 +104,7 @@ struct ObliviousCommandTests {
         #expect(try await approov("oblivious", "-show").exitCode == 1)
     }
 
-    @Test("a relay without TLS is refused on this machine as well, and the message says where it may be used")
+    @Test("A relay without TLS is rejected even on this machine, and the message says where it can be used")
     func plainRelay() async throws {
         let file = try keyFile(try keys())
         let run = try await approov("oblivious", "-set", "-relay", "http://127.0.0.1:8444/", "-keyConfig", file)
@@ -113,7 +113,7 @@ struct ObliviousCommandTests {
     }
 
     @Test(
-        "wrong usage exits with 2",
+        "Wrong usage exits 2",
         arguments: [
             ["-set"], ["-remove", "--offline"], ["-set", "-relay", "https://r.example"], ["-show", "-relay", "https://r.example"], [],
             ["-set", "-remove"],

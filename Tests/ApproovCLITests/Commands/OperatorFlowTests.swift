@@ -6,7 +6,7 @@ import Synchronization
 import TestTags
 import Testing
 
-/// What an operator does from an empty folder to a protected API, each command in its own process.
+/// The steps of an operator from an empty folder to a protected API, with each command in its own process.
 @Suite("From an empty folder to a protected API", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct OperatorFlowTests {
     private let folder: TemporaryFolder
@@ -17,7 +17,7 @@ struct OperatorFlowTests {
         data = folder.path("data")
     }
 
-    /// The tokens that an API was sent.
+    /// The tokens that the API received.
     private final class Tokens: Sendable {
         private let received = Mutex<[String]>([])
         func append(_ token: String) { received.withLock { $0.append(token) } }
@@ -27,7 +27,7 @@ struct OperatorFlowTests {
 
     private func approov(_ arguments: String...) async throws -> ChildProcess.Run { try await Approov.run(arguments + ["--data", data]) }
 
-    /// Changes the account, and waits until the running authority has taken the change up.
+    /// Changes the account, and waits until the running authority has loaded the change.
     private func change(_ authority: ChildProcess, _ arguments: String...) async throws -> ChildProcess.Run {
         let line = "administrative change loaded"
         let before = authority.errors.ranges(of: line).count
@@ -46,7 +46,7 @@ struct OperatorFlowTests {
             ] + arguments, environment: environment)
     }
 
-    /// A certificate of the operator's for the authority, with a backup key.
+    /// The operator's own certificate for the authority, with a backup key.
     private func ownCertificate(_ root: TestCertificate) throws -> [String] {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: root)
         return [
@@ -56,7 +56,7 @@ struct OperatorFlowTests {
         ]
     }
 
-    /// What an operator reads from the code in a token.
+    /// The explanation that an operator gets for the code in a token.
     private func explanation(of token: String) async throws -> String {
         let claims = try Approov.claims(of: token)
         let run = try await approov("token", "-arc", try #require(claims["arc"] as? String))
@@ -67,7 +67,7 @@ struct OperatorFlowTests {
     }
 
     @Test(
-        "serve, api, registration, sdk, call and token work together, and a registration can be taken back",
+        "serve, api, registration, sdk, call and token work together, and a registration can be removed",
         arguments: [true, false])
     func flow(bringsCertificate: Bool) async throws {
         let root = try TestPKI.root()
@@ -102,7 +102,7 @@ struct OperatorFlowTests {
         let code = try #require(good.errors.firstMatch(of: line))
         #expect(code.1 == code.2)
         #expect(try await approov("token", "-arc", String(code.1)).output.contains("passed"))
-        // Foundation spells it in ASCII, and so does the plan.
+        // Foundation converts it to ASCII, and the command prints the same name.
         let wide = try await call(server, host: "\u{FF41}pi.localhost", state: "state", "-v", "-H", "Authorization: Bearer alice")
         #expect(wide.exitCode == 0 && wide.errors.contains("* api.localhost: protected; with a token, pins\n"), "\(wide.errors)")
         #expect(try await approov("token", "-check", tokens.last, "-setDataHashInToken", "Bearer alice").exitCode == 0)
@@ -124,7 +124,7 @@ struct OperatorFlowTests {
 
         #expect(try await change(authority, "registration", "-remove", executable).exitCode == 0)
         let decoy = try await call(server, state: "other-state", "-H", "Authorization: Bearer alice")
-        // The app cannot tell; the token check can.
+        // The app cannot tell, but the token check can.
         #expect(decoy.exitCode == 0, "\(decoy.errors)")
         #expect(tokens.count == 5)
         #expect(try await approov("token", "-check", tokens.last).exitCode == 1)
@@ -133,7 +133,7 @@ struct OperatorFlowTests {
         let next = try TestKey().pin.description
         #expect(try await change(authority, "api", "-pins", "api.localhost", "-pin", backup, "-pin", next).exitCode == 0)
         let rotated = try await call(server, state: "state", "-H", "Authorization: Bearer carol")
-        #expect(rotated.exitCode == 60, "the rotated pins are taken up with the attestation: \(rotated.errors)")
+        #expect(rotated.exitCode == 60, "the call did not use the pins that came with the attestation: \(rotated.errors)")
         #expect(tokens.count == 5)
         await server.stop()
         authority.signal(SIGTERM)

@@ -23,14 +23,14 @@ struct PinCommandTests {
         return try await Approov.run(["pin", "-check", "api.test", "--chain", chain, "--roots", roots] + arguments)
     }
 
-    @Test("pins of a file are printed one a line")
+    @Test("-get prints the pins of a file, one on each line")
     func file() async throws {
         let run = try await Approov.run("pin", "-get", try folder.write(leaf.chainPEM, to: "chain.pem"))
         #expect(run.exitCode == 0)
         #expect(run.lines.first == leaf.pin.description)
     }
 
-    @Test("a sound chain is trusted, with its pin, its intermediate's and its root's", arguments: 0..<3)
+    @Test("A sound chain is trusted with the pin of its leaf, its intermediate or its root", arguments: 0..<3)
     func trusted(index: Int) async throws {
         let pin = leaf.chain(includingRoot: true)[index].pin.description
         let run = try await check(leaf, "--pin", pin)
@@ -38,7 +38,7 @@ struct PinCommandTests {
         #expect(run.lines.first == "trusted: api.test")
     }
 
-    @Test("a pin of another key is refused with 60; the message has both pins")
+    @Test("-check exits 60 for a pin of another key, and the message has both pins")
     func mismatch() async throws {
         let other = try TestKey().pin.description
         let run = try await check(leaf, "--pin", other)
@@ -48,7 +48,7 @@ struct PinCommandTests {
     }
 
     @Test(
-        "a flawed leaf is refused with 60",
+        "-check exits 60 for a flawed leaf, with a message of one line",
         arguments: [TestFlaw.expired, .notYetValid, .wrongHost, .commonNameOnly, .clientAuthOnly, .leafIsCA, .badSignature])
     func flawed(flaw: TestFlaw) async throws {
         let run = try await check(try TestPKI.leaf(hosts: ["api.test"], issuer: root, flaws: [flaw]))
@@ -56,7 +56,7 @@ struct PinCommandTests {
         #expect(run.errors.split(separator: "\n").count == 1)
     }
 
-    @Test("--time moves the check to another time")
+    @Test("--time checks the chain at another time")
     func time() async throws {
         #expect(try await check(leaf, "--time", "2050-01-01T00:00:00Z").exitCode == 60)
         #expect(try await check(leaf, "--time", Date().ISO8601Format()).exitCode == 0)
@@ -66,7 +66,7 @@ struct PinCommandTests {
         }
     }
 
-    @Test("--json says what was refused and what was presented")
+    @Test("--json says that the chain is refused, and why")
     func json() async throws {
         let run = try await check(try TestPKI.leaf(hosts: ["api.test"], issuer: root, flaws: [.expired]), "--json")
         #expect(run.exitCode == 60)
@@ -75,7 +75,7 @@ struct PinCommandTests {
         #expect((report["refusal"] as? String)?.hasPrefix("expired: ") == true)
     }
 
-    @Test("roots of which none can be a root are a refusal with 60, which says why")
+    @Test("If none of the given roots can be a root, the command exits 60 and says why")
     func noRoot() async throws {
         let chain = try folder.write(leaf.chainPEM, to: "chain.pem")
         let none = try folder.write(leaf.issuers[0].pem, to: "intermediate.pem")
@@ -90,7 +90,7 @@ struct PinCommandTests {
         #expect((fields["refusal"] as? String)?.hasPrefix("noAnchors: ") == true)
     }
 
-    @Test("a chain that is no PEM, or missing, is an error and no refusal")
+    @Test("A chain that is missing or not PEM is an error, not a refusal")
     func unreadable() async throws {
         let garbage = try folder.write("garbage", to: "garbage.pem")
         #expect(try await Approov.run("pin", "-check", "api.test", "--chain", garbage, "--roots", roots).exitCode == 1)
@@ -100,7 +100,7 @@ struct PinCommandTests {
         #expect(run.errors.contains(missing))
     }
 
-    @Test("pins of a server are those of the chain it presents, and it sees no request")
+    @Test("-get prints the pins of the chain that a server presents, and sends no request")
     func server() async throws {
         let server = try await TestHTTPServer.start(certificate: leaf) { _ in TestResponse() }
         let run = try await Approov.run("pin", "-get", "localhost:\(server.port)")
@@ -112,7 +112,7 @@ struct PinCommandTests {
         await server.stop()
     }
 
-    @Test("a URL is a server too, and a missing file is called that")
+    @Test("-get accepts the URL of a server, and says so if a file is missing")
     func urlOrFile() async throws {
         let url = try await Approov.run("pin", "-get", "https://localhost:1/path")
         #expect(url.exitCode == 1 && url.errors.contains("localhost port 1: connectionFailed"), "\(url.errors)")
@@ -124,7 +124,7 @@ struct PinCommandTests {
         }
     }
 
-    @Test("a server that does not answer is an error that names it")
+    @Test("A server that does not answer is an error")
     func noServer() async throws {
         let run = try await Approov.run("pin", "-get", "localhost:1")
         #expect(run.exitCode == 1)

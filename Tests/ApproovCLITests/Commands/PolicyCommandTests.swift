@@ -24,7 +24,7 @@ struct PolicyCommandTests {
         try await approov("token", "-genExample", "api.example.com").lines.first ?? ""
     }
 
-    @Test("the audience is on at first, and every change and -show say what it is")
+    @Test("The audience is on by default, and every change and -show print it")
     func shown() async throws {
         #expect(try await approov("policy", "-show").lines.contains("audience  on"))
         #expect(try await approov("policy", "-setAudience", "off").lines.contains("audience  off"))
@@ -59,7 +59,7 @@ struct PolicyCommandTests {
         #expect(claims["sub"] as? String == "approov|\(try #require(claims["did"] as? String))")
     }
 
-    @Test("with the audience off tokens have no aud, and are refused where an audience is asked for")
+    @Test("With the audience off, tokens have no aud claim, and a check for a host refuses them")
     func claims() async throws {
         #expect(try Approov.claims(of: try await token())["aud"] as? String == "api.example.com")
         #expect(try await approov("policy", "-setAudience", "off").exitCode == 0)
@@ -72,7 +72,7 @@ struct PolicyCommandTests {
     }
 
     @Test(
-        "a Python backend that gives PyJWT no audience accepts tokens once the audience is off; one that gives it, while it is on",
+        "A PyJWT backend without an audience accepts tokens if the audience is off, and one with it if it is on",
         .enabled(PyJWTBackend.whatIsMissing) { await PyJWTBackend.isPossible() })
     func pyJWT() async throws {
         let secret = try await approov("secret", "-get", "base64").lines.first ?? ""

@@ -7,7 +7,7 @@ import OHTTP
 import TestTags
 import Testing
 
-/// What `oblivious -show` and `api -check` say of the key that apps are told to use, against a relay and a gateway that run.
+/// How `oblivious -show` and `api -check` report on the key that apps use, with a running relay and gateway.
 @Suite("The published key", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct PublishedKeyTests {
     private struct Shown: Decodable {
@@ -55,7 +55,7 @@ struct PublishedKeyTests {
         return try JSONDecoder().decode(Shown.self, from: Data(run.output.utf8))
     }
 
-    /// Publishes a gateway's keys and a relay, whose pin is that of a certificate, and adds an oblivious host.
+    /// Publishes a gateway's keys and a relay with this pin, and adds an oblivious host.
     private func publish(relay port: Int, gateway: ServerProcess, pin: Pin) async throws {
         let backup = try TestKey().pin.description
         for (name, pin, way) in [(Self.relayHost, pin, "-noApproovToken"), (Self.host, leaf.pin, "-oblivious")] {
@@ -69,7 +69,7 @@ struct PublishedKeyTests {
         }
     }
 
-    @Test("a key that the gateway accepts is good; one that it dropped, and a relay without a gateway, are reported with what to do")
+    @Test("A key that the gateway accepts is good; a dropped key and a relay without a gateway are reported")
     func life() async throws {
         let keys = folder.path("gateway.keys")
         let api = try await TestHTTPServer.start(certificate: leaf) { _ in TestResponse() }
@@ -109,7 +109,7 @@ struct PublishedKeyTests {
         await api.stop()
     }
 
-    @Test("a relay with another key than the account's pins say gets no request")
+    @Test("A relay whose key does not match the account's pins receives no request")
     func pinned() async throws {
         let relay = try await TestHTTPServer.start(certificate: leaf) { _ in TestResponse() }
         let keys = folder.path("gateway.keys")
@@ -121,7 +121,7 @@ struct PublishedKeyTests {
         await relay.stop()
     }
 
-    @Test("an answer that was not sealed for the request does not count, whatever its status")
+    @Test("An answer that was not sealed for the request never makes a key accepted, whatever its status")
     func impostor() async throws {
         let status = Shared(200)
         let relay = try await TestHTTPServer.start(certificate: leaf) { _ in

@@ -26,7 +26,7 @@ struct RegistrationCommandTests {
         try #require(try await approov("-list", "--json").json() as? [[String: String]])
     }
 
-    @Test("files and measurements are registered in one call, and listed with their dates in UTC, by date and label")
+    @Test("Files and measurements are registered in one call, and listed by date and label, with dates in UTC")
     func several() async throws {
         let (one, two) = (try folder.write("1", to: "z-app"), try folder.write("2", to: "a-app"))
         let added = try await approov("-add", one, two, base64("3"))
@@ -39,22 +39,22 @@ struct RegistrationCommandTests {
         #expect(lines.last == "\(base64("1"))  \(entries.last?["addedAt"] ?? "")  z-app")
     }
 
-    @Test("a file's name cannot steer the terminal that lists it")
+    @Test("Control characters in a file's name are replaced, so that they cannot control the terminal")
     func controlCharacters() async throws {
         let file = try folder.write("1", to: "a\u{1B}[2Jb")
         #expect(try await approov("-add", file).lines.first?.hasSuffix("  a?[2Jb") == true)
         #expect(try await listed().first?["label"] == "a?[2Jb")
     }
 
-    @Test("of several executables one that is not there leaves all of them out")
+    @Test("If one of several executables is missing, none is registered")
     func allOrNothing() async throws {
         let one = try folder.write("1", to: "app")
         let run = try await approov("-add", one, folder.path("missing"))
         #expect(run.exitCode == 1 && run.errors.contains("missing"), "\(run.errors)")
-        #expect(!FileManager.default.fileExists(atPath: data), "nothing was made for it")
+        #expect(!FileManager.default.fileExists(atPath: data), "a store was made")
     }
 
-    @Test("lines of sha256sum and of -list are imported from a file or standard input, again without a change")
+    @Test("-import reads lines of sha256sum and -list, from a file or standard input; a repeat changes no entry")
     func importLines() async throws {
         let file = try folder.write(
             """
@@ -81,7 +81,7 @@ struct RegistrationCommandTests {
     }
 
     @Test(
-        "a line that is wrong is named, and nothing is registered",
+        "A wrong line is reported with its number, and no measurement is registered",
         arguments: [
             ("AAAA app", "44 characters"), ("\u{1B}[2J", "44 characters"), ("%1  a\u{7}b", "control character"), ("%0  other", "line 1"),
         ])

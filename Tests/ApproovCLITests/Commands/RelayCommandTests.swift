@@ -12,7 +12,7 @@ struct RelayCommandTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test("it says its URL when it is ready, forwards to its gateway over pinned TLS, and ends on SIGTERM with 0")
+    @Test("The relay prints its URL when it is ready, forwards over pinned TLS, and exits 0 on SIGTERM")
     func forwards() async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: root)
@@ -35,7 +35,7 @@ struct RelayCommandTests {
         await gateway.stop()
     }
 
-    @Test("a gateway with another key than --pin gets no byte, and its clients 502")
+    @Test("A gateway whose key does not match --pin receives no request, and the client gets 502")
     func otherPin() async throws {
         let root = try TestPKI.root()
         let gateway = try await TestHTTPServer.start(certificate: try TestPKI.leaf(hosts: ["localhost"], issuer: root)) { message in
@@ -55,7 +55,7 @@ struct RelayCommandTests {
         await gateway.stop()
     }
 
-    @Test("--requests-per-client bounds what one address has under way; the rest is answered 429, and a place that is free again is used")
+    @Test("--requests-per-client limits the requests of one address; more get 429 until one of them ends")
     func requestsPerClient() async throws {
         let gate = AsyncStream.makeStream(of: Void.self)
         let arrived = AsyncStream.makeStream(of: Void.self)
@@ -81,7 +81,7 @@ struct RelayCommandTests {
             #expect(try await status([2]) == 429)
             gate.continuation.yield()
             #expect(try await first == 200)
-            // The place is free once the answer's last byte is written, which may be a moment after it was read.
+            // The relay frees the place after it has written the answer's last byte, possibly a moment after the client read it.
             var last = 429
             while last == 429 { last = try await status([2]) }
             #expect(last == 200)
@@ -89,7 +89,7 @@ struct RelayCommandTests {
         await gateway.stop()
     }
 
-    @Test("--request-timeout ends an exchange that takes longer")
+    @Test("--request-timeout ends a slow exchange with 504")
     func requestTimeout() async throws {
         let gateway = try await RawServer.start { await $0.waitForClose() }
         let url = "http://127.0.0.1:\(gateway.port)"
@@ -103,7 +103,7 @@ struct RelayCommandTests {
         await gateway.stop()
     }
 
-    @Test("with --tls-cert and --tls-key it serves https with that certificate")
+    @Test("With --tls-cert and --tls-key the relay serves HTTPS with that certificate")
     func servesTLS() async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: root)
@@ -120,7 +120,7 @@ struct RelayCommandTests {
         }
     }
 
-    @Test("servers take as many descriptors as they are allowed, and say when that is too few for all their connections")
+    @Test("Servers raise their limit of open files, and warn if it is too low for all their connections")
     func descriptors() async throws {
         let serving = [
             ["relay", "--listen", "127.0.0.1:0", "--gateway", "http://127.0.0.1:1"],
@@ -140,7 +140,7 @@ struct RelayCommandTests {
         }
     }
 
-    @Test("more idle connections than there are descriptors cost no processor time, and others are served once they have ended")
+    @Test("A relay without free descriptors uses little processor time, and serves again once idle connections end")
     func fewDescriptors() async throws {
         let arguments = ["relay", "--listen", "127.0.0.1:0", "--gateway", "http://127.0.0.1:1"]
         _ = try await ServerProcess.run(arguments, descriptors: "-n 200") { (relay) async throws in
@@ -159,7 +159,7 @@ struct RelayCommandTests {
     }
 
     @Test(
-        "wrong usage exits with 2",
+        "Wrong usage exits 2",
         arguments: [
             [], ["--gateway", "https://g.example"], ["--listen", "127.0.0.1:0"],
             ["--listen", "0.0.0.0:0", "--gateway", "https://g.example"], ["--listen", "127.0.0.1:0", "--gateway", "http://g.example"],
@@ -175,7 +175,7 @@ struct RelayCommandTests {
         #expect(try await Approov.run(["relay"] + arguments).exitCode == 2)
     }
 
-    @Test("a port that is taken, and a certificate that cannot be read, are errors that say so")
+    @Test("A port that is in use, and a missing certificate, are errors that say so")
     func failures() async throws {
         let server = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
         let taken = try await Approov.run("relay", "--listen", "127.0.0.1:\(server.port)", "--gateway", "https://g.example")

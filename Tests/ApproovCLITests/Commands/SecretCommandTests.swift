@@ -20,7 +20,7 @@ struct SecretCommandTests {
         try await Approov.run(arguments + ["--data", data])
     }
 
-    @Test("a change that is not confirmed says what it would do, exits 2 and changes nothing")
+    @Test("A change without --yes says what it would do, exits 2 and changes no secret")
     func unconfirmed() async throws {
         let before = try await approov("secret", "-get", "base64").output
         let refused = try await approov("secret", "-change")
@@ -32,7 +32,7 @@ struct SecretCommandTests {
         #expect(try await approov("secret", "-get", "base64").output == before)
     }
 
-    @Test("with an overlap -get prints the new secret and -previous the old one, and tokens of the old one stay good")
+    @Test("With an overlap, -get prints the new secret, -previous prints the old one, and old tokens stay valid")
     func overlap() async throws {
         let before = try await approov("secret", "-get", "base64url").output
         let token = try await approov("token", "-genExample", "api.example.com").lines.first ?? ""
@@ -47,7 +47,7 @@ struct SecretCommandTests {
         #expect(try await approov("secret", "-get", "base64url").output == now.output)
     }
 
-    @Test("without an overlap old tokens fail at once, and the old secret is gone")
+    @Test("Without an overlap, old tokens fail at once, and the old secret is gone")
     func atOnce() async throws {
         let before = try await approov("secret", "-get", "base64url").output
         let token = try await approov("token", "-genExample", "api.example.com").lines.first ?? ""

@@ -11,12 +11,12 @@ struct ServeCommandTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Starts an authority, waits for its URL, hands it over, and stops it with SIGTERM.
+    /// Starts an authority, waits for its URL, runs the body, and stops the authority with SIGTERM.
     private func serving(_ arguments: [String], _ body: (URL) async throws -> Void) async throws -> ChildProcess.Run {
         try await ServerProcess.run(["serve", "--listen", "127.0.0.1:0"] + arguments) { try await body(try #require(URL(string: $0.url))) }
     }
 
-    @Test("it says its URL when it is ready, serves under its own pins, and ends on SIGTERM with 0")
+    @Test("The authority prints its URL when it is ready, serves with a pinned key, and exits 0 on SIGTERM")
     func ready() async throws {
         let data = folder.path("data")
         let run = try await serving(["--data", data]) { url in
@@ -49,7 +49,7 @@ struct ServeCommandTests {
         #expect(run.exitCode == 0)
     }
 
-    @Test("a token lives as long as --token-lifetime says, and --attestations-per-minute refuses the next one of an address")
+    @Test("--token-lifetime sets how long tokens live, and --attestations-per-minute limits each address")
     func limits() async throws {
         let data = folder.path("data")
         let config = folder.path("config")
@@ -82,7 +82,7 @@ struct ServeCommandTests {
         await server.stop()
     }
 
-    @Test("--demo does not take another account's store")
+    @Test("--demo does not serve another account's store")
     func demoOnOtherStore() async throws {
         let data = folder.path("data")
         #expect(try await Approov.run("policy", "-setRejectionReasons", "off", "--data", data).exitCode == 0)
@@ -91,7 +91,7 @@ struct ServeCommandTests {
         #expect(run.errors.contains("--data"))
     }
 
-    @Test("the demo account's store is not served beyond this machine, with or without --demo")
+    @Test("The demo account's store is not served beyond this machine, even without --demo")
     func demoExposed() async throws {
         let data = folder.path("data")
         _ = try await serving(["--demo", "--data", data]) { _ in }
@@ -100,18 +100,18 @@ struct ServeCommandTests {
         #expect(run.errors.contains("demoKeysExposed"))
     }
 
-    @Test("a port that is taken is an error that names it")
+    @Test("An address that cannot be listened on is an error that names it, and no store is made or lost")
     func portTaken() async throws {
         let server = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
         let run = try await Approov.run("serve", "--data", folder.path("data"), "--listen", "127.0.0.1:\(server.port)")
         #expect(run.exitCode == 1)
         #expect(run.errors.contains("cannot listen on 127.0.0.1 port \(server.port): Address already in use; "))
         #expect(!run.errors.contains("bind("))
-        #expect(try folder.names.isEmpty, "no store is made")
+        #expect(try folder.names.isEmpty, "a store was made")
         let foreign = try await Approov.run("serve", "--data", folder.path("data"), "--listen", "192.0.2.1:0")
         #expect(foreign.exitCode == 1 && foreign.errors.contains("cannot listen on 192.0.2.1 port 0: "), "\(foreign.errors)")
         #expect(try folder.names.isEmpty)
-        // Where there is a store it stays, and the server's own error says the same.
+        // An existing store stays, and the server's own error says the same.
         #expect(try await Approov.run("policy", "-setRejectionReasons", "on", "--data", folder.path("data")).exitCode == 0)
         let again = try await Approov.run("serve", "--data", folder.path("data"), "--listen", "127.0.0.1:\(server.port)")
         #expect(again.exitCode == 1 && again.errors.contains("cannot listen on 127.0.0.1 port \(server.port): "))
@@ -119,7 +119,7 @@ struct ServeCommandTests {
         await server.stop()
     }
 
-    @Test("a certificate without a backup key's pin is refused with the remedy, alone or with its issuer", arguments: [true, false])
+    @Test("A backup pin that is the certificate's own is rejected, with or without an intermediate", arguments: [true, false])
     func noBackupPin(hasIntermediate: Bool) async throws {
         let root = try TestPKI.root()
         let issuer = hasIntermediate ? try TestPKI.intermediate(issuer: root) : root
@@ -131,10 +131,10 @@ struct ServeCommandTests {
         #expect(run.errors.contains("--backup-pin"))
     }
 
-    @Test("the backup key takes the place of the server's own after -rotateServerKey and a new start, without a warning")
+    @Test("After -rotateServerKey and a restart the backup key is the server's key, without a warning")
     func rotatedServerKey() async throws {
         let data = folder.path("data")
-        #expect(try await Approov.run("sdk", "-rotateServerKey", "--data", data).exitCode == 1, "there is no key yet")
+        #expect(try await Approov.run("sdk", "-rotateServerKey", "--data", data).exitCode == 1, "a key was rotated before there was one")
         func presentedPin() async throws -> String {
             var pin = ""
             let run = try await serving(["--data", data]) { url in
@@ -154,7 +154,7 @@ struct ServeCommandTests {
         #expect(rotated.output.contains(second))
     }
 
-    @Test("a server key that apps do not know is warned of")
+    @Test("The command warns if apps do not know the server's key")
     func unknownServerKey() async throws {
         let data = folder.path("data")
         _ = try await serving(["--data", data]) { _ in }
@@ -167,7 +167,7 @@ struct ServeCommandTests {
         #expect(run.errors.contains("do not know this server's key"))
     }
 
-    @Test("the URL that apps use is not forgotten for one of this machine, and another one in its place is warned of")
+    @Test("A start without --public-url keeps the URL that apps use, and a start with another one warns")
     func publicURL() async throws {
         let data = folder.path("data")
         func named() async throws -> String {
@@ -189,7 +189,7 @@ struct ServeCommandTests {
         #expect(try await named() == "https://authority.example.com:8443")
     }
 
-    @Test("all addresses without a public URL: the command says that apps cannot use https://localhost")
+    @Test("The command warns if it listens on all addresses without --public-url")
     func allAddresses() async throws {
         let data = folder.path("data")
         let unnamed = try await serving(["--listen", "0.0.0.0:0", "--data", data]) { _ in }
@@ -198,7 +198,7 @@ struct ServeCommandTests {
         #expect(!named.errors.contains("no --public-url"))
     }
 
-    @Test("a key that does not belong to the certificate is an error that names both files")
+    @Test("A key that does not belong to the certificate is an error that names both files")
     func foreignKey() async throws {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: TestPKI.root())
         let certificate = try folder.write(leaf.chainPEM, to: "cert.pem")
@@ -216,7 +216,7 @@ struct ServeCommandTests {
         }
     }
 
-    @Test("a certificate that cannot be read, and a key file that is not there, are errors that say so")
+    @Test("A certificate or key that is malformed or missing is an error that says so")
     func badCertificate() async throws {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: TestPKI.root())
         let certificate = try folder.write(leaf.chainPEM, to: "cert.pem")

@@ -6,7 +6,7 @@ import OHTTP
 import TestTags
 import Testing
 
-/// What the servers write to standard error.
+/// The output of the servers on standard error.
 @Suite("Logs of the servers", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct ServerLogTests {
     private let folder: TemporaryFolder
@@ -21,7 +21,7 @@ struct ServerLogTests {
         ["gateway", "--listen", "127.0.0.1:0", "--keys", folder.path("gateway.keys"), "--allow", "http://127.0.0.1:1"] + options
     }
 
-    /// Has a gateway refuse a request that was sealed to a key that it does not have.
+    /// Makes a gateway refuse a request that was sealed to a key that it does not have.
     private func refuse(at gateway: ServerProcess) async throws {
         let known = try await ObliviousClient.key(of: gateway.url, over: transport)
         let stale = try GatewayKey(id: known.id &+ 1).configuration
@@ -30,7 +30,7 @@ struct ServerLogTests {
         #expect(try await client.post(message).status == 400)
     }
 
-    @Test("--log json writes one object a line, with time, level, label, message and what it is about, at every level")
+    @Test("--log json writes one object on each line, with time, level, label, message and metadata")
     func json() async throws {
         let run = try await ServerProcess.run(gateway("--log", "json", "--log-level", "TRACE")) { try await refuse(at: $0) }
         let lines = run.errors.split(separator: "\n").filter { !$0.hasPrefix("approov: ") }
@@ -48,7 +48,7 @@ struct ServerLogTests {
         #expect((refusal["message"] as? String)?.contains("approov oblivious -set") == true)
     }
 
-    @Test("by default warnings are text lines; --log-level error leaves them out, and comes before LOG_LEVEL")
+    @Test("Warnings are text lines by default; --log-level error hides them, and overrides LOG_LEVEL")
     func levels() async throws {
         let text = try await ServerProcess.run(gateway()) { try await refuse(at: $0) }
         #expect(text.errors.contains("Z warning approov.gateway: a request was refused"))
@@ -58,7 +58,7 @@ struct ServerLogTests {
         #expect(quiet.errors.isEmpty)
     }
 
-    @Test("at debug no line shows a configuration, and none the key of a server's certificate")
+    @Test("At trace level no line shows a configuration or a server's private key")
     func debug() async throws {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: try TestPKI.root())
         let tls = [

@@ -30,7 +30,7 @@ struct TokenCommandTests {
         return try #require(run.lines.first)
     }
 
-    @Test("a code is explained in words, with what to do, and as JSON")
+    @Test("-arc explains a code in words and as JSON, with a remedy")
     func explanation() async throws {
         let code = try #require(try Approov.claims(of: await example("-type", "invalid"))["arc"] as? String)
         let text = try await approov("token", "-arc", code)
@@ -46,7 +46,7 @@ struct TokenCommandTests {
         #expect(good.lines.first == "passed" && good.output.contains("signed the token with the account's key"))
     }
 
-    @Test("a token that is refused is refused with the cause")
+    @Test("-check refuses a token and says why")
     func cause() async throws {
         let decoy = try await example("-type", "invalid")
         let failed = try await approov("token", "-check", decoy)

@@ -9,7 +9,7 @@ import Testing
 @Suite("Usage of the command line", .tags(.processes), .timeLimit(.minutes(5)))
 struct UsageTests {
     @Test(
-        "wrong usage exits 2 and says why on standard error",
+        "The command exits 2 for wrong usage and says why on standard error",
         arguments: [
             ["api"], ["api", "-add"], ["api", "-list", "-remove", "a.test"], ["api", "-list", "-pin", "x"], ["nonsense"], ["call"],
             ["call", "no-url"], ["call", "ftp://a.test", "--no-attest"], ["call", "file://a.test/x", "--oblivious"],
@@ -57,7 +57,7 @@ struct UsageTests {
     }
 
     @Test(
-        "a misspelt option is named, whatever else is missing",
+        "A misspelt option is named with a suggestion, whatever else is missing",
         arguments: [
             (["api", "-lst"], "; did you mean '-list'?"), (["keyset", "--lst"], "; did you mean '-list'?"),
             (["registration", "-ad", "f"], "; did you mean '-add'?"), (["sdk", "--getconfig", "f"], "; did you mean '-getConfig'?"),
@@ -73,7 +73,7 @@ struct UsageTests {
     }
 
     @Test(
-        "a misspelt verb is named, with the one that may be meant, whatever follows it",
+        "A misspelt command is named with a suggestion, whatever follows it",
         arguments: [
             (["registraton", "-list"], "; did you mean 'registration'?"), (["servr"], "; did you mean 'serve'?"),
             (["devise", "-list"], "; did you mean 'device'?"),
@@ -88,13 +88,13 @@ struct UsageTests {
         #expect(run.errors.hasPrefix("Error: unknown command '\(arguments[0])'\(meant)\nUsage: approov"), "\(run.errors)")
     }
 
-    @Test("a negative number is a value, not a misspelt option")
+    @Test("A negative number is a value, not a misspelt option")
     func negative() async throws {
         let run = try await Approov.run("api", "-check", "a.test", "--days", "-1")
         #expect(run.exitCode == 2 && !run.errors.contains("unknown option"), "\(run.errors)")
     }
 
-    @Test("--version says the version of the changelog's newest entry")
+    @Test("--version prints the version of the changelog's newest entry")
     func version() async throws {
         let run = try await Approov.run("--version")
         #expect(run.exitCode == 0 && run.errors.isEmpty)
@@ -103,7 +103,7 @@ struct UsageTests {
         #expect(run.output == "approov \(newest.dropFirst(4).prefix { $0 != "]" })\n")
     }
 
-    @Test("options with one dash are understood with two")
+    @Test("Options with one dash also work with two")
     func twoDashes() async throws {
         let folder = try TemporaryFolder()
         let data = ["--data", folder.path("data")]
@@ -113,7 +113,7 @@ struct UsageTests {
     }
 
     @Test(
-        "a --listen that is wrong is told what is wrong with it",
+        "The error for a wrong --listen says what is wrong with it",
         arguments: [
             ("8443", "the host is missing"), ("localhost", "the port is missing"), ("127.0.0.1:80000", "0 to 65535"),
             ("::1:8443", "in brackets"), (":8443", "the host is missing"),
@@ -124,7 +124,7 @@ struct UsageTests {
     }
 
     @Test(
-        "every command explains itself",
+        "Every command has a help text",
         arguments: [
             "demo", "serve", "relay", "gateway", "call", "api", "oblivious", "sdk", "registration", "token", "secret", "keyset", "policy",
             "pin", "device", "forcepass", "forcefail", "devkey", "secstrings", "customjwt",
@@ -138,10 +138,10 @@ struct UsageTests {
     }
 
     @Test(
-        "the help of a verb has examples, and each of them is a command line that is accepted",
+        "The help of a command has examples, and each example is a valid command line",
         arguments: [
-            "demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "device", "forcepass", "forcefail",
-            "devkey", "secstrings", "customjwt",
+            "demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "device", "forcepass", "forcefail", "devkey",
+            "secstrings", "customjwt",
         ])
     func examples(command: String) async throws {
         let help = try await Approov.run(command, "--help").output
@@ -149,7 +149,7 @@ struct UsageTests {
         let lines = examples.replacing(#/ \\\n +/#, with: " ").split(separator: "\n").filter { $0.contains("approov \(command)") }
         #expect(!lines.isEmpty)
         for line in lines {
-            // What the shell takes for itself stands before the command and behind it.
+            // Text before and after the command is for the shell.
             let start = try #require(line.range(of: "approov \(command)")).lowerBound
             let words = line[start...].components(separatedBy: " > ")[0].matches(of: #/(?:"[^"]*"|[^ "])+/#)
             let arguments = words.dropFirst().map { String($0.output.replacing("\"", with: "")) }
@@ -157,14 +157,14 @@ struct UsageTests {
         }
     }
 
-    @Test("without a command it shows what there is")
+    @Test("Without a command the program lists the commands")
     func overview() async throws {
         let run = try await Approov.run()
         #expect(run.exitCode == 0)
         #expect(run.output.contains("SUBCOMMANDS:"))
     }
 
-    @Test("output that cannot be written is an error, and one whose reader leaves early is silent; neither is a crash")
+    @Test("If standard output cannot be written, the command exits 1, with no message if the reader has left")
     func outputIsGone() async throws {
         let folder = try TemporaryFolder()
         func run(to output: FileHandle) async throws -> ChildProcess.Run {

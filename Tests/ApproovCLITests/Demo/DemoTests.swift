@@ -20,7 +20,7 @@ struct DemoTests {
         "restart-offline",
     ]
 
-    @Test("every line holds, and nothing is left behind")
+    @Test("Every step succeeds, --json prints one object for each, and the demo leaves no file behind")
     func demo() async throws {
         let folder = try TemporaryFolder()
         let run = try await Approov.run(["demo", "--json"], environment: ["TMPDIR": folder.url.path(percentEncoded: false)])
@@ -39,7 +39,7 @@ struct DemoTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).isEmpty)
     }
 
-    @Test("for people it prints a heading, what each step proves, how many steps succeeded, and what to try next")
+    @Test("The demo prints a heading, what each step proves, how many steps succeeded, and commands to try next")
     func text() async throws {
         let run = try await Approov.run("demo")
         #expect(run.exitCode == 0 && run.errors.isEmpty, "\(run.errors)")
@@ -59,7 +59,7 @@ struct DemoTests {
         }
     }
 
-    @Test("a step that does not hold is called so, the summary counts it, and the exit code is 1")
+    @Test("A failed step is marked FAIL, the summary counts and names it, and the exit code is 1")
     func failure() async throws {
         // The authority rejects the evidence of a demo that runs with foreign code.
         let run = try await Approov.run(["demo"], environment: ["LD_PRELOAD": "libc.so.6"])
@@ -70,7 +70,7 @@ struct DemoTests {
         #expect(!run.output.contains("Try next"))
     }
 
-    @Test("a temporary folder that cannot be written is an error that says so and how to name another")
+    @Test("A temporary folder that cannot be written is an error that says to set TMPDIR")
     func noFolder() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("", to: "file")
@@ -81,14 +81,14 @@ struct DemoTests {
                 && run.errors.hasSuffix("set TMPDIR to a folder that you may write\n"), "\(run.errors)")
     }
 
-    @Test("interrupted at any moment, it puts everything away", arguments: [30, 300, 700, 1100, 1700])
+    @Test("The demo leaves no file behind when it is interrupted at any moment", arguments: [30, 300, 700, 1100, 1700])
     func interrupted(milliseconds: Int) async throws {
         let folder = try TemporaryFolder()
         let process = try Approov.start(["demo"], environment: ["TMPDIR": folder.url.path(percentEncoded: false)])
         try await Task.sleep(for: .milliseconds(milliseconds))
         process.signal(SIGINT)
         let end = await process.wait().end
-        // Before the handler is there, the signal's own effect ends the process: then it has made nothing yet.
+        // Until the handler is installed, SIGINT itself ends the process, which has made no file yet.
         #expect([.signal(SIGINT), .exit(130), .exit(0)].contains(end))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).isEmpty)
     }

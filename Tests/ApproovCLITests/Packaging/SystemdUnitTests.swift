@@ -6,11 +6,11 @@ import Testing
 
 @testable import ApproovCLI
 
-/// The unit files in Packaging/systemd, with the settings that lie beside them.
-@Suite("Systemd units", .tags(.processes), .timeLimit(.minutes(5)))
+/// The unit files in Packaging/systemd, with the settings files beside them.
+@Suite("systemd units", .tags(.processes), .timeLimit(.minutes(5)))
 struct SystemdUnitTests {
     private static let roles = ["authority", "relay", "gateway"]
-    /// Where the Debian package installs the command.
+    /// The path at which the Debian package installs the command.
     private static let command = "/usr/bin/approov"
     private static let verifier = URL(filePath: "/usr/bin/systemd-analyze")
 
@@ -23,7 +23,7 @@ struct SystemdUnitTests {
         text.split(separator: "\n").filter { $0.hasPrefix("\(key)=") }.map { String($0.dropFirst(key.count + 1)) }
     }
 
-    /// The command's arguments as systemd makes them: `${NAME}` is one word, `$NAME` as many as its value has.
+    /// The command's arguments as systemd expands them: `${NAME}` is one word, and `$NAME` is split into words.
     private func arguments(of role: String) throws -> [String] {
         let unit = try text("approov-\(role).service")
         // The settings that are commented out are options that an operator may want.
@@ -49,7 +49,7 @@ struct SystemdUnitTests {
         return arguments
     }
 
-    @Test("the command line is one that the command accepts, and its help names every option", arguments: roles)
+    @Test("The unit's command line is valid, and the help of the command names every option in it", arguments: roles)
     func commandLine(role: String) async throws {
         let arguments = try arguments(of: role)
         #expect(throws: Never.self, "approov \(arguments.joined(separator: " "))") { try ApproovCommand.parseAsRoot(arguments) }
@@ -64,11 +64,11 @@ struct SystemdUnitTests {
         let unit = try text("approov-\(role).service").replacing(Self.command, with: ChildProcess.approov.path(percentEncoded: false))
         let file = try folder.write(unit, to: "approov-\(role).service")
         let run = try await ChildProcess.run(Self.verifier, ["verify", "--man=no", file], environment: ["PATH": "/usr/bin:/bin"])
-        // What it has to say of a key that it does not know is a warning.
+        // It reports an unknown key only as a warning, so the test allows no output at all.
         #expect(run.exitCode == 0 && run.errors.isEmpty && run.output.isEmpty, "\(run.errors)\(run.output)")
     }
 
-    @Test("the server runs without rights, writes its own folder alone, and starts again after a failure", arguments: roles)
+    @Test("The unit drops privileges, protects the file system, restarts after a failure and raises LimitNOFILE", arguments: roles)
     func hardened(role: String) throws {
         let unit = try text("approov-\(role).service")
         let settings = [
@@ -82,10 +82,10 @@ struct SystemdUnitTests {
         #expect(values("DynamicUser", in: unit) == ["yes"] || values("User", in: unit).first?.hasPrefix("approov") == true)
     }
 
-    @Test("the Debian package makes the user that the unit names", arguments: ["authority", "gateway"])
+    @Test("The Debian package creates the user that the unit names", arguments: ["authority", "gateway"])
     func user(role: String) async throws {
         let user = try #require(values("User", in: try text("approov-\(role).service")).first)
-        // With these, the script finds no user and no folder that exist, and says which it would make.
+        // With these stubs the script finds no existing user or folder, and prints the user that it would create.
         let folder = try TemporaryFolder()
         for (name, body) in [("getent", "exit 2"), ("useradd", "echo \"$@\""), ("install", "")] {
             let path = try folder.write("#!/bin/sh\n\(body)\n", to: name)

@@ -2,7 +2,7 @@ import ApproovTesting
 import Foundation
 import Testing
 
-/// Runs of the built `approov`, which lies beside the test bundle.
+/// Runs the built `approov`, which is beside the test bundle.
 enum Approov {
     /// Starts the command without waiting for its end.
     static func start(
@@ -31,7 +31,7 @@ enum Approov {
         )
     }
 
-    /// What a token says, not verified.
+    /// The claims of a token, without verification.
     static func claims(of token: String) throws -> [String: Any] {
         let payload = try #require(token.split(separator: ".").dropFirst().first)
         let base64 = payload.replacing("-", with: "+").replacing("_", with: "/")
@@ -39,9 +39,9 @@ enum Approov {
         return try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
     }
 
-    /// Records where a command crashed, when it did.
+    /// Records an issue if the command crashed.
     static func recordingCrash(_ run: ChildProcess.Run) -> ChildProcess.Run {
-        if case .signal = run.end { Issue.record("it crashed: \(run.errors.suffix(20_000))") }
+        if case .signal = run.end { Issue.record("the command crashed: \(run.errors.suffix(20_000))") }
         return run
     }
 }

@@ -4,13 +4,13 @@ import HTTPClient
 import HTTPTypes
 import OHTTP
 
-/// A client of a relay that is made of module OHTTP alone.
+/// A relay client that is built on the module OHTTP alone.
 struct ObliviousClient {
     let relay: String
     let key: KeyConfiguration
     let transport: CurlTransport
 
-    /// What came back when it was no encapsulated response.
+    /// The status of an answer that is not an encapsulated response.
     struct Refusal: Error {
         let status: Int
     }
@@ -29,7 +29,7 @@ struct ObliviousClient {
             path: target.target)
     }
 
-    /// Asks for a target, encapsulated whole.
+    /// Sends a request that is encapsulated as a whole.
     func ask(_ head: HTTPRequest, body: Data = Data()) async throws -> BinaryHTTPResponse {
         let sealed = try key.encapsulate(BinaryHTTPRequest(head: head, body: body).encoded(padding: .padme))
         let response = try await post(sealed.message)
@@ -37,7 +37,7 @@ struct ObliviousClient {
         return try BinaryHTTPResponse(decoding: try sealed.response.open(try await response.body.collect(upTo: 1 << 24)))
     }
 
-    /// Asks for a target, encapsulated in chunks.
+    /// Sends a request that is encapsulated in chunks.
     func askInChunks(_ head: HTTPRequest) async throws -> BinaryHTTPResponse {
         let request = try key.chunkedRequest()
         var sealer = request.sealer
@@ -54,13 +54,13 @@ struct ObliviousClient {
         return try BinaryHTTPResponse(decoding: bytes)
     }
 
-    /// Posts a message as it is.
+    /// Posts a message unchanged.
     func post(_ message: some Sequence<UInt8>) async throws -> TransportResponse {
         try await ServerProcess.send(.bytes([UInt8](message)), type: OHTTPMediaType.request, to: relay, over: transport)
     }
 
-    /// Sends content to a target in chunks and reads what comes back, neither of which is ever whole in memory.
-    /// - Returns: the bytes of the answer
+    /// Sends content in chunks and counts the bytes of the answer; neither is ever in memory as a whole.
+    /// - Returns: The number of bytes in the answer.
     func stream(_ head: HTTPRequest, parts: Int, of size: Int) async throws -> Int {
         let request = try key.chunkedRequest()
         let content = try SealedParts(head, parts: parts, size: size, request.sealer)
@@ -87,7 +87,7 @@ struct ObliviousClient {
     }
 }
 
-/// A request in chunks, each made when it is asked for.
+/// A request in chunks, each of which is made on demand.
 private struct SealedParts: AsyncSequence, Sendable {
     typealias Element = [UInt8]
 

@@ -3,18 +3,18 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// A backend in Python that checks tokens as the quickstarts of the original do, with PyJWT.
+/// A Python backend that checks tokens with PyJWT, as the quickstarts of the original do.
 struct PyJWTBackend {
     private let process: ChildProcess
     private let url: URL
 
-    /// Python as `APPROOV_PYTHON` names it, for example that of a virtual environment, or python3 of PATH.
+    /// The Python that `APPROOV_PYTHON` names, for example in a virtual environment, or python3 from PATH.
     private static let python = ProcessInfo.processInfo.environment["APPROOV_PYTHON"] ?? "python3"
 
     static let whatIsMissing: Comment =
-        "PyJWT is not there, so that no Python backend is tried: pip install PyJWT, or set APPROOV_PYTHON to a python that has it"
+        "PyJWT is not installed, so no Python backend is tested: pip install PyJWT, or set APPROOV_PYTHON to a python that has it"
 
-    /// Whether a backend can run here.
+    /// Whether a backend can run on this machine.
     static func isPossible() async -> Bool {
         let run = try? await ChildProcess.run(URL(filePath: "/usr/bin/env"), [python, "-c", "import jwt; jwt.decode"])
         return run?.exitCode == 0
@@ -46,9 +46,9 @@ struct PyJWTBackend {
 
     /// Starts a backend and waits until it listens.
     /// - Parameters:
-    ///   - secret: the account secret, padded base64
-    ///   - audience: what PyJWT gets as `audience=`; nil: it gets none, as in the original's quickstart for FastAPI
-    /// - Throws: when Python ends before it listens
+    ///   - secret: The account secret in padded base64.
+    ///   - audience: The value of PyJWT's `audience=`; nil to pass none, as the original's quickstart for FastAPI does.
+    /// - Throws: An error when Python ends before it listens.
     init(secret: String, audience: String? = nil) async throws {
         process = try ChildProcess(
             URL(filePath: "/usr/bin/env"), [Self.python, "-c", Self.program] + (audience.map { [$0] } ?? []),
@@ -57,7 +57,7 @@ struct PyJWTBackend {
         url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
     }
 
-    /// What a request with a token is answered: the status, and the class of PyJWT's error.
+    /// The answer to a request with a token: the status and a text, which is the class of PyJWT's error if there is one.
     func answer(to token: String) async throws -> String {
         var request = URLRequest(url: url)
         request.setValue(token, forHTTPHeaderField: "Approov-Token")

@@ -9,7 +9,7 @@ enum Repository {
     }
 }
 
-/// What two initial configurations of the same account have in common.
+/// The fields that two initial configurations of the same account share.
 struct InitialConfigurationKeys: Equatable {
     let account: String
     let authorityPins: [String]

@@ -5,20 +5,20 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
-/// A command that serves until it is told to stop.
+/// A command that serves until a signal stops it.
 struct ServerProcess {
-    /// What it printed when it was ready.
+    /// The URL that it printed when it was ready.
     let url: String
     private let process: ChildProcess
 
-    /// Starts a server, waits for its URL, hands it over, and stops the server with SIGTERM.
+    /// Starts a server, waits for its URL, runs the body, and stops the server with SIGTERM.
     /// - Parameters:
-    ///   - arguments: the command's
-    ///   - environment: what is added to its environment
-    ///   - descriptors: how many files it may have open, as `ulimit` has it; nil: as many as this process
-    ///   - body: is handed the server
-    /// - Returns: how it ended, and all that it printed
-    /// - Throws: what the body throws, or why the command cannot be started
+    ///   - arguments: The command's arguments.
+    ///   - environment: Variables that are added to its environment.
+    ///   - descriptors: The limit of open files, as options of `ulimit`; nil to use the limit of this process.
+    ///   - body: Receives the running server.
+    /// - Returns: How the server ended, and all that it printed.
+    /// - Throws: The error of the body, or an error when the command cannot be started.
     static func run(
         _ arguments: [String], environment: [String: String] = [:], descriptors: String? = nil, _ body: (ServerProcess) async throws -> Void
     ) async throws -> ChildProcess.Run {
@@ -29,10 +29,10 @@ struct ServerProcess {
         return Approov.recordingCrash(await process.wait())
     }
 
-    /// What it has written to standard error.
+    /// Its standard error so far.
     var errors: String { process.errors }
 
-    /// How many files it may have open: the soft limit, and the hard one (proc(5), limits).
+    /// Its limits of open files: the soft one, and the hard one (proc(5), limits).
     var openFiles: [String] {
         get throws {
             let limits = try String(contentsOfFile: "/proc/\(process.id)/limits", encoding: .utf8)
@@ -41,7 +41,7 @@ struct ServerProcess {
         }
     }
 
-    /// The processor time that it has had so far, in hundredths of a second (proc(5), stat).
+    /// The processor time that it has used so far, in hundredths of a second (proc(5), stat).
     var processorTicks: Int {
         get throws {
             let fields = try String(contentsOfFile: "/proc/\(process.id)/stat", encoding: .utf8).split(separator: " ")
@@ -49,7 +49,7 @@ struct ServerProcess {
         }
     }
 
-    /// The most memory that it has had so far, in bytes (proc(5), VmHWM).
+    /// The most memory that it has used so far, in bytes (proc(5), VmHWM).
     var peakMemory: Int {
         get throws {
             let status = try String(contentsOfFile: "/proc/\(process.id)/status", encoding: .utf8)

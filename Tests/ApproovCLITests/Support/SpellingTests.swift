@@ -8,7 +8,7 @@ import Testing
     ]
 
     @Test(
-        "one letter in three may be wrong, the dashes and the case do not count",
+        "The nearest verb is found with one wrong letter in three, whatever the dashes and the case",
         arguments: [
             ("registraton", "registration"), ("regsitration", "registration"), ("Secret", "secret"), ("--token", "token"),
             ("sevre", "serve"),
@@ -18,7 +18,7 @@ import Testing
         #expect(Spelling.nearest(to: word, in: Self.verbs) == meant)
     }
 
-    @Test("a word that is like none of them has no suggestion", arguments: ["", "x", "nonsense", "forcepass", "-"])
+    @Test("A word that resembles no verb has no suggestion", arguments: ["", "x", "nonsense", "forcepass", "-"])
     func far(word: String) {
         #expect(Spelling.nearest(to: word, in: Self.verbs) == nil)
         #expect(Spelling.nearest(to: word, in: []) == nil)

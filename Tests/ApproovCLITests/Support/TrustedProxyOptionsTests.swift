@@ -9,14 +9,14 @@ import Testing
         ["gateway", "--listen", "127.0.0.1:0", "--keys", "keys", "--allow", "https://api.example.com"],
     ]
 
-    @Test("every server takes trusted proxies, as often as there are ranges", arguments: servers)
+    @Test("Every server accepts --trusted-proxy several times", arguments: servers)
     func accepted(server: [String]) {
         #expect(throws: Never.self) {
             try ApproovCommand.parseAsRoot(server + ["--trusted-proxy", "10.0.0.0/8", "--trusted-proxy", "2001:db8::7"])
         }
     }
 
-    @Test("a malformed range is refused with the remedy", arguments: servers)
+    @Test("A malformed range is rejected, and the message says how to correct it", arguments: servers)
     func refused(server: [String]) {
         #expect {
             try ApproovCommand.parseAsRoot(server + ["--trusted-proxy", "10.0.0.1/8"])
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("making a key takes no proxies")
+    @Test("gateway --rotate accepts no --trusted-proxy")
     func rotate() {
         #expect(throws: (any Error).self) {
             try ApproovCommand.parseAsRoot(["gateway", "--keys", "keys", "--rotate", "--trusted-proxy", "10.0.0.0/8"])

@@ -4,14 +4,14 @@ import HTTPTypes
 import OHTTP
 import Testing
 
-/// A chunked message and what opens its answer.
+/// A chunked message, and the opener of its response.
 struct SealedChunks: ~Copyable {
     let message: [UInt8]
     let opener: ChunkedResponseOpener
 }
 
 extension RunningGateway {
-    /// A whole request in chunks.
+    /// A complete request, encapsulated in chunks.
     func chunkedMessage(_ head: HTTPRequest, body: String = "") async throws -> SealedChunks {
         let request = try await keys().preferred().chunkedRequest()
         var sealer = request.sealer
@@ -22,7 +22,7 @@ extension RunningGateway {
         return SealedChunks(message: message, opener: request.response)
     }
 
-    /// Asks a target through the gateway, encapsulated in chunks.
+    /// Sends a request to a target through the gateway, encapsulated in chunks.
     func askInChunks(_ head: HTTPRequest, body: String = "") async throws -> BinaryHTTPResponse {
         let sealed = try await chunkedMessage(head, body: body)
         let answer = try await post(sealed.message, type: OHTTPMediaType.chunkedRequest)
@@ -38,7 +38,7 @@ extension RunningGateway {
     }
 }
 
-/// An answer in chunks, read as it comes.
+/// A chunked response that is read as it arrives.
 struct ChunkedAnswer: ~Copyable {
     private var opener: ChunkedResponseOpener?
     private var parser = BinaryHTTPResponseParser()
@@ -49,7 +49,7 @@ struct ChunkedAnswer: ~Copyable {
         iterator = response.body.makeAsyncIterator()
     }
 
-    /// The next part of the content as text; nil at the end, which the last chunk has confirmed.
+    /// The next part of the content as text; nil at the end, which the final chunk confirms.
     mutating func nextBody() async throws -> String? {
         while true {
             while let event = try parser.next() {

@@ -3,7 +3,7 @@ import Testing
 
 import ApproovGateway
 
-/// Expects `body` to throw a `GatewayError` of a code.
+/// Expects `body` to throw a `GatewayError` with the given code.
 func refuses(
     _ code: GatewayError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async {

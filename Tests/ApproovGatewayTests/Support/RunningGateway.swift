@@ -11,9 +11,9 @@ import Testing
 
 @testable import ApproovGateway
 
-/// A gateway that listens on loopback for the length of a test, and a client that only knows RFC 9458.
+/// A gateway that listens on loopback during a test, and a client that implements only RFC 9458.
 struct RunningGateway {
-    /// What came back of an encapsulated request.
+    /// The gateway's HTTP response to an encapsulated request, still encapsulated.
     struct Answer {
         let status: Int
         let headers: HTTPFields
@@ -27,7 +27,7 @@ struct RunningGateway {
     let logs: LogRecord
     let metrics: TestMetrics
 
-    /// Where the client calls from: no usual address, so that it would be recognized elsewhere.
+    /// The client's address, which is not the usual 127.0.0.1, so that a test recognizes it in a log.
     static let clientAddress = "127.0.0.7"
 
     /// Runs a gateway around a body, then shuts it down gracefully and waits for its end.
@@ -61,15 +61,15 @@ struct RunningGateway {
         }
     }
 
-    /// How many keys the key file holds.
+    /// The number of keys in the key file.
     func keysInFile() throws -> Int { try file.load().entries.count }
 
-    /// Puts something into the key file that is no key.
+    /// Overwrites the key file with content that is not a key.
     func breakKeyFile() throws {
         try PrivateFile(directory.url.appending(path: "keys")).write(Array("{}".utf8))
     }
 
-    /// What clients seal with.
+    /// The published key configurations, which clients encapsulate requests with.
     func keys() async throws -> KeyConfigurationList {
         let response = try await send(.none, path: "/ohttp-keys", method: .get)
         #expect(response.status == 200)
@@ -77,7 +77,7 @@ struct RunningGateway {
         return try KeyConfigurationList(decoding: try await response.body.collect(upTo: 1 << 16))
     }
 
-    /// Sends a request to the gateway itself, or in the same way to another server.
+    /// Sends a request to the gateway itself, or to another server in the same way.
     func send(
         _ body: RequestBody, type: String? = nil, to server: String? = nil, path: String = "/gateway", method: HTTPRequest.Method = .post
     ) async throws -> TransportResponse {
@@ -92,14 +92,14 @@ struct RunningGateway {
                 policy: policy, options: options))
     }
 
-    /// Posts an encapsulated message and reads what comes back as it is.
+    /// Posts an encapsulated message, and reads the response without opening it.
     func post(_ message: some Sequence<UInt8>, type: String = OHTTPMediaType.request) async throws -> Answer {
         let response = try await send(.bytes([UInt8](message)), type: type)
         return Answer(
             status: response.status, headers: response.headerFields, body: try await response.body.collect(upTo: 64 << 20))
     }
 
-    /// Asks a target through the gateway, encapsulated whole.
+    /// Sends a request to a target through the gateway, encapsulated whole.
     func ask(_ head: HTTPRequest, body: String = "", using key: KeyConfiguration? = nil) async throws -> BinaryHTTPResponse {
         let request = try BinaryHTTPRequest(head: head, body: Data(body.utf8)).encoded(padding: .padme)
         let configuration: KeyConfiguration
@@ -113,12 +113,12 @@ struct RunningGateway {
     }
 }
 
-/// What a gateway said outside of encapsulation.
+/// A gateway's response that is not encapsulated.
 struct GatewayRefusal: Error, Equatable {
     let status: Int
     let body: [UInt8]
 
-    /// The one answer to what cannot be opened.
+    /// The response to every message that cannot be opened.
     static let unknownKey = GatewayRefusal(
         status: 400,
         body: Array(
@@ -145,7 +145,7 @@ extension BinaryHTTPResponse {
     var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// The time of a gateway that was made a second before it begins to serve: no gateway serves in the second of its start.
+/// The time of a gateway that was created a second before it serves, because no gateway serves in the second of its start.
 private final class GatewayTime: TimeSource {
     private let clock: ManualClock?
     private let offset = Shared(TimeInterval(-1))
@@ -166,7 +166,7 @@ private final class GatewayTime: TimeSource {
 }
 
 extension ManualClock {
-    /// Lets the gateway look at its key file once, and waits until it has.
+    /// Lets the gateway check its key file once, and waits until it has done so.
     func passKeyWatch() async {
         await sleepers(atLeast: 1)
         advance(by: ReloadingKeyring.interval)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import ApproovRelay
 
-/// A relay that listens on loopback for the length of a test, and its client.
+/// A relay that listens on loopback during a test, and its client.
 struct RunningRelay {
     let url: String
     let transport: CurlTransport
@@ -37,7 +37,7 @@ struct RunningRelay {
 
     var port: Int { URL(string: url)?.port ?? 0 }
 
-    /// Sends a message to the relay and returns as soon as there is an answer's head.
+    /// Sends a message to the relay, and returns as soon as the response's head arrives.
     func send(
         _ body: RequestBody, type: String = "message/ohttp-req", headers: HTTPFields = [:], path: String = "/",
         method: HTTPRequest.Method = .post, from address: String? = nil
@@ -53,7 +53,7 @@ struct RunningRelay {
                 url: try TransportURL(url + path), method: method, headerFields: fields, body: body, policy: policy, options: options))
     }
 
-    /// Posts a message and reads the whole answer.
+    /// Posts a message and reads the whole response.
     func post(
         _ bytes: [UInt8] = [1, 2, 3], type: String = "message/ohttp-req"
     ) async throws -> (status: Int, headers: HTTPFields, body: [UInt8]) {
@@ -63,7 +63,7 @@ struct RunningRelay {
 }
 
 extension RelayConfiguration.Limits {
-    /// The defaults, with an end that no test waits long for.
+    /// The defaults with a short drain time, so that no test waits long for its end.
     static func quick(_ change: (inout Self) -> Void = { _ in }) -> Self {
         var limits = Self()
         limits.drain = .milliseconds(500)

@@ -20,7 +20,7 @@ struct InProcessTransportTests {
         return TransportRequest(url: try TransportURL("https://api.test/path"), policy: policy)
     }
 
-    @Test("a request whose host presents the pinned key reaches the handler")
+    @Test("A request to a host with the pinned key reaches the handler")
     func pinned() async throws {
         let transport = InProcessTransport(certificates: ["api.test": leaf]) { request in
             TransportResponse(status: 200, url: request.url, body: ResponseBody(bytes: [1, 2]))
@@ -31,7 +31,7 @@ struct InProcessTransportTests {
         #expect(transport.refusedRequests.isEmpty)
     }
 
-    @Test("a request whose host presents another key is refused before the handler")
+    @Test("A request to a host with another key fails before it reaches the handler")
     func otherKey() async throws {
         let transport = InProcessTransport(certificates: ["api.test": leaf]) { _ in
             Issue.record("the handler was reached")
@@ -44,7 +44,7 @@ struct InProcessTransportTests {
         #expect(transport.refusedRequests.count == 1)
     }
 
-    @Test("a cancelled task sends nothing")
+    @Test("A cancelled task sends nothing")
     func cancelled() async throws {
         let transport = InProcessTransport(status: 204)
         let request = try request(pinnedTo: leaf.pin)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The log record", .timeLimit(.minutes(5)))
 struct LogRecordTests {
-    @Test("it keeps level, message and metadata of every line")
+    @Test("The log record keeps level, message and metadata of a line")
     func lines() {
         let record = LogRecord()
         record.logger.trace("a line", metadata: ["key": "value"])
@@ -13,7 +13,7 @@ struct LogRecordTests {
         #expect(record.lines.first?.contains("value") == true)
     }
 
-    @Test("a line that comes late is waited for, one that does not come only as long as was said")
+    @Test("`lines(with:)` waits for a late line, and returns without it after the given time")
     func late() async throws {
         let record = LogRecord()
         async let lines = record.lines(with: "second")

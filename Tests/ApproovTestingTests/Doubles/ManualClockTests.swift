@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The manual clock", .timeLimit(.minutes(5)))
 struct ManualClockTests {
-    @Test("advancing moves date and uptime by the same amount")
+    @Test("Advancing moves date and uptime by the same amount")
     func advance() {
         let clock = ManualClock(date: Date(timeIntervalSince1970: 100))
         let before = clock.uptime
@@ -14,7 +14,7 @@ struct ManualClockTests {
         #expect(clock.uptime - before == .milliseconds(1500))
     }
 
-    @Test("a date that jumps leaves the uptime alone")
+    @Test("Setting the date does not change the uptime")
     func jump() {
         let clock = ManualClock()
         let before = clock.uptime
@@ -23,7 +23,7 @@ struct ManualClockTests {
         #expect(clock.date == .distantPast)
     }
 
-    @Test("a sleeper wakes when its time has come and not before")
+    @Test("A sleeper wakes when its time has come and not before")
     func sleeping() async throws {
         let clock = ManualClock()
         let task = Task { try await clock.sleep(for: .seconds(10)) }
@@ -36,7 +36,7 @@ struct ManualClockTests {
         try await task.value
     }
 
-    @Test("a cancelled sleeper wakes with a cancellation error")
+    @Test("A cancelled sleeper wakes with a cancellation error")
     func cancellation() async {
         let clock = ManualClock()
         let task = Task { try await clock.sleep(for: .seconds(1)) }
@@ -46,12 +46,12 @@ struct ManualClockTests {
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test("sleeping for no time returns at once")
+    @Test("Sleeping for zero time returns at once")
     func noTime() async throws {
         try await ManualClock().sleep(for: .zero)
     }
 
-    @Test("a thousand sleepers that are cancelled or woken at random all come back once")
+    @Test("A thousand sleepers, some of them cancelled, all return, and none is left over")
     func stress() async {
         let clock = ManualClock()
         await withTaskGroup { group in
@@ -67,7 +67,7 @@ struct ManualClockTests {
                     clock.advance(by: .milliseconds(1))
                     await Task.yield()
                 }
-                // A task that went to sleep late.
+                // Wake the tasks that went to sleep late.
                 while !Task.isCancelled {
                     clock.advance(by: .milliseconds(50))
                     try? await Task.sleep(for: .milliseconds(1))

@@ -8,7 +8,7 @@ struct ScriptedAttesterTests {
     private let request = EvidenceRequest(
         challenge: "c", audience: "https://authority.test", account: "acme", host: "api.test", sdkVersion: "1", configVersion: 1)
 
-    @Test("its evidence verifies and carries the measurement asked for")
+    @Test("The attester's evidence verifies and contains the scripted measurement and environment")
     func evidence() async throws {
         let measurement = Base64.encode([UInt8](repeating: 7, count: 32))
         let attester = ScriptedAttester(measurement: measurement, environment: ["debugger"])
@@ -19,7 +19,7 @@ struct ScriptedAttesterTests {
         #expect(attester.requests == [request])
     }
 
-    @Test("what the script throws comes out, and the request is recorded all the same")
+    @Test("The attester throws the script's error and still records the request")
     func failing() async {
         struct Refused: Error {}
         let attester = ScriptedAttester { _ in throw Refused() }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A temporary folder")
 struct TemporaryFolderTests {
-    @Test("it is its owner's alone, and gone with all that is in it when the last reference goes")
+    @Test("Only the owner can access the folder, and it is removed with its last reference")
     func gone() throws {
         var folder: TemporaryFolder? = try TemporaryFolder()
         let path = try #require(folder?.path)

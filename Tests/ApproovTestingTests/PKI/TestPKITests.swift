@@ -20,7 +20,7 @@ struct TestPKITests {
         return false
     }
 
-    @Test("a chain of root, intermediate and leaf is valid for its host")
+    @Test("A chain of root, intermediate and leaf is valid for its host")
     func soundChain() async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: try TestPKI.intermediate(issuer: root))
@@ -29,28 +29,28 @@ struct TestPKITests {
         #expect(leaf.chain(includingRoot: true).last?.der == root.der)
     }
 
-    @Test("a flawed leaf is refused", arguments: [TestFlaw.expired, .notYetValid, .wrongHost, .badSignature, .unknownCriticalExtension])
+    @Test("A flawed leaf is rejected", arguments: [TestFlaw.expired, .notYetValid, .wrongHost, .badSignature, .unknownCriticalExtension])
     func flawedLeaf(flaw: TestFlaw) async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root, flaws: [flaw])
         #expect(try await !verdict(of: leaf, roots: [root]))
     }
 
-    @Test("a flawed intermediate is refused", arguments: [TestFlaw.expired, .notYetValid, .notACA, .noBasicConstraints, .badSignature])
+    @Test("A flawed intermediate is rejected", arguments: [TestFlaw.expired, .notYetValid, .notACA, .noBasicConstraints, .badSignature])
     func flawedIntermediate(flaw: TestFlaw) async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: try TestPKI.intermediate(issuer: root, flaws: [flaw]))
         #expect(try await !verdict(of: leaf, roots: [root]))
     }
 
-    @Test("a path longer than its constraint is refused")
+    @Test("A path longer than the root's path length constraint is rejected")
     func pathLength() async throws {
         let root = try TestPKI.root(pathLength: 0)
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: try TestPKI.intermediate(issuer: root))
         #expect(try await !verdict(of: leaf, roots: [root]))
     }
 
-    @Test("a cross-signed root leads to the other root")
+    @Test("With a cross-signed root, a chain is also valid for the root that cross-signed it")
     func crossSigned() async throws {
         let old = try TestPKI.root("Old Root")
         let new = try TestPKI.root("New Root")
@@ -59,7 +59,7 @@ struct TestPKITests {
         #expect(try await verdict(of: leaf, appending: [try TestPKI.crossSign(new, by: old)], roots: [old]))
     }
 
-    @Test("extensions say what the flaws ask for")
+    @Test("Each flaw changes the certificate extension that it stands for")
     func extensions() throws {
         let root = try TestPKI.root()
         func minted(_ flaw: TestFlaw) throws -> X509.Certificate {
@@ -72,7 +72,7 @@ struct TestPKITests {
         #expect(try X509.Certificate(derEncoded: intermediate.der).extensions.keyUsage?.keyCertSign == false)
     }
 
-    @Test("IP addresses become IP names")
+    @Test("A leaf has one name per host, and a wildcard host becomes a DNS name")
     func addresses() throws {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1", "::1", "*.api.test"], issuer: nil)
         let names = try X509.Certificate(derEncoded: leaf.der).extensions.subjectAlternativeNames

@@ -3,11 +3,11 @@ import Foundation
 import TestTags
 import Testing
 
-@Suite("Another program", .tags(.processes), .timeLimit(.minutes(5)))
+@Suite("A child process", .tags(.processes), .timeLimit(.minutes(5)))
 struct ChildProcessTests {
     private static let shell = URL(filePath: "/bin/sh")
 
-    @Test("it says how the program ended and all that it printed, more than a pipe holds too")
+    @Test("A run returns the exit code or signal, and all output even if it exceeds a pipe's capacity")
     func ended() async throws {
         let run = try await ChildProcess.run(
             Self.shell, ["-c", "head -c 1000000 /dev/zero; echo \"$WHO\" >&2; exit 3"], environment: ["WHO": "me"])
@@ -17,7 +17,7 @@ struct ChildProcessTests {
         #expect(killed.end == .signal(SIGKILL) && killed.exitCode == 137)
     }
 
-    @Test("it is waited for until it has printed a line, and an end before that is an error with what it said")
+    @Test("`waitForOutput` returns the first line, and throws with the error output if the program ends before")
     func line() async throws {
         let process = try ChildProcess(Self.shell, ["-c", "echo ready; exec sleep 3600"])
         #expect(try await process.waitForOutput() == "ready\n")
@@ -28,7 +28,7 @@ struct ChildProcessTests {
         #expect(error?.description.contains("no such file") == true)
     }
 
-    @Test("it is killed when the last reference goes, and when its caller is cancelled")
+    @Test("A child process is killed when its last reference is released, and a cancelled run ends at once")
     func killed() async throws {
         var process: ChildProcess? = try ChildProcess(URL(filePath: "/bin/sleep"), ["3600"])
         let id = try #require(process?.id)
@@ -41,7 +41,7 @@ struct ChildProcessTests {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test("a program that is not there cannot be started")
+    @Test("Running a program that does not exist throws an error")
     func missing() async {
         await #expect(throws: (any Error).self) { try await ChildProcess.run(ChildProcess.beside("no-such-program")) }
     }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The raw server", .tags(.sockets), .timeLimit(.minutes(5)))
 struct RawServerTests {
-    @Test("it sends what the script says and records what the client sent")
+    @Test("The server sends the bytes of its script and records those of the client")
     func scripted() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.receiveHead()
@@ -25,7 +25,7 @@ struct RawServerTests {
         #expect(server.counters.open == 0)
     }
 
-    @Test("a reset in the middle of a body is an error for the client, after what came before", arguments: [false, true])
+    @Test("A reset in the middle of a body is an error for the client, after the bytes sent before it", arguments: [false, true])
     func reset(secure: Bool) async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: root)
@@ -33,7 +33,7 @@ struct RawServerTests {
         let server = try await RawServer.start(certificate: secure ? leaf : nil) { connection in
             _ = try await connection.receiveHead()
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly half")
-            // A reset takes back what waits in the client's buffer.
+            // A reset discards unread bytes in the client's receive buffer.
             try await isRead.wait()
             try await connection.reset()
         }
@@ -52,7 +52,7 @@ struct RawServerTests {
         await server.stop()
     }
 
-    @Test("a client that refuses the certificate leaves no byte behind")
+    @Test("The server receives no data from a client that rejects its certificate")
     func refused() async throws {
         let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: TestPKI.root())
         let server = try await RawServer.start(certificate: leaf) { await $0.waitForClose() }
@@ -65,7 +65,7 @@ struct RawServerTests {
         await server.stop()
     }
 
-    @Test("a client that floods a script that does not read has to wait")
+    @Test("A client that sends 16 MiB to a script that does not read gets fewer than 4 MiB through")
     func flood() async throws {
         let server = try await RawServer.start { _ in try await waitForCancellation() }
         let transport = try CurlTransport()
@@ -73,7 +73,7 @@ struct RawServerTests {
         let url = try TransportURL("http://localhost:\(server.port)/")
         let body = RequestBody.bytes([UInt8](repeating: 0, count: 16 << 20))
         let answer = Task { try await transport.send(TransportRequest(url: url, method: .post, body: body, policy: policy)) }
-        // The server takes a mebibyte for its script, and no more.
+        // The server buffers about 1 MiB for its script.
         try #require(await eventually { server.receivedCount > 1 << 20 })
         await server.stop()
         await #expect(throws: TransportError.self) { try await answer.value }
@@ -81,7 +81,7 @@ struct RawServerTests {
         transport.shutdown()
     }
 
-    @Test("stopping ends a script that never ends")
+    @Test("Stopping the server ends a script that would wait without limit")
     func stopping() async throws {
         let server = try await RawServer.start { await $0.waitForClose() }
         let url = try #require(URL(string: "http://localhost:\(server.port)/"))

@@ -8,7 +8,7 @@ import Testing
 struct RunningServiceTests {
     private struct Failure: Error {}
 
-    /// Says that it listens, unless it is to fail before, and ends as it is told to when it is asked to stop.
+    /// Reports that it listens, then waits for the graceful shutdown; fails before or after, if asked to.
     private struct Script: Service {
         var failsAtOnce = false
         var failsAtEnd = false
@@ -22,7 +22,7 @@ struct RunningServiceTests {
         }
     }
 
-    @Test("it is handed over when it listens, and stopped when the body is done")
+    @Test("The body gets the service once it listens, and the service stops after the body")
     func with() async throws {
         let port = try await RunningService.with {
             Script(onReady: $0)
@@ -32,7 +32,7 @@ struct RunningServiceTests {
         #expect(port == 81)
     }
 
-    @Test("what keeps it from listening, what it ends with and what the body throws are errors")
+    @Test("An error of the start, the end or the body is thrown; the body's error wins over that of the end")
     func errors() async {
         await #expect(throws: Failure.self) { try await RunningService.start { Script(failsAtOnce: true, onReady: $0) } }
         await #expect(throws: Failure.self) {

@@ -22,7 +22,7 @@ struct TestAuthorityTests {
         return try await transport.send(TransportRequest(url: url, method: .post, policy: policy))
     }
 
-    @Test("its own initial configuration leads to it, with pins and roots that hold")
+    @Test("The authority's initial configuration has its URL and valid pins and roots; stopping removes its store")
     func reachable() async throws {
         let authority = try await TestAuthority.start()
         try await authority.store.addHost("api.test", settings: HostSettings(pins: [TestKey().pin.description, TestKey().pin.description]))
@@ -34,7 +34,7 @@ struct TestAuthorityTests {
         await #expect(throws: TransportError.self) { try await challenge(of: configuration) }
     }
 
-    @Test("started again over the same store it is the same account")
+    @Test("An authority restarted with the same store has the same account secret")
     func restarted() async throws {
         let first = try await TestAuthority.start()
         let secret = first.store.accountSecret.bytes
@@ -44,7 +44,7 @@ struct TestAuthorityTests {
         await second.stop()
     }
 
-    @Test("starting ends when its task is cancelled, whenever that is", arguments: [0, 1, 5, 20, 50])
+    @Test("Starting the authority ends after its task is cancelled, at any time", arguments: [0, 1, 5, 20, 50])
     func cancelled(milliseconds: Int) async throws {
         let task = Task { try await TestAuthority.start() }
         try await Task.sleep(for: .milliseconds(milliseconds))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The test HTTP server", .tags(.sockets), .timeLimit(.minutes(5)))
 struct TestHTTPServerTests {
-    @Test("a request over plain HTTP reaches the handler and is counted")
+    @Test("A request over plain HTTP reaches the handler and is counted")
     func plain() async throws {
         let server = try await TestHTTPServer.start(certificate: nil) { request in
             TestResponse(
@@ -26,7 +26,7 @@ struct TestHTTPServerTests {
         #expect(server.counters.open == 0)
     }
 
-    @Test("a client that does not trust the certificate never reaches the handler")
+    @Test("A client that does not trust the certificate never reaches the handler")
     func untrusted() async throws {
         let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: TestPKI.root())
         let server = try await TestHTTPServer.start(certificate: leaf) { _ in TestResponse() }
@@ -38,7 +38,7 @@ struct TestHTTPServerTests {
         await server.stop()
     }
 
-    @Test("a body of several pieces arrives whole")
+    @Test("A body sent in several pieces arrives complete")
     func pieces() async throws {
         let server = try await TestHTTPServer.start(certificate: nil) { _ in
             TestResponse(length: nil) { $0 < 3 ? Array("piece \($0) ".utf8) : nil }
@@ -48,7 +48,7 @@ struct TestHTTPServerTests {
         await server.stop()
     }
 
-    @Test("stopping does not wait for a handler that never answers")
+    @Test("Stopping does not wait for a handler that never answers")
     func stopping() async throws {
         let server = try await TestHTTPServer.start(certificate: nil) { _ in
             try await waitForCancellation()

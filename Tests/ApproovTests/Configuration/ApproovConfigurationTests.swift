@@ -14,7 +14,7 @@ import Testing
 
     private func text() throws -> String { String(decoding: try account.initial().serialized, as: UTF8.self) }
 
-    @Test("a sound configuration is read from text and from a file")
+    @Test("A valid configuration is read from text and from a file")
     func sound() throws {
         let text = try text()
         let configuration = try ApproovConfiguration(text)
@@ -25,12 +25,12 @@ import Testing
         #expect(try ApproovConfiguration(contentsOf: file).initial.serialized == configuration.initial.serialized)
     }
 
-    @Test("text that is no configuration is refused", arguments: ["", " \n", "{", "[]", "null", "{}", "hello", "{\"account\":\"a\"}"])
+    @Test("Text that is not a configuration is rejected", arguments: ["", " \n", "{", "[]", "null", "{}", "hello", "{\"account\":\"a\"}"])
     func malformed(_ text: String) {
         #expect(code(as: ApproovError.self) { try ApproovConfiguration(text) } == .configurationError)
     }
 
-    @Test("trailing data, a repeated member and a text beyond 1 MiB are refused")
+    @Test("Trailing data, a repeated member and text larger than 1 MiB are rejected")
     func strict() throws {
         let sound = try text()
         for text in [
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("the inner configuration of another account, or signed by another key, is refused")
+    @Test("An inner configuration that another key signed, or that names another account, is rejected")
     func foreign() throws {
         let other = try TestAccount()
         let signature = try other.signed(other.configuration())
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "a malformed pin is refused, and the message names it",
+        "A malformed authority pin is rejected, and the error names `authorityPins`",
         arguments: ["sha256/AAAA", "sha1/" + TestAccount.pinA.dropFirst(7), "sha256/ " + TestAccount.pinA.dropFirst(7), "", "sha256/"])
     func pins(_ pin: String) throws {
         let text = try text().replacing(TestAccount.pinA, with: pin)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(
-        "a host that no pattern can be made of is refused whole",
+        "One host name that is not a valid pattern makes the whole configuration invalid",
         arguments: ["*", "*.com", "a b.test", "x@api.test", "127.1", "0x7f000001", "api..test", "-a.test", "%61pi.test", "*.127.0.0.1"])
     func hosts(_ host: String) throws {
         let account = account
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("two entries for one host in two spellings are refused")
+    @Test("Two entries for one host in different spellings are rejected")
     func duplicates() throws {
         #expect(
             code(as: ApproovError.self) {
@@ -85,7 +85,7 @@ import Testing
             } == .configurationError)
     }
 
-    @Test("roots that are no certificates are refused, for a host and for the authority")
+    @Test("Trust roots that are not certificates are rejected, for a host and for the authority")
     func roots() throws {
         let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
         #expect(
@@ -99,7 +99,7 @@ import Testing
         #expect(code(as: ApproovError.self) { try ApproovConfiguration(text) } == .configurationError)
     }
 
-    @Test("a file that is missing, a folder, a FIFO, unreadable or too large is refused without a wait")
+    @Test("A missing file, a folder, a FIFO, a device, an oversized file and a remote URL are rejected without blocking")
     func files() throws {
         let folder = try TemporaryFolder()
         #expect {

@@ -28,7 +28,7 @@ import Testing
         return await events.next()
     }
 
-    @Test("a newer version is in force, stored, and announced")
+    @Test("A newer version takes effect, is stored and announced, and is used after a restart")
     func accepts() async throws {
         let store = MemoryStore()
         let keeper = try keeper(store)
@@ -38,11 +38,11 @@ import Testing
         #expect(keeper.current.protectedHost(for: try CanonicalHost("api.test")) == nil)
         #expect(store.storeCount == 1)
         #expect(await firstEvent(of: keeper)?.accepted == 7)
-        // And a restart begins with it.
+        // A restart begins with it.
         #expect(try self.keeper(store).current.configuration.version == 7)
     }
 
-    @Test("the version in force, offered again, changes and stores nothing")
+    @Test("Offering the current version again changes nothing, stores nothing and reads the store only once")
     func same() async throws {
         let store = MemoryStore()
         let keeper = try keeper(store)
@@ -52,14 +52,14 @@ import Testing
         let reads = store.reads.value
         #expect(await keeper.offer([seven]) == false)
         #expect(keeper.current === before)
-        #expect(store.storeCount == 1 && store.reads.value == reads + 1, "every token fetch offers a version")
+        #expect(store.storeCount == 1 && store.reads.value == reads + 1, "every token fetch offers the version, so an offer must be cheap")
     }
 
-    @Test("an older version, one of another account, an expired one and one that does not compile are refused and reported")
+    @Test("A version that is older, expired, signed by another key, of another epoch or invalid is refused and reported")
     func refuses() async throws {
         let other = try TestAccount()
         let good = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
-        // A malformed entry behind a good one, keys of an unknown kind alone, and no list at all.
+        // A list whose second entry is malformed, a list of only unknown kinds of keys, and bytes that are not a list.
         let unusable = try [good + [0, 3, 1, 0, 0x20], [0, 9, 1, 0, 0x30, 0, 4, 0, 1, 0, 1], Array(good.dropFirst(2))].map { keys in
             let settings = ObliviousSettings(relay: "https://relay.test/", keyConfig: Base64.encode(keys))
             return try account.signed(account.configuration(version: 8, oblivious: settings))
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("an authority whose configuration is older than the app's is reported once, with the remedy, and changes nothing")
+    @Test("Each older version that the authority offers is refused, and reported once with the remedy `sdk -newEpoch`")
     func olderAuthority() async throws {
         let keeper = try keeper(MemoryStore())
         _ = await keeper.offer([try version(7)])
@@ -101,7 +101,7 @@ import Testing
         #expect(await events.next()?.accepted == 8)
     }
 
-    @Test("a signed entry whose name became a public suffix since does not keep the app from starting, nor from taking it up")
+    @Test("A signed host that has become a public suffix since then prevents neither the app's start nor an update")
     func becameSuffix() async throws {
         let settings = HostSettings.pinned.with { $0.includeSubdomains = true }
         let initial = try account.initial(account.configuration(hosts: ["github.io": settings, "*.co.uk": .pinned]))
@@ -111,14 +111,14 @@ import Testing
         _ = try ApproovTrustManager().policy(protecting: keeper.current.protectedHosts)
     }
 
-    @Test("a list is accepted whole or not at all")
+    @Test("A list of versions is accepted completely or not at all")
     func whole() async throws {
         let keeper = try keeper(MemoryStore())
         #expect(await keeper.offer([try version(7), try version(6)]) == false)
         #expect(keeper.current.configuration.version == 1)
     }
 
-    /// The next event that matters to the test.
+    /// The next event as a short text.
     private func next(_ events: inout AsyncStream<ConfigurationEvent>.Iterator) async -> String {
         switch await events.next() {
         case .accepted(let version): "accepted \(version)"
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test("with a store that fails a new version is in force at once, is reported once, and is stored when the store works again")
+    @Test("A version that cannot be stored takes effect at once, is reported once, and is stored by a later retry")
     func storeFails() async throws {
         let store = MemoryStore()
         let keeper = try keeper(store)
@@ -144,7 +144,7 @@ import Testing
         let error = try #require(await events.next()?.storingFailure)
         #expect(error.code == .configurationError && error.message.contains("version 7 is in force"))
         #expect(try self.keeper(store).current.configuration.version == 1)
-        // The first attempt after the failure fails as well, and the one after that does not.
+        // The first retry fails too, and the second one succeeds.
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(1))
         #expect(await eventually { store.attempts.value == 2 })
@@ -157,7 +157,7 @@ import Testing
         #expect(await next(&events) == "accepted 8")
     }
 
-    @Test("what could not be stored is stored with the next offer, too, and the file found in its place is no replacement")
+    @Test("The next offer stores a version that could not be stored, and does not report the older file as a replacement")
     func storedWithNextOffer() async throws {
         let store = MemoryStore()
         let keeper = try keeper(store)
@@ -173,9 +173,9 @@ import Testing
         #expect(await next(&events) == "accepted 8")
     }
 
-    @Test("with a folder that cannot be used a new version is in force at once and reported as not stored, not as refused")
+    @Test("If the folder cannot be used, a new version takes effect at once and is reported as not stored, not as refused")
     func noFolder() async throws {
-        // /proc takes no folders, not even from root.
+        // Even root cannot create folders in /proc.
         let keeper = try keeper(FileConfigurationStore(directory: URL(filePath: "/proc/approov-test")))
         #expect(await keeper.offer([try version(7)]))
         #expect(keeper.current.configuration.version == 7)
@@ -184,8 +184,7 @@ import Testing
         #expect(await next(&events) == "not stored")
     }
 
-    @Test(
-        "while another process holds the lock a new version is in force without waiting, is reported after five seconds, and stored later")
+    @Test("A new version takes effect despite a held lock, is reported as not stored, and is stored once the lock is free")
     func locked() async throws {
         let folder = try TemporaryFolder()
         let store = FileConfigurationStore(directory: folder.url)
@@ -196,13 +195,13 @@ import Testing
         #expect(keeper.current.configuration.version == 7)
         #expect(await next(&events) == "accepted 7")
         #expect(try store.read() == nil)
-        // Six attempts, a little later each.
+        // Six attempts, each after a slightly longer wait.
         for _ in 0..<6 {
             await clock.sleepers(atLeast: 1)
             clock.advance(by: .seconds(2))
         }
         #expect(await next(&events) == "not stored")
-        // Before the lock is free: the attempt that finds it so needs no other one.
+        // Wait for the retry to sleep before the lock is released: the attempt that finds the lock free schedules no further one.
         await clock.sleepers(atLeast: 1)
         held.release()
         clock.advance(by: .seconds(60))
@@ -210,7 +209,7 @@ import Testing
         #expect(try self.keeper(store).current.configuration.version == 7)
     }
 
-    @Test("a program that ends waits until its configuration is stored, and not for a store that fails")
+    @Test("`finishStoring` waits until the configuration is stored, but does not wait for a store that fails")
     func finishStoring() async throws {
         let folder = try TemporaryFolder()
         let store = FileConfigurationStore(directory: folder.url)
@@ -218,9 +217,9 @@ import Testing
         let held = try HeldLock(folder.path(FileConfigurationStore.lockFileName))
         #expect(await keeper.offer([try version(7)]))
         let outcome = Shared<Bool?>(nil)
-        // Longer than the clock is moved below, however often.
+        // Longer than the loop below can ever advance the clock.
         let waiting = Task { outcome.value = await keeper.finishStoring(within: .seconds(1_000_000)) }
-        // The retry and the wait.
+        // One sleeper is the retry, the other is `finishStoring`.
         await clock.sleepers(atLeast: 2)
         #expect(outcome.value == nil)
         held.release()
@@ -239,7 +238,7 @@ import Testing
         #expect(await unstored.finishStoring(within: .seconds(5)) == false)
     }
 
-    @Test("a higher version that another process stored is taken up although the lock is held")
+    @Test("The keeper adopts a higher version that another process stored, although the lock is held")
     func newerWhileLocked() async throws {
         let folder = try TemporaryFolder()
         let store = FileConfigurationStore(directory: folder.url)
@@ -252,7 +251,7 @@ import Testing
         held.release()
     }
 
-    @Test("a list whose last version is the one in force is refused and reported when it begins with a foreign one")
+    @Test("A list that ends with the current version but begins with a foreign one is refused and reported")
     func foreignBeforeCurrent() async throws {
         let foreign = try TestAccount()
         let keeper = try keeper(MemoryStore())
@@ -266,7 +265,7 @@ import Testing
         #expect(await next(&events) == "accepted 8")
     }
 
-    @Test("a change of keys and the version in force, offered again together, are no news")
+    @Test("Offering a key change together with the current version again changes and reports nothing")
     func chainAgain() async throws {
         let key = P256.Signing.PrivateKey()
         let change = try SignedConfiguration(
@@ -281,7 +280,7 @@ import Testing
         #expect(await next(&events) == "accepted 7")
     }
 
-    @Test("a configuration past its date is reported once, its pins stay in force, and the same content in a newer version is taken")
+    @Test("An expired configuration is reported once and keeps its pins; a newer version with the same content is accepted")
     func expiredWhileRunning() async throws {
         let keeper = try keeper(MemoryStore())
         var events = keeper.events.stream().makeAsyncIterator()
@@ -301,7 +300,7 @@ import Testing
         #expect(await next(&events) == "accepted 8")
     }
 
-    @Test("a stored configuration that is past its date is reported at a start; the initial one has no end")
+    @Test("A start reports an expired stored configuration, and the initial configuration never expires")
     func expiredAtStart() async throws {
         let store = MemoryStore()
         _ = await (try keeper(store)).offer([try version(7)])
@@ -312,13 +311,13 @@ import Testing
         #expect(!initial.isExpired)
     }
 
-    @Test("a stored configuration with any byte flipped does not serve, and is set aside or replaced by the authority's next answer")
+    @Test("A stored configuration with a flipped bit is never used, and the authority's next answer replaces it")
     func flipped() async throws {
         let seven = try version(7)
         let store = MemoryStore()
         _ = await (try keeper(store)).offer([seven])
         let sound = try #require(store.bytes)
-        // The protected header names the key: a changed name may be another app's, and stays until the authority has answered.
+        // The protected header names the key. A changed name may belong to another app, so the file stays until the authority answers.
         let header = try #require(sound.firstRange(of: Array("protected".utf8)))
         let end = try #require(sound.firstRange(of: Array("\",\"signature\":\"".utf8)))
         let names = header.upperBound..<end.lowerBound
@@ -337,7 +336,7 @@ import Testing
         #expect(leftInPlace > 0)
     }
 
-    @Test("a stored configuration that names unknown keys, whatever version and epoch it claims, gives way to the authority's next version")
+    @Test("The authority's next version replaces a stored one signed by unknown keys, whatever version and epoch it claims")
     func claims() async throws {
         let unknown = P256.Signing.PrivateKey()
         let highest: Int64 = (1 << 53) - 1
@@ -353,7 +352,7 @@ import Testing
         }
     }
 
-    @Test("what names unknown keys and is put in the place of the version in force while running is set aside where it claims to be older")
+    @Test("A running app sets aside a file that unknown keys signed with an older version, and stores its own again")
     func claimsWhileRunning() async throws {
         let store = MemoryStore()
         let keeper = try keeper(store)
@@ -365,7 +364,7 @@ import Testing
         #expect(store.bytes == inForce && store.setAsideCount == 1)
     }
 
-    @Test("a stored configuration that cannot be read for a moment stays in its place, at a start and while running")
+    @Test("A stored configuration that is temporarily unreadable stays in place, at start and while the app runs")
     func unreadable() async throws {
         let store = MemoryStore()
         let running = try keeper(store)
@@ -384,7 +383,7 @@ import Testing
         #expect(try keeper(store).current.configuration.version == 8)
     }
 
-    @Test("a stored configuration cut at any length is set aside and the initial one serves")
+    @Test("A truncated stored configuration is set aside, and the initial one is used")
     func truncated() async throws {
         let store = MemoryStore()
         _ = await (try keeper(store)).offer([try version(7)])
@@ -397,7 +396,7 @@ import Testing
         }
     }
 
-    @Test("a stored configuration past its date stays in force")
+    @Test("An expired stored configuration stays in force")
     func expired() async throws {
         let store = MemoryStore()
         _ = await (try keeper(store)).offer([try version(7)])
@@ -405,7 +404,7 @@ import Testing
         #expect(try keeper(store).current.configuration.version == 7)
     }
 
-    @Test("pins past their date stay in force and are reported")
+    @Test("Pins past their expiry date stay in force and are reported")
     func pinsExpired() async throws {
         let keeper = try keeper(MemoryStore())
         _ = await keeper.offer([try version(7, hosts: ["api.test": .pinned.with { $0.pinsExpireAt = 1_000 }])])
@@ -416,7 +415,7 @@ import Testing
         #expect(keeper.current.protectedHost(for: host)?.rule.evaluators.first is PublicKeysTrustEvaluator)
     }
 
-    @Test("pins whose date passes while the app runs are reported with the authority's next answer, once, and again for a new date")
+    @Test("Pins that expire while the app runs are reported with the authority's next answer, once per expiry date")
     func pinsExpireWhileRunning() async throws {
         let keeper = try keeper(MemoryStore())
         let date = clock.date
@@ -441,7 +440,7 @@ import Testing
         #expect(events.value == [["api.test"], ["api.test"]])
     }
 
-    /// An initial configuration of the same account whose keys are others.
+    /// An initial configuration of the same account with another signing key.
     private func newerInitial(_ key: P256.Signing.PrivateKey, version: Int64) throws -> InitialConfiguration {
         try InitialConfiguration(
             account: account.name, epoch: 1, authority: try #require(URL(string: TestAccount.authority)),
@@ -449,7 +448,7 @@ import Testing
             configuration: try SignedConfiguration(signing: account.configuration(version: version), by: [key]))
     }
 
-    @Test("what an app of a higher epoch stored stays, is reported, and new versions are kept in memory; a lower epoch is set aside")
+    @Test("A file of a higher epoch is reported and kept, new versions stay in memory, and a file of a lower epoch is set aside")
     func higherEpoch() async throws {
         let newer = try account.signed(account.configuration(version: 2, epoch: 2)).serialized
         let store = MemoryStore(newer)
@@ -466,7 +465,7 @@ import Testing
         #expect(lower.setAsideCount == 1)
     }
 
-    @Test("what an app with newer keys stored stays until this one has accepted those keys; both read the result")
+    @Test("A file by an app with newer keys is kept until this app accepts those keys; both apps can read the result")
     func newerKeys() async throws {
         let key = P256.Signing.PrivateKey()
         let change = try SignedConfiguration(
@@ -493,7 +492,7 @@ import Testing
         #expect(new.current.configuration.version == 12)
     }
 
-    @Test("the file replaced by an older one, or by other content, while running is reported and stored again, without a new version too")
+    @Test("A running app reports a file that was replaced with older or other content, and stores the current version again")
     func writtenBack() async throws {
         let store = MemoryStore()
         let keeper = try keeper(store)
@@ -516,7 +515,7 @@ import Testing
         #expect(keeper.current.configuration.version == 7)
     }
 
-    @Test("the file replaced by an older one while running changes nothing, also when that one is offered")
+    @Test("A file replaced with an older version while the app runs does not downgrade it, even if that version is offered")
     func replacedOnDisk() async throws {
         let store = MemoryStore()
         let keeper = try keeper(store)
@@ -531,7 +530,7 @@ import Testing
         #expect(try self.keeper(store).current.configuration.version == 8)
     }
 
-    @Test("what another process stored meanwhile wins when it is newer")
+    @Test("A newer version that another process stored in the meantime takes precedence")
     func otherProcess() async throws {
         let store = MemoryStore()
         let mine = try keeper(store)
@@ -542,7 +541,7 @@ import Testing
         #expect(store.storeCount == 1)
     }
 
-    /// A store into which another process puts a sound configuration just before this one gets the lock.
+    /// A store in which another process stores a valid configuration just before this process gets the lock.
     private struct RacingStore: ConfigurationStore {
         let base: MemoryStore
         let sound: [UInt8]?
@@ -558,7 +557,7 @@ import Testing
         }
     }
 
-    @Test("a stored configuration that does not verify is checked again under the lock before it is set aside")
+    @Test("A stored configuration that does not verify is read again under the lock before it is set aside")
     func repairedMeanwhile() async throws {
         let good = MemoryStore()
         _ = await (try keeper(good)).offer([try version(7)])
@@ -567,7 +566,7 @@ import Testing
         #expect(store.setAsideCount == 0)
     }
 
-    @Test("without the lock nothing is moved away: another process may be writing a sound one")
+    @Test("Without the lock, a damaged file is reported but not set aside: another process may be writing a valid one")
     func lockedAtStart() async throws {
         let store = MemoryStore(Array("damaged".utf8))
         let keeper = try keeper(RacingStore(base: store, sound: nil, lockFailure: CocoaError(.fileLocking)))
@@ -576,7 +575,7 @@ import Testing
         #expect(await firstEvent(of: keeper)?.refusal != nil)
     }
 
-    @Test("two keepers that update one folder two hundred times: every read verifies, the highest version wins")
+    @Test("While two keepers update one folder 200 times, every read verifies, and the highest version wins")
     func twoKeepers() async throws {
         let folder = try TemporaryFolder()
         let store = FileConfigurationStore(directory: folder.url)
@@ -608,7 +607,7 @@ import Testing
         #expect(try keeper(store).current.configuration.version == 101)
     }
 
-    @Test("the authority's pins follow the configuration, and its connections stay when they do not change")
+    @Test("The authority's trust policy changes only if a new configuration changes the authority's pins")
     func authorityPins() async throws {
         let keeper = try keeper(MemoryStore())
         let first = keeper.current.authorityPolicy

@@ -27,7 +27,7 @@ import Testing
         return try #require((attributes[.posixPermissions] as? NSNumber)?.intValue)
     }
 
-    @Test("what was stored is read back, from a file of mode 0600 in a folder that was made for it")
+    @Test("Stored bytes are read back; the file has mode 0600, and the folder that the store creates has mode 0700")
     func roundTrip() throws {
         let nested = FileConfigurationStore(directory: folder.url.appending(path: "a/b"))
         #expect(try nested.read() == nil)
@@ -40,7 +40,7 @@ import Testing
         #expect(try mode("a/b/approov-dynamic.json.refused") == 0o600)
     }
 
-    @Test("a folder, a FIFO, a link, a file for others and garbage in the file's place are set aside; the initial configuration serves")
+    @Test("A folder, FIFO, link or invalid file in the configuration's place is set aside, and the initial one is used")
     func intruders() throws {
         let name = "approov-dynamic.json"
         let path = folder.path(name)
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(
-        "a stored configuration that verifies but may be used by others serves, is not set aside, and gets its mode back, which is reported",
+        "A valid stored configuration whose file mode is too open is used, gets mode 0600 again and is reported",
         arguments: [0o644, 0o666, 0o604, 0o660])
     func wrongMode(mode: Int) async throws {
         let name = "approov-dynamic.json"
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(
-        "a folder that others may write to is reported with the remedy, and one that they may read is not",
+        "A folder that other users can write to is reported with the remedy; one that they can only read is not",
         arguments: [0o777, 0o770, 0o755])
     func openFolder(mode: Int) async throws {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.path)
@@ -96,14 +96,14 @@ import Testing
         #expect(messages.allSatisfy { $0.contains(folder.path) && $0.contains("chmod 700") })
     }
 
-    @Test("a folder that cannot be written is an error for the caller")
+    @Test("The store throws if it cannot write to its folder")
     func unwritable() throws {
-        // /proc takes no files, not even from root.
+        // Even root cannot create files in /proc.
         let store = FileConfigurationStore(directory: URL(filePath: "/proc/approov-test"))
         #expect(throws: (any Error).self) { try store.store([1]) }
     }
 
-    @Test("what a killed writer left behind is gone after the next start, and after the next update")
+    @Test("The next start and the next update remove a killed writer's temporary file, and no other file")
     func leftovers() async throws {
         func leave(_ name: String) -> Bool {
             FileManager.default.createFile(atPath: folder.path(name), contents: Data("half a configurat".utf8))
@@ -119,7 +119,7 @@ import Testing
         #expect(try store.read() == [1])
     }
 
-    @Test("what another process is writing now is not removed at a start")
+    @Test("A start does not remove a temporary file that another process is writing")
     func writtenNow() async throws {
         let held = try HeldLock(folder.path(FileConfigurationStore.lockFileName))
         #expect(FileManager.default.createFile(atPath: folder.path("approov-dynamic.json.abc123.tmp"), contents: Data()))
@@ -128,7 +128,7 @@ import Testing
         held.release()
     }
 
-    @Test("one process at a time has the lock")
+    @Test("Only one caller at a time holds the lock")
     func lock() async throws {
         let store = store
         let inside = Shared(0)

@@ -3,7 +3,7 @@ import Testing
 @testable import Approov
 
 @Suite struct StoringStateTests {
-    @Test("a store that fails is reported at once, and once, and tried again after 1 s, doubled up to a minute")
+    @Test("A store failure is reported once, and the retry delay doubles from one second up to a minute")
     func failing() {
         var state = StoringState()
         state.begin()
@@ -20,7 +20,7 @@ import Testing
         #expect(consequence1.retryAfter == .seconds(30))
     }
 
-    @Test("a store that another process has is reported after five seconds, and tried again soon")
+    @Test("A store that another process has locked is reported after five seconds, and first retried after 50 ms")
     func busy() {
         var state = StoringState()
         state.begin()
@@ -30,7 +30,7 @@ import Testing
         #expect(state.isBusy)
     }
 
-    @Test("another version begins again, and the end says whether a failure was reported")
+    @Test("`begin` makes the next failure reported again, and `end` returns whether a failure was reported")
     func versions() {
         var state = StoringState()
         #expect(!state.isPending)

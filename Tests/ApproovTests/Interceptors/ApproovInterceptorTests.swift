@@ -9,7 +9,7 @@ import Testing
 @Suite struct ApproovInterceptorTests {
     private func header(_ request: URLRequest, _ name: String = "Approov-Token") -> String? { request.value(forHTTPHeaderField: name) }
 
-    @Test("a protected request gets token and trace ID, bound to the request's own header")
+    @Test("A protected request gets a trace ID and a token that is bound to the request's own header")
     func adapts() async throws {
         let world = try World()
         let interceptor = try ApproovInterceptor(service: world.service, bindHeader: "authorization")
@@ -20,7 +20,7 @@ import Testing
         #expect(header(adapted, "Approov-TraceID")?.hasPrefix("trace-") == true)
     }
 
-    @Test("names and prefix are the caller's; without a trace ID's name none is sent")
+    @Test("The caller chooses the header name and the prefix, and without a trace ID name no trace ID is sent")
     func names() async throws {
         let world = try World()
         let interceptor = try ApproovInterceptor(
@@ -30,7 +30,7 @@ import Testing
         #expect(adapted.allHTTPHeaderFields?.count == 1)
     }
 
-    @Test("what the caller put under the token's name, in any spelling, is replaced by one line")
+    @Test("The interceptor replaces the caller's own token headers, in any spelling, by one header")
     func replaces() async throws {
         let world = try World()
         let interceptor = try ApproovInterceptor(service: world.service)
@@ -41,7 +41,7 @@ import Testing
         #expect(lines.values.first?.hasPrefix("ey") == true)
     }
 
-    @Test("hosts that get no token, and excluded URLs, are left as they are")
+    @Test("Requests to hosts without tokens and to excluded URLs stay unchanged, and the authority is not asked")
     func untouched() async throws {
         let world = try World(hosts: ["api.test": .pinned, "open.test": .pinned.with { $0.attested = false }])
         let interceptor = try ApproovInterceptor(
@@ -53,7 +53,7 @@ import Testing
         #expect(world.transport.requests.isEmpty)
     }
 
-    @Test("plain http to a protected host is refused before anything is sent")
+    @Test("Plain HTTP to a protected host is refused before anything is sent")
     func cleartext() async throws {
         let world = try World()
         let interceptor = try ApproovInterceptor(service: world.service)
@@ -61,7 +61,7 @@ import Testing
         #expect(world.transport.requests.isEmpty)
     }
 
-    @Test("a request without its binding header is refused, unless it is exempt")
+    @Test("A request without its binding header is refused unless the caller allows it")
     func unbound() async throws {
         let world = try World()
         let login = URLRequest("https://api.test/login")
@@ -76,7 +76,7 @@ import Testing
         #expect(header(try await lax.adapt(other)) != nil)
     }
 
-    @Test("an empty binding header is as good as none, and the error says that it is empty", arguments: ["", " ", "\t  "])
+    @Test("An empty binding header counts as missing, and the error says that it is empty", arguments: ["", " ", "\t  "])
     func emptyBinding(value: String) async throws {
         let world = try World()
         let request = URLRequest("https://api.test/", ["Authorization": value])
@@ -90,7 +90,7 @@ import Testing
         #expect(result.status == .badPayload && result.error?.code == .bindingMissing)
     }
 
-    @Test("two lines of the binding header are an error that shows neither value")
+    @Test("Two values for the binding header are an error that shows neither of them")
     func ambiguous() async throws {
         let world = try World()
         let interceptor = try ApproovInterceptor(service: world.service, bindHeader: "Authorization")
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("headers that cannot work together are refused when the interceptor is made")
+    @Test("Making an interceptor fails if its header names or its prefix are invalid, or if two names are the same")
     func badNames() throws {
         let world = try World()
         for (token, trace, binding) in [
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("with the authority down a request fails with a retryable error, and goes without a token only where the caller said so")
+    @Test("If the authority is down, the request fails with a retryable error, or goes without a token if the caller allows it")
     func authorityDown() async throws {
         for error in [TransportError(.connectionFailed, "refused"), TransportError(.idleTimeout, "slow"), nil] {
             let world = try World()
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("an authority that is another server never lets a request go without a token")
+    @Test("A request never goes without a token if the authority's server is not trusted")
     func mitm() async throws {
         let world = try World()
         world.authority.script.value.fault = { _ in throw TransportError(.trustRefused, "refused") }
@@ -147,7 +147,7 @@ import Testing
         await #expect(throws: ApproovError(.networkingError, "")) { try await lax.adapt(URLRequest("https://api.test/")) }
     }
 
-    @Test("where waiting would not help no request goes without a token, whatever the caller said of an authority that is down")
+    @Test("If waiting would not help, no request goes without a token, even if the caller allows that during an outage")
     func noToken() async throws {
         for isAllowed in [false, true] {
             for (code, world) in try World.withoutTokens() {
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("a rejection reaches the caller with ARC and reasons")
+    @Test("A rejection reaches the caller with its ARC and its reasons")
     func rejection() async throws {
         let world = try World()
         world.authority.script.value.rejectionReasons = ["debugger"]

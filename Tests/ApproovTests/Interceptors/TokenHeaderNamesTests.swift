@@ -7,9 +7,9 @@ import Testing
 @testable import Approov
 
 @Suite struct TokenHeaderNamesTests {
-    private func names() throws -> TokenHeaderNames { try TokenHeaderNames(TokenHeader(), bindHeader: "Authorization") }
+    private func names() throws -> TokenHeaderNames { try TokenHeaderNames(TokenHeader(), bindHeaders: ["Authorization"]) }
 
-    @Test("names are compared without regard to case")
+    @Test("Header names are compared case-insensitively")
     func comparison() throws {
         let names = try names()
         #expect(names.isOwn("approov-TOKEN") && names.isOwn("APPROOV-traceid"))
@@ -17,17 +17,17 @@ import Testing
         #expect(names.isBinding("aUTHORIZATION") && !names.isBinding("Approov-Token"))
     }
 
-    @Test("a request without a binding header is not bound, nor is any request of an app that binds nothing")
+    @Test("A request is bound only if it has the binding header and the app binds tokens")
     func bound() throws {
         let request = URLRequest("https://api.test/", ["authorization": "Bearer abc"])
         #expect(try names().isBound(request))
         #expect(try names().isBound([.authorization: "Bearer abc"]))
         #expect(try !names().isBound(URLRequest("https://api.test/")))
-        let unbound = try TokenHeaderNames(TokenHeader(), bindHeader: nil)
+        let unbound = try TokenHeaderNames(TokenHeader(), bindHeaders: [])
         #expect(!unbound.isBound(request) && !unbound.isBound([.authorization: "Bearer abc"]) && !unbound.isBinding("authorization"))
     }
 
-    @Test("every spelling of the token's headers is removed, and the binding header only when it has to stay behind")
+    @Test("`strip` removes the token's headers in any spelling, and the binding header only if asked to")
     func strip() throws {
         let headers = ["Approov-Token": "t", "approov-token": "u", "Approov-TraceID": "v", "Authorization": "w", "X-Own": "x"]
         var request = URLRequest("https://api.test/", headers)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Approov
 
-@Suite("A request that is sealed in chunks")
+@Suite("A request sealed in chunks")
 struct ChunkedRequestWriterTests {
     private let clock = ManualClock()
     private let key: GatewayKey
@@ -27,7 +27,9 @@ struct ChunkedRequestWriterTests {
         chunkLengths(of: [UInt8](try await sealed(body).collected(upTo: 64 << 20)), after: 7 + 32)
     }
 
-    @Test("bodies of nearly the same length have the same chunks, wherever they are", arguments: [20_000, 20_001, 20_010])
+    @Test(
+        "Bodies of nearly the same length give chunks of the same sizes, from memory, a file or a stream",
+        arguments: [20_000, 20_001, 20_010])
     func lengths(length: Int) async throws {
         let folder = try TemporaryFolder()
         let bytes = [UInt8](repeating: 1, count: length)
@@ -41,13 +43,13 @@ struct ChunkedRequestWriterTests {
         #expect(try await lengths(.stream(length: nil, RequestBodyStream(stream))) == expected)
     }
 
-    @Test("a request without a body cannot be told from one with a small one")
+    @Test("A request without a body gives a chunk of the same size as a request with a small body")
     func small() async throws {
         #expect(try await lengths(.none) == [1_024 + 16])
         #expect(try await lengths(.bytes([1, 2, 3])) == [1_024 + 16])
     }
 
-    @Test("a large body's length is hidden, too")
+    @Test("A large body is padded to hide its length, and all chunks but the last have the full size")
     func large() async throws {
         let folder = try TemporaryFolder()
         try Data(count: 3_000_000).write(to: URL(filePath: folder.path("body")))
@@ -57,7 +59,7 @@ struct ChunkedRequestWriterTests {
         #expect(lengths.dropLast().allSatisfy { $0 == 16_384 + 16 })
     }
 
-    /// What a gateway can read so far.
+    /// The part of the message that a gateway can open so far.
     private func opened(_ parts: [[UInt8]]) throws -> Data {
         var opener = try GatewayKeyring([key]).chunkedRequestOpener()
         for part in parts { opener.append(part) }
@@ -66,7 +68,7 @@ struct ChunkedRequestWriterTests {
         return message
     }
 
-    @Test("what a stream has given goes out when it pauses, and not before")
+    @Test("The bytes of a stream are sent when the stream pauses, and not before")
     func pause() async throws {
         let (stream, source) = AsyncStream.makeStream(of: [UInt8].self)
         let body = try sealed(.stream(length: nil, RequestBodyStream(stream)))
@@ -75,7 +77,7 @@ struct ChunkedRequestWriterTests {
         source.yield([1, 2, 3])
         await clock.sleepers(atLeast: 1)
         #expect(sent.value.isEmpty)
-        // The first pause may be over before the stream's part is taken.
+        // The first pause may end before the writer has taken the stream's first part.
         #expect(
             await eventually {
                 clock.advance(by: .milliseconds(50))
@@ -94,7 +96,7 @@ struct ChunkedRequestWriterTests {
         #expect(message.count == 1_024)
     }
 
-    @Test("a stream that fails leaves the request without its last chunk, and one that is not as long as declared fails")
+    @Test("Sealing fails if the stream throws, or if its length differs from the declared one")
     func failure() async throws {
         struct Broken: Error {}
         let failing = AsyncThrowingStream<[UInt8], any Error> { $0.finish(throwing: Broken()) }

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Approov
 
-@Suite("What is remembered of gateways")
+@Suite("The memory of gateways")
 struct GatewayMemoryTests {
     private let memory = GatewayMemory()
 
     private func relay(_ name: String) throws -> TransportURL { try TransportURL("https://\(name).test/") }
 
-    @Test("a gateway that refused chunks is asked again after a while, and what it understood it goes on understanding until it refuses")
+    @Test("The memory keeps `.refused` for ten minutes and `.understood` until a refusal, and `.wanted` overwrites neither")
     func chunks() throws {
         let relay = try relay("relay")
         #expect(memory.chunks(behind: relay, now: .zero) == nil)
@@ -26,7 +26,7 @@ struct GatewayMemoryTests {
         #expect(memory.chunks(behind: relay, now: .seconds(10_001)) == .refused)
     }
 
-    @Test("each relay has its own: what is noted of one is not said of another, and forgets nothing of it")
+    @Test("Each relay has its own entry, and noting one does not affect another")
     func relays() throws {
         memory.note(.understood, behind: try relay("own"), now: .zero)
         memory.note(.refused, behind: try relay("configured"), now: .zero)
@@ -35,7 +35,7 @@ struct GatewayMemoryTests {
         #expect(memory.chunks(behind: try relay("other"), now: .zero) == nil)
     }
 
-    @Test("one relay can be forgotten, and the others are as they were")
+    @Test("Forgetting one relay does not affect the others")
     func forgotten() throws {
         for name in ["own", "configured"] { memory.note(.understood, behind: try relay(name), now: .zero) }
         memory.forget(try relay("own"))
@@ -43,7 +43,7 @@ struct GatewayMemoryTests {
         #expect(memory.chunks(behind: try relay("configured"), now: .zero) == .understood)
     }
 
-    @Test("of more than sixteen relays the one noted longest ago is dropped")
+    @Test("Beyond sixteen relays, the memory drops the relay that was noted longest ago")
     func bounded() throws {
         for number in 0..<16 { memory.note(.understood, behind: try relay("relay\(number)"), now: .zero) }
         memory.note(.understood, behind: try relay("relay0"), now: .zero)

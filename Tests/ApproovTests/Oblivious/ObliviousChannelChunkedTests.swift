@@ -19,7 +19,7 @@ struct ObliviousChannelChunkedTests {
 
     private func contentTypes(_ world: World) -> [String?] { world.relayRequests.map { $0.headerFields[.contentType] } }
 
-    @Test("a response that is streamed comes in chunks, whole and in order")
+    @Test("A streamed response arrives in chunks, complete and in order")
     func download() async throws {
         let world = try world()
         let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
@@ -36,14 +36,14 @@ struct ObliviousChannelChunkedTests {
         #expect(contentTypes(world) == Array(repeating: OHTTPMediaType.chunkedRequest, count: 2))
     }
 
-    @Test("the first bytes are there before the host has finished")
+    @Test("The caller gets the first bytes before the host has finished")
     func early() async throws {
         let world = try world()
         let gate = AsyncStream<Void>.makeStream()
         let iterator = Shared(gate.stream)
         world.gateway.script.change { script in
             script.host = { _ in BinaryHTTPResponse(head: HTTPResponse(status: .ok), body: Data(count: 25_000)) }
-            // One step for the head, one for the first part; the rest waits for the test.
+            // Two steps pass: the head and the first part. The rest waits for the test.
             let passed = Shared(0)
             script.pause = {
                 let count = passed.change {
@@ -64,7 +64,7 @@ struct ObliviousChannelChunkedTests {
         #expect(rest == 15_000)
     }
 
-    @Test("a file and a stream are sealed as they are sent, with progress", arguments: [true, false])
+    @Test("A file and a stream are sealed while they are sent, and a file's upload reports progress", arguments: [true, false])
     func upload(isFile: Bool) async throws {
         let world = try world()
         let folder = try TemporaryFolder()
@@ -89,14 +89,14 @@ struct ObliviousChannelChunkedTests {
             data = try await session.data(for: request).0
         }
         #expect(String(decoding: data, as: UTF8.self) == "true")
-        // The gateway is asked before.
+        // The first message asks the gateway whether it understands chunks.
         #expect(contentTypes(world) == Array(repeating: OHTTPMediaType.chunkedRequest, count: 2))
-        // Proxies are asked to pass chunks on as they come; nothing else is added.
+        // `Incremental` asks proxies to forward chunks as they arrive. No other field is added.
         let names = Set(world.relayRequests.map { $0.headerFields.map(\.name.canonicalName).sorted() })
         #expect(names == [["content-type", "incremental", "user-agent"]])
     }
 
-    @Test("the host learns the length of a body wherever it is known, and only there")
+    @Test("The host gets the Content-Length of a body when the length is known, and only then")
     func contentLength() async throws {
         let world = try world()
         let session = try world.session()
@@ -116,12 +116,12 @@ struct ObliviousChannelChunkedTests {
         #expect(Set(contentTypes(world)) == [OHTTPMediaType.chunkedRequest])
     }
 
-    @Test("a body in memory is reported as it goes out, whole or in chunks", arguments: [true, false])
+    @Test("Upload progress counts the bytes of the body, not of the sealed message, whole or in chunks", arguments: [true, false])
     func uploadProgress(isChunked: Bool) async throws {
         let world = try world(knowsChunks: isChunked)
         world.gateway.script.change { script in
             script.fault = { request in
-                // What a transport says of the sealed message, which is longer.
+                // The transport's progress for the sealed message, which is longer than the body.
                 for count in [100_000, 200_000, 210_000] { request.options.onUpload?(TransferProgress(completed: count, total: 210_000)) }
                 return nil
             }
@@ -136,7 +136,7 @@ struct ObliviousChannelChunkedTests {
         #expect(contentTypes(world).last == (isChunked ? OHTTPMediaType.chunkedRequest : OHTTPMediaType.request))
     }
 
-    @Test("a download is reported with its total where the host says it", arguments: [true, false])
+    @Test("Download progress has a total if the host sends Content-Length", arguments: [true, false])
     func downloadProgress(isKnown: Bool) async throws {
         let world = try world()
         world.gateway.script.change { script in
@@ -153,7 +153,9 @@ struct ObliviousChannelChunkedTests {
         #expect(progress.value == [10_000, 20_000, 25_000].map { TransferProgress(completed: $0, total: isKnown ? 25_000 : nil) })
     }
 
-    @Test("a gateway that knows no chunks is asked once before a streamed response, and remembered", arguments: [400, 415, 422])
+    @Test(
+        "A gateway without chunk support is asked once before a streamed response, and the client remembers the answer",
+        arguments: [400, 415, 422])
     func fallback(status: Int) async throws {
         let world = try world(knowsChunks: false)
         world.gateway.script.change { $0.statusForUnknownForm = status }
@@ -168,7 +170,7 @@ struct ObliviousChannelChunkedTests {
     }
 
     @Test(
-        "a gateway that knows no chunks is asked before a request goes there that must not run twice, or whose body can be read once",
+        "The client asks about chunks once before a request that cannot be repeated, and falls back to whole messages",
         arguments: [400, 415, 422])
     func asked(status: Int) async throws {
         let folder = try TemporaryFolder()
@@ -195,7 +197,7 @@ struct ObliviousChannelChunkedTests {
         }
     }
 
-    @Test("a POST whose response is streamed goes in chunks, too, once the gateway was asked", arguments: [true, false])
+    @Test("A POST with a streamed response goes in chunks if the gateway, asked once, supports them", arguments: [true, false])
     func streamedPOST(knowsChunks: Bool) async throws {
         let world = try world(knowsChunks: knowsChunks)
         let session = try world.session()
@@ -208,7 +210,7 @@ struct ObliviousChannelChunkedTests {
         #expect(contentTypes(world) == [OHTTPMediaType.chunkedRequest, type, type])
     }
 
-    @Test("a gateway that knows chunks is asked once, no host hears of it, and the relay cannot answer in its place")
+    @Test("The client asks the gateway about chunks once; no host sees the question, and the relay cannot answer it")
     func askedAndKnown() async throws {
         let world = try world()
         let session = try world.session()
@@ -216,11 +218,11 @@ struct ObliviousChannelChunkedTests {
         for _ in 0..<2 { _ = try await session.upload(for: post, from: Data(count: 600 << 10)) }
         #expect(contentTypes(world) == Array(repeating: OHTTPMediaType.chunkedRequest, count: 3))
         #expect(world.gateway.opened.value.count == 2)
-        // For the relay the question could be any small request.
+        // To the relay, the question looks like any small request.
         _ = try await session.data(for: post)
         let lengths = world.gateway.received.value.map { chunkLengths(of: $0, after: 7 + 32) }
         #expect(lengths.first == [1_024 + 16] && lengths.last == lengths.first)
-        // For the gateway it is no request that went wrong: of no framing that there is, which it counts by its first byte.
+        // To the gateway, the question is not a broken request: its first byte, by which the gateway counts it, is no known framing.
         var opener = world.gateway.keyring.value.chunkedRequestOpener()
         opener.append(try #require(world.gateway.received.value.first))
         #expect(try opener.next() == nil && opener.finish().first == 0x3f)
@@ -237,7 +239,7 @@ struct ObliviousChannelChunkedTests {
         #expect(contentTypes(lying) == [OHTTPMediaType.chunkedRequest, OHTTPMediaType.request])
     }
 
-    @Test("the question and what follows it share the request's time, however long the relay takes over each", arguments: [40, 60])
+    @Test("The question about chunks and the request share one time limit, however long the relay takes", arguments: [40, 60])
     func time(seconds: Int) async throws {
         let world = try world()
         let (gateway, clock) = (world.gateway, world.clock)
@@ -249,7 +251,7 @@ struct ObliviousChannelChunkedTests {
         }
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForResource = 60
-        // The token is there already, so that nothing else takes time.
+        // The token is cached, so that nothing else takes time.
         #expect(await world.service.fetchToken(for: try #require(URL(string: "https://api.test/"))).status == .success)
         let session = try world.session(configuration: configuration)
         let post = URLRequest("https://api.test/", method: "POST")
@@ -263,7 +265,7 @@ struct ObliviousChannelChunkedTests {
         }
     }
 
-    @Test("a gateway that cannot be reached, or refuses the key, is not taken for one that knows no chunks", arguments: [true, false])
+    @Test("A gateway that is unreachable or refuses the key is not treated as one without chunk support", arguments: [true, false])
     func notAsked(isUnreachable: Bool) async throws {
         let world = try world()
         world.gateway.script.change { script in
@@ -282,14 +284,16 @@ struct ObliviousChannelChunkedTests {
         #expect(contentTypes(world).last == OHTTPMediaType.chunkedRequest)
     }
 
-    @Test("a body that is there once survives a key that is refused before it was sent, and only then", arguments: [true, false])
+    @Test(
+        "A body that can be read only once survives a refused key only if the refusal came before the body was sent",
+        arguments: [true, false])
     func keyRefusedToQuestion(isAsked: Bool) async throws {
         let world = try world()
         let session = try world.session()
         let url = try #require(URL(string: "https://api.test/x"))
-        // The token is there already, so that the configuration comes from the check and from nothing else.
+        // The token is cached, so that the configuration can come only from the check after the refusal.
         #expect(await world.service.fetchToken(for: url).status == .success)
-        // Of a gateway that has understood chunks nothing is asked.
+        // A gateway that has understood chunks is not asked again.
         if !isAsked { _ = try await session.upload(for: URLRequest("https://api.test/", method: "POST"), from: Data(count: 600 << 10)) }
         let before = (world.relayRequests.count, world.gateway.opened.value.count)
         world.gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
@@ -302,7 +306,7 @@ struct ObliviousChannelChunkedTests {
         request.httpBodyStream = InputStream(data: Data("once".utf8))
         if isAsked {
             #expect(try await session.data(for: request).0 == Data("once".utf8))
-            // The question, refused; the question to the new key; the request.
+            // The refused question, the question for the new key, and the request.
             #expect(world.relayRequests.count == before.0 + 3)
             #expect(world.gateway.opened.value.count == before.1 + 1)
         } else {
@@ -313,7 +317,7 @@ struct ObliviousChannelChunkedTests {
         #expect(world.service.configuration.version == 2)
     }
 
-    @Test("a relay that says 415 once the gateway has run a POST does not make it run again")
+    @Test("A relay that answers 415 after the gateway has run a POST cannot make the client send it again")
     func dishonestRelay() async throws {
         let world = try world()
         let folder = try TemporaryFolder()
@@ -322,7 +326,7 @@ struct ObliviousChannelChunkedTests {
         let fault: @Sendable (TransportRequest) async throws -> TransportResponse? = { request in
             gateway.script.change { $0.fault = nil }
             let response = try await gateway.respond(to: request)
-            // What asks whether chunks are understood is let through.
+            // Lets the question about chunks through.
             guard !gateway.opened.value.isEmpty else { return response }
             return TransportResponse(status: 415, url: request.url)
         }
@@ -342,7 +346,7 @@ struct ObliviousChannelChunkedTests {
     }
 
     @Test(
-        "a gateway that has understood chunks and refuses them now fails one request, which is not sent again, and no other",
+        "If a gateway that understood chunks refuses them, one request fails without a repeat, and the next goes whole",
         arguments: [400, 415, 422])
     func understoodOnce(status: Int) async throws {
         let world = try world()
@@ -357,13 +361,13 @@ struct ObliviousChannelChunkedTests {
         let post = URLRequest("https://api.test/c", method: "POST")
         #expect(try await session.data(for: post).0 == Data("/c".utf8))
         #expect(contentTypes(world) == Array(repeating: OHTTPMediaType.chunkedRequest, count: 3) + [OHTTPMediaType.request])
-        // 415 has said that it knows none. The others may have been about that request, so that it is asked.
+        // 415 means no chunk support. 400 and 422 may have been about that one request, so the client asks again.
         _ = try await session.upload(for: post, from: Data(count: 600 << 10))
         let question = status == 415 ? [] : [OHTTPMediaType.chunkedRequest]
         #expect(Array(contentTypes(world).dropFirst(4)) == question + [OHTTPMediaType.request])
     }
 
-    @Test("where the configuration says that the gateway knows chunks, a refusal says how to change that")
+    @Test("If the configuration says that the gateway supports chunks, the error for a refusal names `-chunked off`")
     func saidToBeKnown() async throws {
         let gateway = try SmallGateway()
         let transport = InProcessTransport { try await gateway.respond(to: $0) }
@@ -377,7 +381,7 @@ struct ObliviousChannelChunkedTests {
     }
 
     @Test(
-        "who is busy or away when he is asked about chunks is not taken for one that knows none, and the body stays where it is",
+        "An answer of 429, 502, 503 or 504 to the question about chunks fails the request, and 404 means no support",
         arguments: [429, 502, 503, 504, 404])
     func busy(status: Int) async throws {
         let world = try world()
@@ -390,7 +394,7 @@ struct ObliviousChannelChunkedTests {
         }
         let upload = { try await session.upload(for: URLRequest("https://api.test/a", method: "POST"), from: Data(count: 600 << 10)) }
         if status == 404 {
-            // Some who know no chunks have no route for them.
+            // Some gateways without chunk support have no route for chunks.
             #expect(try await upload().0 == Data("/a".utf8))
         } else {
             let error = await #expect(throws: ApproovError.self) { try await upload() }
@@ -402,7 +406,7 @@ struct ObliviousChannelChunkedTests {
         }
     }
 
-    @Test("once the gateway is known to understand chunks, every request goes in them")
+    @Test("Once the gateway is known to support chunks, every request goes in chunks")
     func learned() async throws {
         let world = try world()
         let session = try world.session()
@@ -413,7 +417,7 @@ struct ObliviousChannelChunkedTests {
         #expect(contentTypes(world) == [OHTTPMediaType.request] + Array(repeating: OHTTPMediaType.chunkedRequest, count: 3))
     }
 
-    @Test("a response that does not fit a whole message comes in chunks to GET and HEAD", arguments: ["GET", "HEAD"])
+    @Test("A response that is too large for a whole message is requested again in chunks for GET and HEAD", arguments: ["GET", "HEAD"])
     func tooLargeToBeWhole(method: String) async throws {
         let world = try world()
         world.gateway.script.change { script in
@@ -426,7 +430,7 @@ struct ObliviousChannelChunkedTests {
     }
 
     @Test(
-        "a request that the host has served is not sent again because its response did not fit; the next one's may be larger",
+        "Other requests are not repeated if their response was too large, but the next request goes in chunks",
         arguments: ["PUT", "DELETE", "POST", "OPTIONS"])
     func tooLargeAndServed(method: String) async throws {
         let world = try world()
@@ -439,19 +443,19 @@ struct ObliviousChannelChunkedTests {
         #expect(refused.statusCode == 502 && world.gateway.opened.value.count == 1)
         let (data, _) = try await session.data(for: URLRequest("https://api.test/a", method: method))
         #expect(data.count == 200_000)
-        // A host could have said that, too: the gateway is asked.
+        // A host can send the same answer, so the client asks the gateway first.
         #expect(contentTypes(world) == [OHTTPMediaType.request, OHTTPMediaType.chunkedRequest, OHTTPMediaType.chunkedRequest])
         #expect(world.gateway.opened.value.count == 2)
     }
 
-    @Test("requests that are in memory with their responses go whole to a gateway that is not known")
+    @Test("A request whose body and response are in memory goes whole if the gateway's chunk support is unknown")
     func whole() async throws {
         let world = try world()
         _ = try await world.session().data(for: URLRequest("https://api.test/"))
         #expect(contentTypes(world) == [OHTTPMediaType.request])
     }
 
-    @Test("the configuration can say that chunks are always or never understood", arguments: [true, false])
+    @Test("The configuration can say that the gateway always or never supports chunks", arguments: [true, false])
     func configured(isAlways: Bool) async throws {
         let gateway = try SmallGateway()
         var settings = gateway.settings
@@ -467,7 +471,7 @@ struct ObliviousChannelChunkedTests {
         #expect(transport.requests.map { $0.headerFields[.contentType] } == [type, type])
     }
 
-    @Test("a response that ends early, is cut, or has a part changed, dropped or repeated fails after what was right", arguments: 0..<5)
+    @Test("A chunked response with a missing, cut, changed or repeated part fails, and fails again on the next read", arguments: 0..<5)
     func tampering(kind: Int) async throws {
         let world = try world()
         world.gateway.script.change { script in
@@ -494,12 +498,12 @@ struct ObliviousChannelChunkedTests {
         var chunks = bytes.chunks.makeAsyncIterator()
         let error = await #expect(throws: ApproovError.self) { while try await chunks.next() != nil {} }
         #expect(error?.code == .obliviousError)
-        // What was cut short does not look complete to one who asks again.
+        // A truncated body must not look complete on the next read.
         let again = await #expect(throws: ApproovError.self) { try await chunks.next() }
         #expect(again?.code == .obliviousError)
     }
 
-    @Test("a response to another request is refused")
+    @Test("The response to an earlier request is rejected")
     func otherResponse() async throws {
         let world = try world()
         let earlier = Shared<[[UInt8]]>([])
@@ -523,7 +527,7 @@ struct ObliviousChannelChunkedTests {
         #expect(world.relayRequests.count == 3)
     }
 
-    @Test("a second reader of one body is told so")
+    @Test("A second concurrent reader of one body gets an error")
     func twoReaders() async throws {
         let world = try world()
         world.gateway.script.change { script in
@@ -542,7 +546,7 @@ struct ObliviousChannelChunkedTests {
         let first = Task { for try await _ in bytes.chunks {} }
         let errors = Shared<[any Error]>([])
         let second = Task {
-            // Until the first one waits, either may be the one that reads.
+            // Either task may become the reader that waits.
             for try await _ in bytes.chunks {}
         }
         let watch: @Sendable (Task<Void, any Error>) -> Task<Void, Never> = { task in
@@ -557,7 +561,7 @@ struct ObliviousChannelChunkedTests {
         for task in watches { await task.value }
     }
 
-    @Test("a streamed response is bounded where the caller says so")
+    @Test("The caller's size limit applies to a response in chunks")
     func bounded() async throws {
         let world = try world()
         world.gateway.script.change { script in

@@ -13,14 +13,14 @@ import Testing
 
 @Suite("A request over Oblivious HTTP")
 struct ObliviousChannelTests {
-    /// A world whose host is oblivious; with `isChunked` everything goes in chunks.
+    /// A world with an oblivious host and a direct one, in which `isChunked` makes every oblivious request go in chunks.
     private func world(isChunked: Bool = false) throws -> World {
         let world = try World(
             hosts: ["api.test": .pinned.with { $0.oblivious = true }, "plain.test": .pinned], chunked: isChunked ? true : nil)
         return world
     }
 
-    @Test("the token travels inside, and the relay sees nothing of the caller")
+    @Test("The token travels inside the sealed request, and the relay sees none of the caller's header fields")
     func inside() async throws {
         let world = try world()
         let configuration = URLSessionConfiguration.ephemeral
@@ -53,7 +53,7 @@ struct ObliviousChannelTests {
         #expect(inner.head.headerFields[.date] == HTTPDate.format(world.clock.date))
     }
 
-    @Test("the host is asked for a response that is not encoded, unless the caller asks for another", arguments: [nil, "br"])
+    @Test("The host gets `Accept-Encoding: identity` unless the caller sets another value", arguments: [nil, "br"])
     func encoding(own: String?) async throws {
         let world = try world()
         let request = URLRequest("https://api.test/", own.map { ["Accept-Encoding": $0] } ?? [:])
@@ -62,7 +62,7 @@ struct ObliviousChannelTests {
         #expect(inner.head.headerFields[values: .acceptEncoding] == [own ?? "identity"])
     }
 
-    @Test("the messages of two small requests differ in everything that is sealed, and have one length")
+    @Test("Two small sealed requests have the same length but different encapsulated keys")
     func unlinkable() async throws {
         let world = try world()
         let session = try world.session()
@@ -70,7 +70,7 @@ struct ObliviousChannelTests {
         let messages = world.gateway.received.value
         try #require(messages.count == 2)
         for message in messages {
-            // Header, encapsulated key and tag; the rest is of the length that all small messages have.
+            // Without header, encapsulated key and tag, every small message has the same length.
             let inner = message.count - 7 - 32 - 16
             #expect(inner == 1_024)
         }
@@ -78,23 +78,14 @@ struct ObliviousChannelTests {
         #expect(messages[0].dropFirst(7).prefix(32) != messages[1].dropFirst(7).prefix(32))
     }
 
-    @Test("a host of the same account that is not oblivious is called direct")
+    @Test("A request to a host that is not oblivious goes direct, not over the relay")
     func direct() async throws {
         let world = try world()
         _ = try await world.session().data(for: URLRequest("https://plain.test/"))
         #expect(world.apiRequests.count == 1 && world.relayRequests.isEmpty)
     }
 
-    @Test("tokens for oblivious hosts are asked for apart")
-    func tokensApart() async throws {
-        let world = try world()
-        let session = try world.session()
-        _ = try await session.data(for: URLRequest("https://api.test/"))
-        _ = try await session.data(for: URLRequest("https://plain.test/"))
-        #expect(world.authority.seen.value.attestations.map(\.host) == ["api.test", "plain.test"])
-    }
-
-    @Test("a token that names the device does not travel once its host is oblivious, nor the other in its place")
+    @Test("A host has one token for direct requests and another for oblivious ones, and both stay cached")
     func tokensCachedApart() async throws {
         let world = try World()
         let session = try world.session()
@@ -112,13 +103,13 @@ struct ObliviousChannelTests {
         let inside = try #require(world.gateway.opened.value.first?.head.headerFields[.approovToken])
         #expect(direct != inside)
         #expect(world.authority.seen.value.attestations.map(\.host) == ["api.test", "api.test"])
-        // Both were kept.
+        // Both tokens stayed in the cache.
         try await call(as: 3, isOblivious: false)
         #expect(world.apiRequests.last?.headerFields[.approovToken] == direct)
         #expect(world.authority.seen.value.attestations.count == 2)
     }
 
-    @Test("an oblivious host is not called over plain http, and nothing is sent")
+    @Test("Plain HTTP to an oblivious host is refused before anything is sent")
     func plainHTTP() async throws {
         let world = try world()
         #expect(
@@ -129,12 +120,12 @@ struct ObliviousChannelTests {
     }
 
     @Test(
-        "a key that the gateway does not accept brings a newer configuration, and the request is sealed again, once, whole or in chunks",
+        "If the gateway refuses the key, the client gets a newer configuration and seals the request again, once",
         arguments: [400, 401], [false, true])
     func keyRotation(status: Int, isChunked: Bool) async throws {
         let world = try world(isChunked: isChunked)
         let session = try world.session()
-        // The token is there already, so that the configuration comes from the check and from nothing else.
+        // The token is cached, so that the configuration can come only from the check after the refusal.
         let url = try #require(URL(string: "https://api.test/x"))
         #expect(await world.service.fetchToken(for: url).status == .success)
         let old = world.gateway.settings
@@ -158,7 +149,7 @@ struct ObliviousChannelTests {
         #expect(world.relayRequests.count == 2)
     }
 
-    @Test("a newer configuration with the same key has nothing sent again on the relay's word that the key was refused")
+    @Test("A newer configuration with the same key does not make the client send a refused request again")
     func sameKey() async throws {
         let world = try world()
         let session = try world.session()
@@ -168,7 +159,7 @@ struct ObliviousChannelTests {
             version: 2, hosts: ["api.test": .pinned.with { $0.oblivious = true }, "new.test": .pinned], oblivious: world.gateway.settings)
         let signed = try world.account.signed(next)
         world.authority.script.change { $0.configurations = [signed] }
-        // The gateway runs the request, and the relay says that it was refused.
+        // The gateway runs the request, and the relay claims that the key was refused.
         let gateway = world.gateway
         gateway.script.change { script in
             script.fault = { request in
@@ -185,7 +176,7 @@ struct ObliviousChannelTests {
         #expect(world.relayRequests.count == 1)
     }
 
-    @Test("a key that no newer configuration replaces is an error after one attempt")
+    @Test("If no newer configuration replaces a refused key, the request fails after one attempt")
     func keyRefused() async throws {
         let world = try world()
         let session = try world.session()
@@ -196,7 +187,9 @@ struct ObliviousChannelTests {
         #expect(world.gateway.opened.value.isEmpty)
     }
 
-    @Test("the gateway's date is taken for one more attempt, and for nothing else, whole or in chunks", arguments: [false, true])
+    @Test(
+        "If its date is refused, a request is repeated once with the gateway's date, and the next one uses the clock again",
+        arguments: [false, true])
     func date(isChunked: Bool) async throws {
         let world = try world(isChunked: isChunked)
         let session = try world.session()
@@ -218,12 +211,12 @@ struct ObliviousChannelTests {
         let messages = world.gateway.received.value
         try #require(messages.count == 2)
         #expect(messages[0].dropFirst(7).prefix(32) != messages[1].dropFirst(7).prefix(32))
-        // The next request begins with the clock's date again.
+        // The next request starts with the clock's date again.
         _ = try await session.data(for: URLRequest("https://api.test/"))
         #expect(world.gateway.opened.value[2].head.headerFields[.date] == HTTPDate.format(world.clock.date))
     }
 
-    /// Lets the gateway refuse every date but its own, which is some seconds from that of the device.
+    /// Refuses every date except the gateway's own, which is `seconds` ahead of the device's; with 0, refuses every date.
     private func refuseDates(_ world: World, ahead seconds: Double) {
         let own = HTTPDate.format(world.clock.date.addingTimeInterval(seconds))
         world.gateway.script.change { script in
@@ -238,9 +231,10 @@ struct ObliviousChannelTests {
     }
 
     @Test(
-        "a date that is refused although the clocks agree is that of a request which was held back, or sent before: no POST is repeated",
+        "If a date is refused although the clocks agree within a minute, a POST is not repeated, but a PUT is",
         arguments: [0, 30, 60, -3] as [Double], [false, true])
     func heldBack(ahead: Double, isChunked: Bool) async throws {
+        // If the clocks agree, the relay held the request back or sent it before.
         let world = try world(isChunked: isChunked)
         refuseDates(world, ahead: ahead)
         let (_, response) = try await world.session().data(for: URLRequest("https://api.test/", method: "POST", body: "x"))
@@ -250,7 +244,7 @@ struct ObliviousChannelTests {
         #expect(world.relayRequests.count == 3)
     }
 
-    @Test("an answer that the relay holds back makes no difference between clocks that agree, however long it takes")
+    @Test("If the gateway's date lies between the request and its late answer, a POST with a refused date is not repeated")
     func answerHeldBack() async throws {
         let world = try world()
         refuseDates(world, ahead: 100)
@@ -260,7 +254,7 @@ struct ObliviousChannelTests {
                 guard gateway.received.value.isEmpty else { return nil }
                 gateway.script.change { $0.fault = nil }
                 let answer = try await gateway.respond(to: request)
-                // The gateway's date was right when it came to the request.
+                // The gateway's date was right when the gateway got the request: the relay may have delayed it.
                 clock.advance(by: .seconds(3_600))
                 return answer
             }
@@ -271,7 +265,7 @@ struct ObliviousChannelTests {
     }
 
     @Test(
-        "a POST whose date is refused because the device's clock is wrong is sent once more",
+        "A POST whose date is refused because the device's clock is wrong is sent once more",
         arguments: [3_600, 70, -70, -3_600] as [Double])
     func wrongClock(ahead: Double) async throws {
         let world = try world()
@@ -281,7 +275,7 @@ struct ObliviousChannelTests {
         #expect(world.relayRequests.count == 2)
     }
 
-    @Test("a date of the caller's own stays, and what the gateway says of it is the answer", arguments: [false, true])
+    @Test("A Date field that the caller set is not replaced, and the gateway's refusal is the response", arguments: [false, true])
     func ownDate(isChunked: Bool) async throws {
         let world = try world(isChunked: isChunked)
         refuseDates(world, ahead: 3_600)
@@ -291,7 +285,7 @@ struct ObliviousChannelTests {
         #expect(world.gateway.opened.value.map { $0.head.headerFields[values: .date] } == [[own]])
     }
 
-    @Test("a date problem that stays is answered to the caller after one more attempt, whole or in chunks", arguments: [false, true])
+    @Test("If the gateway's own date is refused too, the caller gets the problem response after that one repeat", arguments: [false, true])
     func dateStays(isChunked: Bool) async throws {
         let world = try world(isChunked: isChunked)
         world.gateway.script.change { script in
@@ -309,7 +303,7 @@ struct ObliviousChannelTests {
     }
 
     @Test(
-        "anything but an encapsulated response is an error, and the request is sent once",
+        "An answer that is not a valid encapsulated response is an error, and the request is sent once",
         arguments: [
             (200, "text/plain"), (200, "message/ohttp-chunked-res"), (204, ""), (302, "message/ohttp-res"), (400, "text/plain"),
             (403, "message/ohttp-res"), (404, ""), (415, ""), (500, "message/ohttp-res"), (502, ""), (504, ""),
@@ -327,7 +321,7 @@ struct ObliviousChannelTests {
     }
 
     @Test(
-        "an answer whose status says what is wrong comes with what to do", arguments: [404, 413, 429, 503], [false, true])
+        "The error for an answer of 404, 413, 429 or 503 says what is wrong or what to do", arguments: [404, 413, 429, 503], [false, true])
     func remedies(status: Int, isChunked: Bool) async throws {
         let world = try world(isChunked: isChunked)
         world.gateway.script.change { script in script.fault = { TransportResponse(status: status, url: $0.url) } }
@@ -345,7 +339,7 @@ struct ObliviousChannelTests {
         #expect(error?.message.contains(remedy) == true)
     }
 
-    @Test("the media type's case and parameters do not matter")
+    @Test("The response's media type is compared case-insensitively and without its parameters")
     func mediaType() async throws {
         let world = try world()
         let gateway = world.gateway
@@ -360,7 +354,7 @@ struct ObliviousChannelTests {
         #expect(response.statusCode == 202)
     }
 
-    @Test("a response that was changed, cut short or made for another request is refused")
+    @Test("A response that was changed, truncated or sealed for another request is rejected")
     func tampering() async throws {
         let world = try world()
         let gateway = world.gateway
@@ -390,7 +384,7 @@ struct ObliviousChannelTests {
         }
     }
 
-    @Test("a response larger than the caller allows is refused")
+    @Test("A response larger than the caller's limit is refused")
     func tooLarge() async throws {
         let world = try world()
         world.gateway.script.change { script in
@@ -403,7 +397,7 @@ struct ObliviousChannelTests {
         #expect(try await world.session().data(for: URLRequest("https://api.test/"), limit: 1_001).0.count == 1_001)
     }
 
-    @Test("a redirect to a host that is not oblivious is refused: it would learn who calls")
+    @Test("An oblivious host may redirect to itself, but not to a host that is not oblivious")
     func redirect() async throws {
         let world = try world()
         world.gateway.script.change { script in
@@ -420,7 +414,7 @@ struct ObliviousChannelTests {
         #expect(try await session.data(for: URLRequest("https://api.test/within")).1.statusCode == 200)
     }
 
-    @Test("a relay whose pins do not match gets nothing")
+    @Test("A relay whose pins do not match gets no request")
     func pinnedRelay() async throws {
         let account = try TestAccount()
         let impostor = try TestPKI.leaf(hosts: ["relay.test"], issuer: account.root)
@@ -435,7 +429,7 @@ struct ObliviousChannelTests {
     }
 
     @Test(
-        "when the relay's pins have changed, a body that is there once goes on if nothing of it was read, and never without its beginning",
+        "After a change of the relay's pins, a request with a stream body is sent only if the stream is still unread",
         arguments: [true, false])
     func streamAndChangedPins(isChunked: Bool) async throws {
         let world = try World(hosts: ["api.test": .pinned.with { $0.oblivious = true }], chunked: isChunked)
@@ -460,14 +454,14 @@ struct ObliviousChannelTests {
             _ = try await session.data(for: request)
             #expect(gateway.opened.value.map(\.body) == [Data("transfer".utf8)])
         } else {
-            // It had to be read as a whole before the relay was called.
+            // The stream was read completely before the relay was called.
             #expect(await codeThrown(as: ApproovError.self) { try await session.data(for: request) } == .pinningError)
             #expect(gateway.opened.value.isEmpty)
         }
         #expect(world.service.configuration.version == 2)
     }
 
-    @Test("a host's own problem comes as it is, whatever its size")
+    @Test("A host's own problem response reaches the caller unchanged, however large it is")
     func largeProblem() async throws {
         let world = try world()
         let text = "{\"type\":\"about:blank\",\"detail\":\"" + String(repeating: "x", count: 40_000) + "\"}"
@@ -483,7 +477,7 @@ struct ObliviousChannelTests {
         #expect(world.relayRequests.count == 1)
     }
 
-    @Test("a session that must be oblivious sends nothing direct, whatever the configuration says later")
+    @Test("A session with `allRequestsMustBeOblivious` refuses hosts that are not oblivious and sends nothing direct")
     func mustBeOblivious() async throws {
         let world = try world()
         let session = try ApproovSession(
@@ -498,7 +492,7 @@ struct ObliviousChannelTests {
         #expect(world.apiRequests.isEmpty)
     }
 
-    @Test("a session's own route is for the hosts that the configuration does not name")
+    @Test("The session's own route serves only hosts that the configuration does not name")
     func ownRoute() async throws {
         let world = try World()
         let keys = Data(world.gateway.keyring.value.configurations.encoded())
@@ -508,13 +502,13 @@ struct ObliviousChannelTests {
         #expect(world.relayRequests.count == 1 && world.apiRequests.isEmpty)
         _ = try await session.data(for: URLRequest("https://api.test/b"))
         #expect(world.relayRequests.count == 1 && world.apiRequests.count == 1)
-        // Its keys are nothing that the authority could publish.
+        // The authority does not publish this route's keys, so the error says where to get them.
         world.gateway.keyring.value = try GatewayKeyring([GatewayKey(id: 2)])
         let error = await #expect(throws: ApproovError.self) { try await session.data(for: URLRequest("https://else.test/a")) }
         #expect(error?.code == .obliviousError && error?.message.contains("/ohttp-keys") == true)
     }
 
-    @Test("a host that the configuration calls oblivious keeps to the relay and the key that are signed, whatever the session's own are")
+    @Test("A host that the configuration calls oblivious uses the signed relay and key, not the session's own route")
     func signedRoute() async throws {
         let world = try world()
         let keys = try Data(GatewayKeyring([GatewayKey(id: 9)]).configurations.encoded())

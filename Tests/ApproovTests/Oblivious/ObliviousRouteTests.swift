@@ -7,7 +7,7 @@ import Testing
 
 @testable import Approov
 
-@Suite("The way over a relay")
+@Suite("A route over a relay")
 struct ObliviousRouteTests {
     private let key: KeyConfiguration
     private let relay: URL
@@ -17,21 +17,21 @@ struct ObliviousRouteTests {
         relay = try #require(URL(string: "https://relay.test/"))
     }
 
-    @Test("a session's own may have a list of keys, or one bare configuration, as some gateways publish")
+    @Test("A session's own route accepts a list of keys or one bare key configuration")
     func bareConfiguration() throws {
         for keys in [KeyConfigurationList([key]).encoded(), key.encoded()] {
             #expect(try ObliviousRoute(relay: relay, keyConfiguration: Data(keys)).key == key)
         }
     }
 
-    @Test("a bare configuration in the signed configuration is refused: a list is the only form there")
+    @Test("A route from the signed configuration rejects a bare key configuration: only a list is valid there")
     func signedList() throws {
         #expect(throws: OHTTPError.self) {
             try ObliviousRoute(ObliviousSettings(relay: "https://relay.test/", keyConfig: Base64.encode(key.encoded())))
         }
     }
 
-    @Test("malformed keys, and relays over plain http elsewhere than on this machine, are refused")
+    @Test("A route rejects malformed keys, and a relay without HTTPS unless its address is loopback")
     func refused() throws {
         let keys = Data(key.encoded())
         for bad in [Data(), Data([0]), keys.dropLast(), keys + [0], Data([0, 3, 1, 0, 0x30])] {

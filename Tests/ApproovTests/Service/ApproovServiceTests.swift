@@ -12,7 +12,7 @@ import Testing
 @Suite struct ApproovServiceTests {
     let url = URL(string: "https://api.test/shapes") ?? URL(filePath: "/")
 
-    @Test("a first fetch attests once, and the next answers come from the cache")
+    @Test("The first fetch attests once, and the next one gets the token from the cache")
     func caching() async throws {
         let world = try World()
         let first = await world.service.fetchToken(for: url, binding: "Bearer abc")
@@ -25,7 +25,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 1)
     }
 
-    @Test("evidence names account, audience, host, hash and version, and never the bound value")
+    @Test("Evidence names account, audience, host, pay hash and configuration version, but never the bound value")
     func evidence() async throws {
         let world = try World()
         _ = await world.service.fetchToken(for: url, binding: "Bearer secret-value")
@@ -38,7 +38,56 @@ import Testing
         #expect(!"\(request)".contains("secret-value"))
     }
 
-    @Test("a thousand concurrent first requests are one attestation")
+    @Test("tokens are forgotten by binding, by host, or all of them")
+    func forget() async throws {
+        let world = try World(hosts: ["api.test": .pinned, "b.test": .pinned])
+        let other = try #require(URL(string: "https://b.test/"))
+        func fill() async {
+            for url in [url, other] {
+                for binding in ["alice", "bob", nil] { _ = await world.service.fetchToken(for: url, binding: binding) }
+            }
+            #expect(world.service.cachedTokenCount == 6)
+        }
+        await fill()
+        #expect(world.service.forgetTokens(boundTo: " alice", host: "API.test.") == 1)
+        #expect(world.service.cachedTokenCount == 5)
+        await fill()
+        #expect(world.service.forgetTokens(boundTo: "alice") == 2)
+        await fill()
+        #expect(world.service.forgetTokens(host: "b.test") == 3)
+        await fill()
+        #expect(world.service.forgetTokens() == 6)
+        #expect(world.service.cachedTokenCount == 0)
+        await fill()
+        for (binding, host) in [("carol", nil), (nil, "c.test"), (nil, "*.test"), (nil, ""), ("alice", "not a host")]
+            as [(String?, String?)]
+        {
+            #expect(world.service.forgetTokens(boundTo: binding, host: host) == 0)
+        }
+        #expect(world.service.cachedTokenCount == 6)
+    }
+
+    @Test("a token that is fetched while tokens are forgotten answers its caller and is not kept")
+    func forgetInFlight() async throws {
+        let world = try World()
+        let gate = Gate()
+        world.authority.script.value.fault = { request in
+            if request.url.target == "/v1/attestations" { try await gate.wait() }
+            return nil
+        }
+        async let early = world.service.fetchToken(for: url, binding: "alice")
+        #expect(await eventually { gate.waiterCount == 1 })
+        world.service.forgetTokens(boundTo: "alice")
+        async let late = world.service.fetchToken(for: url, binding: "alice")
+        #expect(await eventually { gate.waiterCount == 2 })
+        gate.open()
+        let (first, second) = await (early, late)
+        #expect(first.status == .success && second.status == .success && first.token != second.token)
+        #expect(await world.service.fetchToken(for: url, binding: "alice").token == second.token)
+        #expect(world.authority.seen.value.attestations.count == 2)
+    }
+
+    @Test("A thousand concurrent first requests cause one attestation")
     func singleFlight() async throws {
         let world = try World()
         let tokens = await withTaskGroup(of: String.self) { group in
@@ -50,7 +99,7 @@ import Testing
         #expect(world.authority.seen.value.challenges == 1)
     }
 
-    @Test("two bindings at once get two tokens, each with its own pay")
+    @Test("Two concurrent fetches with different bindings get two tokens, each with its own `pay`")
     func twoBindings() async throws {
         let world = try World()
         for round in 0..<50 {
@@ -61,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("the challenge of a result spares the next fetch a round trip, and is used once")
+    @Test("Each result brings the challenge for the next fetch, and each challenge is used once")
     func nextChallenge() async throws {
         let world = try World()
         for number in 0..<5 { _ = await world.service.fetchToken(for: url, binding: "\(number)") }
@@ -71,7 +120,7 @@ import Testing
     }
 
     @Test(
-        "a challenge that the authority no longer takes is replaced, once",
+        "A fetch replaces a challenge that the authority refuses, but gives up after a few refusals",
         arguments: [Problem.Name.challengeUsed, .challengeExpired, .challengeUnknown])
     func staleChallenge(_ name: Problem.Name) async throws {
         let world = try World()
@@ -88,7 +137,7 @@ import Testing
         #expect(await world.service.fetchToken(for: url, binding: "second").status == .success)
         #expect(world.authority.seen.value.challenges == 2)
 
-        // A request that stays refused is not repeated without end.
+        // A request that stays refused is not repeated without limit.
         refusals.value = .max
         let result = await world.service.fetchToken(for: url, binding: "third")
         #expect(result.status == .internalError)
@@ -96,7 +145,7 @@ import Testing
     }
 
     @Test(
-        "URLs that get no token say why",
+        "A fetch for a URL that gets no token returns the status that says why, and sends nothing",
         arguments: [
             ("https://elsewhere.test/", TokenFetchStatus.unknownURL), ("https://open.test/", .unprotectedURL),
             ("http://api.test/", .badURL), ("https://user@api.test/", .badURL), ("https://%61pi.test/", .badURL), ("file:///etc", .badURL),
@@ -111,7 +160,7 @@ import Testing
         #expect(world.transport.requests.isEmpty)
     }
 
-    @Test("a host spelled oddly is the same host", arguments: ["https://API.test/", "https://api.test./", "https://api.test:443/x"])
+    @Test("All spellings of a host share one token", arguments: ["https://API.test/", "https://api.test./", "https://api.test:443/x"])
     func spelling(_ text: String) async throws {
         let world = try World()
         let odd = await world.service.fetchToken(for: try #require(URL(string: text)), binding: nil)
@@ -121,7 +170,7 @@ import Testing
     }
 
     @Test(
-        "each host of an entry gets its own token, asked for in the host's name and not in the entry's",
+        "Each host that an entry covers gets its own token, requested under the host's name, not the entry's",
         arguments: [
             ("example.test", true, ["example.test", "a.example.test", "x.a.example.test"]),
             ("*.example.test", false, ["a.example.test", "b.example.test"]),
@@ -134,7 +183,7 @@ import Testing
             let result = await world.service.fetchToken(for: try #require(URL(string: "https://\(host)/")), binding: "x")
             #expect(result.status == .success)
             #expect(tokens.insert(result.token).inserted)
-            // However it is spelled, it is that host.
+            // Another spelling is still the same host.
             let again = await world.service.fetchToken(for: try #require(URL(string: "https://\(host.uppercased())./")), binding: "x")
             #expect(again.token == result.token)
         }
@@ -142,7 +191,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.map(\.host) == hosts)
     }
 
-    @Test("a prefetch for all hosts asks for those that are named and for no pattern")
+    @Test("A prefetch for all hosts fetches tokens for named hosts, but not for patterns")
     func prefetchAll() async throws {
         let world = try World(hosts: [
             "*.a.test": .pinned, "**.b.test": .pinned, "c.test": .pinned.with { $0.includeSubdomains = true }, "d.test": .pinned,
@@ -154,7 +203,7 @@ import Testing
         #expect(world.service.cachedTokenCount == 2)
     }
 
-    @Test("a rejection that the account lets us know comes with its reasons")
+    @Test("A rejection comes with its ARC and the reasons that the account discloses")
     func rejection() async throws {
         let world = try World()
         world.authority.script.value.rejectionReasons = ["app-not-registered"]
@@ -164,7 +213,7 @@ import Testing
         #expect(result.arc == "IXPSB7TRK26LXE3M")
     }
 
-    @Test("an attester that gives no evidence is an internal error and nothing is sent but the challenge")
+    @Test("An attester that throws causes an internal error, and no attestation is sent")
     func brokenAttester() async throws {
         let world = try World(attester: ScriptedAttester { _ in throw CocoaError(.fileNoSuchFile) })
         let result = await world.service.fetchToken(for: url)
@@ -173,13 +222,13 @@ import Testing
         #expect(world.authority.seen.value.attestations.isEmpty)
     }
 
-    @Test("the device ID is the attester's")
+    @Test("The service's device ID is the attester's device ID")
     func deviceID() throws {
         let world = try World()
         #expect(world.service.deviceID == world.attester.deviceID)
     }
 
-    @Test("what a token's log line shows finds it again and cannot be used")
+    @Test("The loggable form of a token shows the start of its signature and its audience, but not the full signature")
     func loggableToken() async throws {
         let world = try World()
         let result = await world.service.fetchToken(for: url, binding: "x")
@@ -190,7 +239,7 @@ import Testing
         #expect(none.loggableToken == "{\"status\":\"badURL\"}")
     }
 
-    @Test("the statuses keep the original's order")
+    @Test("`TokenFetchStatus` lists its cases in the order of the original SDK")
     func statuses() {
         #expect(
             TokenFetchStatus.allCases.map(\.rawValue) == [
@@ -199,21 +248,21 @@ import Testing
             ])
     }
 
-    @Test("the calendar's jumps change nothing about a token's life", arguments: [-3_600.0, 3_600, -31_536_000, 31_536_000])
+    @Test("A change of the system date does not change a token's lifetime", arguments: [-3_600.0, 3_600, -31_536_000, 31_536_000])
     func calendarJumps(_ jump: Double) async throws {
         let world = try World()
         let token = await world.service.fetchToken(for: url).token
         #expect(!token.isEmpty)
-        // From here on nothing new comes, so that what is given out is that token.
+        // From here on every fetch fails, so only the first token can be returned.
         world.authority.script.value.fault = { TransportResponse(status: 500, url: $0.url) }
-        // What wakes for the refresh has gone to sleep.
+        // The task that will refresh the token is asleep.
         await world.clock.sleepers(atLeast: 1)
         world.clock.setDate(world.clock.date + jump)
         let asked = world.transport.requests.count
         world.clock.advance(by: .seconds(134))
         #expect(await world.service.fetchToken(for: url).token == token)
         #expect(world.transport.requests.count == asked)
-        // At half its life it is refreshed, or rather would be.
+        // At half its lifetime the cache tries to refresh it.
         world.clock.advance(by: .seconds(17))
         #expect(await eventually { world.transport.requests.count > asked && !world.service.isFetching })
         world.clock.setDate(world.clock.date - 2 * jump)
@@ -223,7 +272,7 @@ import Testing
         #expect(await world.service.fetchToken(for: url).status == .noApproovService)
     }
 
-    @Test("three token lifetimes under load: after the first, no request waits for the authority")
+    @Test("Over three token lifetimes of steady load, no request after the first waits for the authority")
     func steadyLoad() async throws {
         let world = try World()
         _ = await world.service.fetchToken(for: url)
@@ -236,13 +285,13 @@ import Testing
         #expect((6...8).contains(world.authority.seen.value.attestations.count))
     }
 
-    @Test("requests that need no token have the configuration asked for, behind them and not often")
+    @Test("Requests without tokens refresh the configuration in the background, at most once in five minutes")
     func freshness() async throws {
         let world = try World()
         let session = try world.session()
         func asked() async throws -> Int {
             for _ in 0..<3 { _ = try await session.data(for: URLRequest("https://else.test/")) }
-            // Each begins its question before it returns, or asks none.
+            // A request that asks starts to do so before it returns.
             #expect(await eventually { !world.service.isRefreshing })
             return world.authority.seen.value.configurationRequests
         }
@@ -253,7 +302,7 @@ import Testing
         #expect(try await asked() == 2)
     }
 
-    @Test("an attestation is as good as asking for the configuration")
+    @Test("After an attestation, a request without a token does not ask for the configuration")
     func freshnessByAttestation() async throws {
         let world = try World()
         let session = try world.session()
@@ -263,13 +312,13 @@ import Testing
         #expect(world.authority.seen.value.configurationRequests == 0)
     }
 
-    @Test("a host that was added later is protected without a restart")
+    @Test("A host that a newer configuration adds is protected without a restart")
     func addedHost() async throws {
         let world = try World(hosts: [:])
         let session = try world.session()
         let next = world.account.configuration(version: 2, hosts: ["later.test": .pinned])
         world.authority.script.value.configurations = [try world.account.signed(next)]
-        // The authority answers once the first request has reached the API, however slow that is.
+        // The authority answers only after the first request has reached the API.
         let (sent, send) = AsyncStream.makeStream(of: Void.self)
         let respond = world.api.value
         world.api.value = { request in
@@ -287,7 +336,7 @@ import Testing
         #expect(world.apiRequests.map { $0.headerFields[.approovToken] != nil } == [false, true])
     }
 
-    @Test("the fetch that brought a configuration says so, once, and so do the events")
+    @Test("The fetch that brought a new configuration reports it once, and so do the events")
     func configurationChanged() async throws {
         let world = try World()
         #expect(await !world.service.fetchToken(for: url, binding: "a").isConfigChanged)
@@ -304,7 +353,7 @@ import Testing
         #expect(await events.next()?.accepted == 3)
     }
 
-    @Test("a result prints neither its token nor its members")
+    @Test("The descriptions and the dump of a result do not contain its token")
     func printing() async throws {
         let result = try await World().service.fetchToken(for: url)
         for text in ["\(result)", String(reflecting: result)] { #expect(!text.contains(result.token)) }

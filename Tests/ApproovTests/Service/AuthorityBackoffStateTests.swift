@@ -13,7 +13,7 @@ import Testing
             AuthorityFailure(TransportError(code, "it went wrong"))
         } + [AuthorityFailure(CancellationError())]
 
-    /// From which uptime on the authority may be asked again, to the millisecond.
+    /// The uptime from which the authority may be asked again, found in steps of one millisecond.
     private func end(of backoff: AuthorityBackoffState, from start: Duration) -> Duration {
         var now = start
         while !mayAsk(backoff, now) { now += .milliseconds(1) }
@@ -26,15 +26,15 @@ import Testing
         if case .ask = backoff.decide(question, now: now) { true } else { false }
     }
 
-    /// A random number, as the clock's owner gives it.
+    /// A random jitter between 0 and 1.
     private var random: Double { .random(in: 0...1) }
 
-    @Test("an authority that never failed is asked at once")
+    @Test("An authority that never failed may be asked at once")
     func untouched() {
         #expect(mayAsk(AuthorityBackoffState(), .zero))
     }
 
-    @Test("the first failure is waited out for a second, later ones longer, none over a minute")
+    @Test("The pause after the first failure is one second, grows with later failures and never exceeds a minute")
     func growing() {
         var backoff = AuthorityBackoffState()
         var now = start
@@ -50,7 +50,9 @@ import Testing
         #expect(waits[6...].allSatisfy { ((.seconds(30))...(.seconds(60) + .milliseconds(1))).contains($0) })
     }
 
-    @Test("while another server answers, or no server in time, no wait is over eight seconds", arguments: shortFailures)
+    @Test(
+        "After failures of trust, TLS or the connection, after timeouts and cancellation, no pause exceeds eight seconds",
+        arguments: shortFailures)
     func growingLess(_ failure: AuthorityFailure) {
         var backoff = AuthorityBackoffState()
         var now = start
@@ -64,10 +66,10 @@ import Testing
         #expect(waits[0] == .seconds(1))
         #expect((.seconds(2)...(.seconds(4))).contains(waits[2]))
         #expect(waits[3...].allSatisfy { ((.seconds(4))...(.seconds(8) + .milliseconds(1))).contains($0) })
-        #expect(Set(waits[3...]).count > 1, "there is jitter")
+        #expect(Set(waits[3...]).count > 1, "the pauses should have jitter")
     }
 
-    @Test("many clients that failed together do not come back together")
+    @Test("Clients that failed together do not retry together")
     func jitter() {
         let ends = (0..<20).map { _ in
             var backoff = AuthorityBackoffState()
@@ -77,7 +79,7 @@ import Testing
         #expect(Set(ends).count > 10)
     }
 
-    @Test("what was under way when the wait began does not make it longer")
+    @Test("Failures of requests that were already under way do not extend the pause")
     func together() {
         var backoff = AuthorityBackoffState()
         for _ in 0..<64 { backoff.failed(broken, now: start, jitter: random) }
@@ -87,7 +89,7 @@ import Testing
         #expect(mayAsk(backoff, start + .seconds(3)))
     }
 
-    @Test("a success ends the wait and restarts the count")
+    @Test("A success ends the pause and resets the failure count")
     func success() {
         var backoff = AuthorityBackoffState()
         for time in 0..<5 { backoff.failed(broken, now: start + .seconds(60 * time), jitter: random) }
@@ -99,7 +101,7 @@ import Testing
     }
 
     @Test(
-        "an authority that works is not left alone: it refused, said when to come back, or was not reached",
+        "A refusal, a Retry-After, an unreachable server or a busy transport starts no backoff",
         arguments: [
             AuthorityFailure(httpStatus: 403, problem: Problem(.wrongAccount, title: "no", status: 403), retryAfter: nil),
             AuthorityFailure(httpStatus: 429, problem: nil, retryAfter: .seconds(7)),
@@ -112,7 +114,7 @@ import Testing
         #expect(mayAsk(backoff, start))
     }
 
-    @Test("a refusal by the authority itself shows that it works again")
+    @Test("A refusal by the authority itself ends the pause")
     func refusal() {
         var backoff = AuthorityBackoffState()
         backoff.failed(broken, now: start, jitter: random)
@@ -123,13 +125,13 @@ import Testing
     }
 
     @Test(
-        "the failure of those who came too early is that of the one before, with how long to wait",
+        "During a pause, a question fails with the previous failure and the remaining wait",
         arguments: [AuthorityFailure(httpStatus: 500, problem: nil, retryAfter: nil)] + shortFailures)
     func failure(_ broken: AuthorityFailure) throws {
         var backoff = AuthorityBackoffState()
         backoff.failed(broken, now: start, jitter: random)
         guard case .fail(let failure) = backoff.decide(.attestation, now: start + .milliseconds(250)) else {
-            Issue.record("the authority would be asked")
+            Issue.record("the backoff allowed the question")
             return
         }
         #expect(failure.status == broken.status)
@@ -140,7 +142,7 @@ import Testing
         #expect(failure.retryAfter == .milliseconds(750))
     }
 
-    @Test("a pause after failures is for attestations only; a pause that the authority asked for is for every question")
+    @Test("A pause after failures stops only attestations; a pause that the authority requested stops every question")
     func questions() {
         var backoff = AuthorityBackoffState()
         backoff.failed(broken, now: start, jitter: random)
@@ -152,7 +154,7 @@ import Testing
         }
     }
 
-    @Test("neither a token nor a shorter pause ends the pause that the authority asked for")
+    @Test("Neither a success nor a shorter pause ends the pause that the authority requested")
     func hold() {
         var backoff = AuthorityBackoffState()
         backoff.held(for: .seconds(7), now: start)
@@ -161,7 +163,7 @@ import Testing
         #expect(!mayAsk(backoff, start + .seconds(6)))
         #expect(backoff.nextRefresh(afterFailures: 1, now: start, jitter: random) == start + .seconds(7))
         guard case .fail(let failure) = backoff.decide(.exchange, now: start + .seconds(5)) else {
-            Issue.record("the authority would be asked")
+            Issue.record("the backoff allowed the question")
             return
         }
         #expect(failure.status == .noApproovService && failure.retryAfter == .seconds(2))
@@ -169,7 +171,7 @@ import Testing
     }
 
     @Test(
-        "a refresh that failed is tried again after a second, then later and later, and at least every minute, whatever the failure",
+        "A failed refresh is retried after one second, then after growing pauses of up to a minute, whatever the failure",
         arguments: [
             AuthorityFailure(TransportError(.connectionFailed, "refused")), AuthorityFailure(TransportError(.tooManyRequests, "ours")),
             AuthorityFailure(httpStatus: 403, problem: Problem(.wrongAccount, title: "no", status: 403), retryAfter: nil),
@@ -190,7 +192,7 @@ import Testing
         #expect(waits[6...].allSatisfy { ((.seconds(30))...(.seconds(60))).contains($0) })
     }
 
-    @Test("a token that the authority refuses is asked for less and less often, although it gives others")
+    @Test("A token that the authority refuses is retried less and less often, even if other tokens succeed")
     func othersSucceed() {
         var backoff = AuthorityBackoffState()
         let refusal = AuthorityFailure(httpStatus: 400, problem: Problem(.unknownHost, title: "no", status: 400), retryAfter: nil)
@@ -199,7 +201,7 @@ import Testing
         #expect(backoff.nextRefresh(afterFailures: 5, now: start, jitter: 1) == start + .seconds(16))
     }
 
-    @Test("the pause begins at one second, doubles, and stays below the longest")
+    @Test("The pause starts at one second, doubles, and never exceeds its maximum")
     func pauses() {
         for jitter in [0, 0.5, 1] {
             let pause = { AuthorityBackoffState.pause(after: $0, longest: .seconds(60), jitter: jitter) }

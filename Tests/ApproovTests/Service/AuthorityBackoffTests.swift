@@ -10,7 +10,7 @@ import Testing
 @Suite struct AuthorityBackoffTests {
     private let broken = AuthorityFailure(httpStatus: 500, problem: nil, retryAfter: nil)
 
-    @Test("the pause is measured on the clock that the client was given")
+    @Test("The backoff measures its pauses on the clock that it was given")
     func clock() throws {
         let clock = ManualClock()
         let backoff = AuthorityBackoff(time: clock)
@@ -22,7 +22,7 @@ import Testing
         try backoff.check(.attestation)
     }
 
-    @Test("a pause that the authority asks for ends when it says, and a token does not end it")
+    @Test("A pause that the authority requested lasts its full time, even after a success")
     func hold() throws {
         let clock = ManualClock()
         let backoff = AuthorityBackoff(time: clock)
@@ -34,7 +34,7 @@ import Testing
         try backoff.check(.exchange)
     }
 
-    @Test("Retry-After in the answer to a question for the configuration also pauses attestations")
+    @Test("Retry-After in the answer to a configuration request also pauses attestations")
     func oneForAll() async throws {
         let world = try World()
         world.authority.script.value.fault = { request in

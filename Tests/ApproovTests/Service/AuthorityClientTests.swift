@@ -4,7 +4,7 @@ import Testing
 @testable import Approov
 
 @Suite struct AuthorityClientTests {
-    @Test("evidence names the version of the package")
+    @Test("The SDK version in evidence is the package's version")
     func version() {
         #expect(AuthorityClient.sdkVersion == ApproovVersion.current)
     }

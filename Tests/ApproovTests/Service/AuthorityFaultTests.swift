@@ -7,7 +7,7 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
-/// What becomes of an authority that does not do as it should.
+/// How token fetches end if the authority misbehaves.
 @Suite struct AuthorityFaultTests {
     struct Fault: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -19,46 +19,46 @@ import Testing
         Fault(testDescription: "500", status: .noApproovService) { TransportResponse(status: 500, url: $0.url) },
         Fault(testDescription: "500 with a problem", status: .noApproovService) { .problem(.internalError, 500, to: $0) },
         Fault(testDescription: "429", status: .noApproovService) { .problem(.rateLimited, 429, to: $0) },
-        Fault(testDescription: "404 of something else", status: .noApproovService) { TransportResponse(status: 404, url: $0.url) },
+        Fault(testDescription: "404 without a problem", status: .noApproovService) { TransportResponse(status: 404, url: $0.url) },
         Fault(testDescription: "a redirect", status: .noApproovService) {
             TransportResponse(status: 302, headerFields: [.location: "https://evil.test/"], url: $0.url)
         },
         Fault(testDescription: "no content", status: .noApproovService) { TransportResponse(status: 204, url: $0.url) },
         Fault(testDescription: "HTML", status: .noApproovService) { .bytes(Array("<html>".utf8), type: "text/html", to: $0) },
-        Fault(testDescription: "no type", status: .noApproovService) {
+        Fault(testDescription: "no content type", status: .noApproovService) {
             TransportResponse(status: 200, url: $0.url, body: ResponseBody(bytes: Array("{}".utf8)))
         },
         Fault(testDescription: "garbage", status: .noApproovService) {
             .bytes((0..<2_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }, type: "application/json", to: $0)
         },
-        Fault(testDescription: "half a body", status: .noApproovService) {
+        Fault(testDescription: "truncated JSON", status: .noApproovService) {
             .bytes(Array(#"{"challenge":"YWJ"#.utf8), type: "application/json", to: $0)
         },
-        Fault(testDescription: "other members", status: .noApproovService) {
+        Fault(testDescription: "unexpected members", status: .noApproovService) {
             .bytes(Array(#"{"hello":1}"#.utf8), type: "application/json", to: $0)
         },
-        Fault(testDescription: "equal members", status: .noApproovService) {
+        Fault(testDescription: "repeated members", status: .noApproovService) {
             .bytes(Array(#"{"challenge":"YWJj","challenge":"YWJk","expiresIn":60}"#.utf8), type: "application/json", to: $0)
         },
-        Fault(testDescription: "ten megabytes", status: .noApproovService) {
+        Fault(testDescription: "ten MiB of spaces", status: .noApproovService) {
             .bytes([UInt8](repeating: 0x20, count: 10 << 20), type: "application/json", to: $0)
         },
-        Fault(testDescription: "ten megabytes of problem", status: .noApproovService) {
+        Fault(testDescription: "a problem of ten MiB", status: .noApproovService) {
             .bytes([UInt8](repeating: 0x20, count: 10 << 20), type: Problem.mediaType, status: 400, to: $0)
         },
         Fault(testDescription: "the wrong account", status: .internalError) { .problem(.wrongAccount, 403, to: $0) },
-        Fault(testDescription: "unresolved", status: .noNetwork) { _ in throw TransportError(.hostUnresolved, "no such host") },
-        Fault(testDescription: "unreachable", status: .noNetwork) { _ in throw TransportError(.connectionFailed, "refused") },
-        Fault(testDescription: "too slow to connect", status: .noNetwork) { _ in throw TransportError(.connectTimeout, "slow") },
-        Fault(testDescription: "very slow", status: .poorNetwork) { _ in throw TransportError(.totalTimeout, "slow") },
-        Fault(testDescription: "silent", status: .poorNetwork) { _ in throw TransportError(.idleTimeout, "silent") },
-        Fault(testDescription: "broken off", status: .poorNetwork) { _ in throw TransportError(.connectionLost, "reset") },
-        Fault(testDescription: "an abort in TLS", status: .poorNetwork) { _ in throw TransportError(.tlsFailed, "alert") },
-        Fault(testDescription: "a certificate that is refused", status: .mitmDetected) { _ in
+        Fault(testDescription: "host not resolved", status: .noNetwork) { _ in throw TransportError(.hostUnresolved, "no such host") },
+        Fault(testDescription: "connection refused", status: .noNetwork) { _ in throw TransportError(.connectionFailed, "refused") },
+        Fault(testDescription: "connect timeout", status: .noNetwork) { _ in throw TransportError(.connectTimeout, "slow") },
+        Fault(testDescription: "total timeout", status: .poorNetwork) { _ in throw TransportError(.totalTimeout, "slow") },
+        Fault(testDescription: "idle timeout", status: .poorNetwork) { _ in throw TransportError(.idleTimeout, "silent") },
+        Fault(testDescription: "connection lost", status: .poorNetwork) { _ in throw TransportError(.connectionLost, "reset") },
+        Fault(testDescription: "TLS failure", status: .poorNetwork) { _ in throw TransportError(.tlsFailed, "alert") },
+        Fault(testDescription: "certificate refused", status: .mitmDetected) { _ in
             throw TransportError(
                 .trustRefused, "refused", cause: TrustRefusal(.pinMismatch, host: "authority.test", detail: "another key"))
         },
-        Fault(testDescription: "a body that breaks off", status: .poorNetwork) { request in
+        Fault(testDescription: "connection lost in the body", status: .poorNetwork) { request in
             let body = AsyncThrowingStream<[UInt8], any Error> { continuation in
                 continuation.yield(Array(#"{"challenge""#.utf8))
                 continuation.finish(throwing: TransportError(.connectionLost, "reset"))
@@ -70,12 +70,12 @@ import Testing
 
     let url = URL(string: "https://api.test/shapes") ?? URL(filePath: "/")
 
-    @Test("a fault at the challenge gives its status, and the next fetch works", arguments: faults)
+    @Test("A fault during the challenge request gives its status, and a later fetch succeeds", arguments: faults)
     func challenge(_ fault: Fault) async throws {
         try await check(fault, at: "/v1/challenges")
     }
 
-    @Test("a fault at the attestation gives its status, and the next fetch works", arguments: faults)
+    @Test("A fault during the attestation request gives its status, and a later fetch succeeds", arguments: faults)
     func attestation(_ fault: Fault) async throws {
         try await check(fault, at: "/v1/attestations")
     }
@@ -94,13 +94,13 @@ import Testing
         #expect(await world.service.fetchToken(for: url, binding: "Bearer secret-value").status == .success)
     }
 
-    @Test("an authority that never answers is given up, whatever the transport does")
+    @Test("A fetch gives up on an authority that never answers, even if the transport ignores cancellation")
     func neverAnswers() async throws {
         let world = try World()
         let (never, end) = AsyncStream.makeStream(of: Void.self)
         defer { end.finish() }
         world.authority.script.value.fault = { _ in
-            // Not even cancellation ends this one.
+            // Not even cancellation ends this wait.
             await Task.detached { for await _ in never {} }.value
             return nil
         }
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(
-        "Retry-After is kept to, by every host and binding, and bounded",
+        "Retry-After also delays fetches with other bindings, for at least 1 s and at most 60 s",
         arguments: [("7", 7), ("86400", 60), ("junk", 1), ("0", 1), ("-5", 1)])
     func retryAfter(_ value: String, _ seconds: Int) async throws {
         let world = try World()
@@ -128,7 +128,7 @@ import Testing
         #expect(await world.service.fetchToken(for: url, binding: "b").status == .success)
     }
 
-    @Test("a busy app asks as often as the kind of the failure allows, and has its status also while it waits", arguments: faults)
+    @Test("A busy app asks only as often as the kind of failure allows, and gets that failure's status while it waits", arguments: faults)
     func backoff(_ fault: Fault) async throws {
         let world = try World()
         let asked = Shared(0)
@@ -146,15 +146,15 @@ import Testing
         }
         let expected =
             switch fault.status {
-            // After 1 s, up to 2, 4, 8, 16, 32 and 60, and from half of each on.
+            // The pauses are 1 s, and then half to all of 2, 4, 8, 16, 32 and 60 s.
             case .noApproovService: 7...10
-            // After 1 s, up to 2, 4 and then 8, and from half of each on.
+            // The pauses are 1 s, and then half to all of 2, 4, 8 and again 8 s.
             case .poorNetwork, .mitmDetected: 17...33
-            // No server was reached, or the authority itself refuses: asked each time.
+            // No server was reached, or the authority itself refused: every fetch asks.
             default: 1_200...1_200
             }
         #expect(expected.contains(asked.value), "\(asked.value)")
-        // A challenge is no success: what fails is the attestation.
+        // A challenge does not count as a success, because the attestation fails.
         #expect(world.authority.seen.value.challenges <= expected.upperBound)
 
         world.authority.script.value.fault = nil
@@ -163,7 +163,7 @@ import Testing
         #expect(await world.service.fetchToken(for: url, binding: "better").status == .success)
     }
 
-    @Test("after the first failure an authority that works again is found out in a second")
+    @Test("The first failure pauses fetches for one second only")
     func shortHold() async throws {
         let world = try World()
         world.authority.script.value.fault = { TransportResponse(status: 500, url: $0.url) }
@@ -175,7 +175,7 @@ import Testing
         #expect(await world.service.fetchToken(for: url).status == .success)
     }
 
-    @Test("a network that comes back is used at once", arguments: faults.filter { $0.status == .noNetwork })
+    @Test("A fetch succeeds as soon as the network is back", arguments: faults.filter { $0.status == .noNetwork })
     func networkReturns(_ fault: Fault) async throws {
         let world = try World()
         world.authority.script.value.fault = fault.answer
@@ -184,7 +184,7 @@ import Testing
         #expect(await world.service.fetchToken(for: url).status == .success)
     }
 
-    @Test("a transport that has too much to do for the authority to be asked delays nothing")
+    @Test("A transport that is too busy starts no pause, so the next fetch asks the authority")
     func tooManyRequests() async throws {
         let world = try World()
         world.authority.script.value.fault = { _ in throw TransportError(.tooManyRequests, "many") }
@@ -195,7 +195,7 @@ import Testing
         #expect(await world.service.fetchToken(for: url).status == .success)
     }
 
-    @Test("tokens that are there go on serving while the authority is left alone")
+    @Test("While fetches pause after a failure, cached tokens are still returned")
     func cachedMeanwhile() async throws {
         let world = try World()
         let token = await world.service.fetchToken(for: url, binding: "a").token
@@ -204,7 +204,7 @@ import Testing
         #expect(await world.service.fetchToken(for: url, binding: "a").token == token)
     }
 
-    @Test("a date in Retry-After counts from now")
+    @Test("A date in Retry-After pauses fetches until that date")
     func retryAfterDate() async throws {
         let world = try World()
         world.clock.setDate(Date(timeIntervalSince1970: 1_750_000_000))
@@ -219,7 +219,7 @@ import Testing
         #expect(await world.service.fetchToken(for: url).status == .success)
     }
 
-    @Test("requests to the authority are bounded and go under its own pins")
+    @Test("Requests to the authority have size and time limits, and use the authority's own pins")
     func bounds() async throws {
         let world = try World()
         _ = await world.service.fetchToken(for: url)

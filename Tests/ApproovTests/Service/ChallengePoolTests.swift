@@ -4,7 +4,7 @@ import Testing
 @testable import Approov
 
 @Suite struct ChallengePoolTests {
-    @Test("a challenge is taken once, the newest first")
+    @Test("Each challenge is taken once, the newest first")
     func once() {
         let pool = ChallengePool()
         for name in ["YQ", "Yg"] { pool.put(Challenge(value: name, expiresIn: 60), now: .zero) }
@@ -13,7 +13,7 @@ import Testing
         #expect(pool.take(now: .seconds(1)) == nil)
     }
 
-    @Test("a challenge near its end is not used")
+    @Test("A challenge is not used in its last five seconds")
     func expiry() {
         let pool = ChallengePool()
         pool.put(Challenge(value: "YQ", expiresIn: 60), now: .seconds(100))
@@ -22,7 +22,7 @@ import Testing
         #expect(pool.take(now: .seconds(155)) == nil)
     }
 
-    @Test("the pool is bounded, and the oldest go first")
+    @Test("The pool has a fixed capacity and drops the oldest challenges first")
     func bounded() {
         let pool = ChallengePool()
         for number in 0..<200 { pool.put(Challenge(value: "\(number)", expiresIn: 600), now: .zero) }

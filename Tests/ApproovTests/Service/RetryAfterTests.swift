@@ -7,7 +7,7 @@ import Testing
     let now = Date(timeIntervalSince1970: 784_111_777)  // Sun, 06 Nov 1994 08:49:37 GMT
 
     @Test(
-        "seconds and dates are read",
+        "A number of seconds and an HTTP date are accepted",
         arguments: [
             ("0", 0), ("120", 120), (" 5 ", 5), ("99999999999999999999", 999_999_999), ("Sun, 06 Nov 1994 08:49:37 GMT", 0),
             ("Sun, 06 Nov 1994 08:50:37 GMT", 60), ("Sun, 06 Nov 1993 08:50:37 GMT", 0), ("Sun, 06 Nov 2093 08:50:37 GMT", 86_400),
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "any other value is ignored",
+        "A malformed value is ignored",
         arguments: [
             "", " ", "-1", "1.5", "1e3", "soon", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Foo 1994 08:49:37 GMT",
             "Sun, 99 Nov 1994 08:49:37 GMT",

@@ -5,7 +5,7 @@ import Testing
 @testable import Approov
 
 @Suite struct TokenCacheTests {
-    /// A cache whose fetches a test counts, fails and holds up.
+    /// Makes a cache whose fetches the test counts, delays and lets fail.
     final class Source: Sendable {
         let clock = ManualClock()
         let fetches = Shared<[TokenKey]>([])
@@ -31,7 +31,7 @@ import Testing
             }
         }
 
-        /// Moves the time once everything has gone to sleep that is going to.
+        /// Advances the clock once the cache is idle and its next refresh is asleep.
         func advance(by duration: Duration, in cache: TokenCache) async {
             _ = await eventually { cache.isIdle && self.clock.sleeperCount >= 1 }
             clock.advance(by: duration)
@@ -40,7 +40,7 @@ import Testing
 
     let key = TokenKey(host: "api.test", payHash: "hash", isOblivious: false)
 
-    @Test("a thousand concurrent first requests share one fetch")
+    @Test("A thousand concurrent first requests share one fetch")
     func singleFlight() async {
         let source = Source()
         let cache = source.cache()
@@ -56,7 +56,7 @@ import Testing
         #expect(source.fetches.value.count == 1)
     }
 
-    @Test("different bindings are different tokens, fetched side by side")
+    @Test("Different bindings get different tokens from separate fetches")
     func bindings() async {
         let source = Source()
         let cache = source.cache()
@@ -68,7 +68,7 @@ import Testing
         #expect(Set(source.fetches.value) == [key, other])
     }
 
-    @Test("one waiter's cancellation leaves the fetch to the others")
+    @Test("Cancelling one waiter does not cancel the fetch for the others")
     func cancellation() async {
         let source = Source()
         let cache = source.cache()
@@ -86,7 +86,7 @@ import Testing
         #expect(source.fetches.value.count == 1)
     }
 
-    @Test("a storm of cancellations loses and doubles no answer")
+    @Test("Mass cancellation neither loses nor duplicates an answer")
     func cancellationStorm() async {
         let source = Source()
         let cache = source.cache()
@@ -108,7 +108,7 @@ import Testing
         #expect(await eventually { cache.isIdle })
     }
 
-    @Test("a fetch that hangs keeps no caller waiting beyond its deadline")
+    @Test("A caller of a fetch that hangs waits no longer than the fetch's deadline")
     func deadline() async {
         let source = Source()
         let cache = source.cache()
@@ -122,7 +122,7 @@ import Testing
         #expect(await waiter.value.status == .poorNetwork)
     }
 
-    @Test("a fetch is cancelled by its deadline only after the failure has landed, so that its own outcome comes too late")
+    @Test("The deadline delivers its failure before it cancels the fetch, so that the fetch's own outcome is ignored")
     func deadlineBeforeCancellation() async {
         let source = Source()
         let cache = source.cache()
@@ -145,7 +145,7 @@ import Testing
         #expect(hasLanded.value == true)
     }
 
-    @Test("a token in use is fetched again at half its life, and no caller waits")
+    @Test("A token in use is refreshed at half its lifetime, and no caller waits")
     func refresh() async {
         let source = Source()
         let cache = source.cache()
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test("a token that no request uses runs out and is forgotten")
+    @Test("A token that no caller uses any more expires and is removed")
     func unused() async {
         let source = Source()
         let cache = source.cache()
@@ -171,7 +171,7 @@ import Testing
         #expect(source.fetches.value.count == 2)
     }
 
-    @Test("an expired token is never given out, nor one in its last moments")
+    @Test("The cache does not return a token in the last five seconds of its lifetime")
     func expiry() async {
         let source = Source()
         let cache = source.cache()
@@ -184,7 +184,7 @@ import Testing
         #expect(await cache.token(for: key).status == .noNetwork)
     }
 
-    @Test("a refresh that fails is tried again, later every time, while the old token serves")
+    @Test("A failed refresh is retried after growing pauses, and the old token is returned until one succeeds")
     func backoff() async {
         let source = Source()
         let cache = source.cache()
@@ -193,7 +193,7 @@ import Testing
         await source.advance(by: .seconds(151), in: cache)
         #expect(await eventually { source.fetches.value.count == 2 && cache.isIdle })
         #expect(cache.cached(key)?.token == "token-1")
-        // One second at the first failure, and no more than that.
+        // After the first failure, the pause is exactly one second.
         await source.advance(by: .milliseconds(1_001), in: cache)
         #expect(await eventually { source.fetches.value.count == 3 && cache.isIdle })
         source.fails.value = false
@@ -202,14 +202,14 @@ import Testing
         #expect(cache.cached(key)?.token == "token-4")
     }
 
-    @Test("the cache holds as many tokens as it was told")
+    @Test("The cache holds no more tokens than its capacity")
     func capacity() async {
         let cache = Source().cache(capacity: 10)
         for number in 0..<50 { _ = await cache.token(for: TokenKey(host: "h\(number)", payHash: nil, isOblivious: false)) }
         #expect(cache.count == 10)
     }
 
-    @Test("a prefetch is shared by those who come while it runs, and repeats nothing")
+    @Test("Callers share a prefetch that is under way, and a prefetch of a cached token fetches nothing")
     func prefetch() async {
         let source = Source()
         let cache = source.cache()

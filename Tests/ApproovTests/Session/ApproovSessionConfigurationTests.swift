@@ -8,7 +8,7 @@ import HTTPTypes
 import Testing
 
 @Suite struct ApproovSessionConfigurationTests {
-    /// Adds a header that shows that it was called.
+    /// Adds a header that shows that the interceptor was called.
     struct Marking: RequestInterceptor {
         let value: String
         func adapt(_ request: URLRequest) async throws -> URLRequest {
@@ -30,7 +30,7 @@ import Testing
             bindHeader: bindHeader, prefetchToken: prefetchToken, configuration: configuration)
     }
 
-    @Test("by default tokens are unbound, unbound requests are refused, requests may go direct, and 20 redirects are followed")
+    @Test("By default tokens are unbound, unbound requests are refused, requests may go direct, and 20 redirects are followed")
     func defaults() {
         let configuration = ApproovSessionConfiguration()
         #expect(configuration.interceptors.isEmpty && configuration.bindHeader == nil && !configuration.prefetchToken)
@@ -44,7 +44,7 @@ import Testing
         #expect(configuration.maximumRedirects == 20)
     }
 
-    @Test("the interceptors and the binding header of a configuration are used, and an argument replaces them")
+    @Test("A session uses its configuration's interceptors and binding header, unless an argument replaces them")
     func arguments() async throws {
         let world = try World()
         var configuration = ApproovSessionConfiguration()
@@ -64,7 +64,7 @@ import Testing
         #expect(try pay(ofToken: #require(sent[.approovToken])) == Binding.payHash(of: "two"))
     }
 
-    @Test("a session prefetches if its configuration says so, unless the argument says otherwise", arguments: [nil, true, false])
+    @Test("The configuration decides whether a session prefetches, unless the argument decides otherwise", arguments: [nil, true, false])
     func prefetch(_ argument: Bool?) async throws {
         let world = try World()
         var configuration = ApproovSessionConfiguration()
@@ -75,7 +75,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 1)
     }
 
-    @Test("a configuration with one of the SDK's own interceptors is refused, because the session sets the token itself")
+    @Test("A configuration with one of the SDK's own interceptors is rejected, because the session sets the token itself")
     func ownInterceptor() throws {
         let world = try World()
         var configuration = ApproovSessionConfiguration()
@@ -83,7 +83,7 @@ import Testing
         #expect(throws: ApproovError(.initializationError, "")) { try session(world, configuration) }
     }
 
-    @Test("a negative number of redirects follows none, and the caller gets the redirect")
+    @Test("With a negative redirect limit no redirect is followed, and the caller gets the redirect response")
     func noRedirects() async throws {
         let world = try World()
         world.api.value = { TransportResponse(status: 302, headerFields: [.location: "/two"], url: $0.url) }
@@ -93,7 +93,7 @@ import Testing
         #expect(response.statusCode == 302)
     }
 
-    @Test("the transport and the clock of a configuration are used instead of the service's")
+    @Test("The configuration's transport and clock are used instead of the service's")
     func transportAndClock() async throws {
         struct Dawdling: RequestInterceptor {
             let clock: ManualClock

@@ -23,7 +23,7 @@ import Testing
         return world
     }
 
-    @Test("a redirect is followed and the response names where it came from")
+    @Test("A redirect is followed, each hop carries a token, and the response has the final URL")
     func followed() async throws {
         let world = try world()
         let (_, response) = try await world.session().data(for: URLRequest("https://api.test/to/302?/there"))
@@ -32,7 +32,7 @@ import Testing
         #expect(world.apiRequests.allSatisfy { $0.headerFields[.approovToken] != nil })
     }
 
-    @Test("to a host that is not protected go neither token, trace ID, credentials nor what the token was bound to")
+    @Test("A redirect to an unprotected host carries neither token, trace ID, credentials nor the bound header")
     func noTokenElsewhere() async throws {
         let world = try world()
         let configuration = URLSessionConfiguration.ephemeral
@@ -49,7 +49,7 @@ import Testing
         #expect(last.headerFields.map(\.name) == [.accept])
     }
 
-    @Test("back at the first host, credentials that stayed behind do not return by themselves")
+    @Test("Credentials removed on a redirect to another host do not return when a redirect leads back")
     func thereAndBack() async throws {
         let world = try world()
         let session = try world.session(bindHeader: "Authorization", unboundRequests: .allowed)
@@ -61,7 +61,7 @@ import Testing
         #expect(try pay(ofToken: try #require(last.headerFields[.approovToken])) == nil)
     }
 
-    @Test("another protected host gets its own token, bound to what an interceptor sets for it")
+    @Test("Another protected host gets its own token, bound to the header that an interceptor sets for it")
     func ownToken() async throws {
         struct PerHost: RequestInterceptor {
             func adapt(_ request: URLRequest) async throws -> URLRequest {
@@ -80,7 +80,7 @@ import Testing
         #expect(Set(world.attester.requests.map(\.host)) == ["api.test", "b.test"])
     }
 
-    @Test("another protected host without its binding is refused, not sent unbound")
+    @Test("A redirect to another protected host without its binding header is refused, not sent unbound")
     func bindingMissing() async throws {
         let world = try world(["api.test": .pinned, "b.test": .pinned])
         let session = try world.session(bindHeader: "Authorization")
@@ -92,7 +92,7 @@ import Testing
         #expect(world.apiRequests.count == 1)
     }
 
-    @Test("an error about a missing binding names the redirect only where one removed it, from the request or from the session")
+    @Test("The error for a missing binding mentions a redirect only if a redirect removed the header")
     func bindingNeverThere() async throws {
         let world = try world(["api.test": .pinned])
         let without = try world.session(bindHeader: "Authorization")
@@ -109,7 +109,7 @@ import Testing
         #expect(removed?.code == .bindingMissing && removed?.message.contains("redirect") == true)
     }
 
-    @Test("the response's URL is as the caller or the redirect spelt it, never as an interceptor changed it")
+    @Test("The response has the URL as the caller or the redirect spelled it, not as an interceptor changed it")
     func responseURL() async throws {
         struct Substituting: RequestInterceptor {
             func adapt(_ request: URLRequest) async throws -> URLRequest {
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(
-        "https to http is refused after a token was sent, and to a protected host from any host",
+        "A redirect to plain HTTP is refused if it leaves or reaches a protected host",
         arguments: [
             "https://api.test/to/302?http://else.test/", "https://api.test/to/302?http://api.test/",
             "https://else.test/to/302?http://api.test/",
@@ -145,7 +145,7 @@ import Testing
         #expect(world.apiRequests.allSatisfy { $0.url.isSecure })
     }
 
-    @Test("https to http is refused from a host with pins that gets no tokens, too")
+    @Test("A redirect to plain HTTP is also refused from a pinned host that gets no tokens")
     func downgradeWithoutToken() async throws {
         var pinnedOnly = HostSettings.pinned
         pinnedOnly.attested = false
@@ -158,7 +158,7 @@ import Testing
         #expect(world.apiRequests.allSatisfy { $0.headerFields[.approovToken] == nil })
     }
 
-    @Test("https to http is refused also over a third host, which would carry a protected request's body along")
+    @Test("After a protected host, a later hop to plain HTTP is refused too, because it would carry the body along")
     func downgradeOverThirdHost() async throws {
         let world = try world()
         let session = try world.session()
@@ -170,7 +170,7 @@ import Testing
         #expect(world.apiRequests.map(\.url.isSecure) == [true, true])
     }
 
-    @Test("each hop is judged by the configuration in force when it begins")
+    @Test("Each hop follows the configuration in force when the hop begins")
     func configurationBetweenHops() async throws {
         let world = try world()
         let session = try world.session()
@@ -188,7 +188,7 @@ import Testing
         #expect(world.apiRequests.last?.policy.hasRule(for: try CanonicalHost("b.test")) == true)
     }
 
-    @Test("a circle ends after as many hops as allowed")
+    @Test("A redirect loop ends after the allowed number of redirects")
     func circle() async throws {
         let world = try world()
         let session = try world.session(maximumRedirects: 5)
@@ -197,7 +197,7 @@ import Testing
         #expect(world.apiRequests.count == 6)
     }
 
-    @Test("with no redirects allowed the redirect itself is the response")
+    @Test("If no redirects are allowed, the redirect itself is the response")
     func notFollowed() async throws {
         let world = try world()
         let (_, response) = try await world.session(maximumRedirects: 0).data(for: URLRequest("https://api.test/to/302?/there"))
@@ -205,7 +205,7 @@ import Testing
         #expect(response.value(forHTTPHeaderField: "Location") == "/there")
     }
 
-    @Test("bodies from memory and from a file are sent again with 307 and 308, and dropped with 303")
+    @Test("After 307 and 308 the body is sent again, and after 303 it is dropped")
     func bodies() async throws {
         let world = try world()
         let session = try world.session()
@@ -217,13 +217,13 @@ import Testing
                 #expect(last.method == .get)
                 #expect(last.headerFields[.contentType] == nil)
                 guard case .none = last.body else {
-                    Issue.record("a body after 303")
+                    Issue.record("the body was sent after 303")
                     return
                 }
             } else {
                 #expect(last.method == .post)
                 guard case .bytes(Array("hello".utf8)) = last.body else {
-                    Issue.record("no body after \(status)")
+                    Issue.record("the body was not sent after \(status)")
                     return
                 }
             }

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("a protected call carries one token bound to the header that an interceptor set")
+    @Test("A protected request carries a token that is bound to the header that an interceptor set")
     func protectedCall() async throws {
         let world = try World()
         let session = try world.session(interceptors: [Authorizing(value: "Bearer abc")], bindHeader: "Authorization")
@@ -38,7 +38,7 @@ import Testing
         #expect(try sent.policy.rule(for: host).evaluators.first is PublicKeysTrustEvaluator)
     }
 
-    @Test("a host that is not protected gets no token and is validated by path")
+    @Test("A host that is not protected gets no token, and its certificate path is validated")
     func unprotectedCall() async throws {
         let world = try World()
         _ = try await world.session(bindHeader: "Authorization").data(for: URLRequest("https://else.test/"))
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(
-        "a host spelled oddly is protected all the same or refused",
+        "A protected host in an unusual spelling is either protected like the host or refused",
         arguments: [
             ("https://API.test/", true), ("https://api.test./", true), ("https://api.test:443/", true), ("https://api.test:8443/", true),
             ("https://user@api.test/", false), ("https://%61pi.test/", false), ("https://api.test\\@evil.test/", false),
@@ -69,7 +69,9 @@ import Testing
         }
     }
 
-    @Test("loopback spelled as a number is one host or refused", arguments: ["2130706433", "0x7f000001", "127.1", "[::ffff:127.0.0.1]"])
+    @Test(
+        "A loopback address in a numeric spelling is either treated as 127.0.0.1 or refused",
+        arguments: ["2130706433", "0x7f000001", "127.1", "[::ffff:127.0.0.1]"])
     func loopback(_ host: String) async throws {
         let world = try World(hosts: ["127.0.0.1": .pinned])
         let session = try world.session()
@@ -81,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("plain http to a protected or evaluated host is refused before any I/O; elsewhere it is sent without a token")
+    @Test("Plain HTTP to a protected or evaluated host is refused before any I/O; elsewhere it goes without a token")
     func cleartext() async throws {
         let world = try World()
         let manager = ApproovTrustManager(
@@ -95,7 +97,7 @@ import Testing
         #expect(world.apiRequests.first?.headerFields[.approovToken] == nil)
     }
 
-    @Test("with allHostsMustBeEvaluated an unknown host is refused before any I/O, over https and http")
+    @Test("With `allHostsMustBeEvaluated`, an unknown host is refused before any I/O, over HTTPS and HTTP")
     func allHosts() async throws {
         let world = try World()
         let manager = ApproovTrustManager(allHostsMustBeEvaluated: true, anchors: .of(world.account.root), logger: .silent)
@@ -108,7 +110,7 @@ import Testing
     }
 
     @Test(
-        "an interceptor that changes where the request goes is named in the error",
+        "The error names the interceptor that changed the request's host, port or scheme",
         arguments: [
             "https://evil.test/", "https://api.test:444/", "http://api.test/",
         ])
@@ -127,7 +129,7 @@ import Testing
         #expect(world.transport.requests.isEmpty)
     }
 
-    @Test("an interceptor may change path and query, and what it throws is the cause")
+    @Test("An interceptor may change path and query, and an error that it throws is the cause")
     func interceptorPaths() async throws {
         struct Pathing: RequestInterceptor {
             func adapt(_ request: URLRequest) async throws -> URLRequest {
@@ -148,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("an interceptor may change method and body, and what it leaves alone is sent as the caller gave it")
+    @Test("An interceptor may change method and body, and a body that it does not change is sent as the caller gave it")
     func interceptorBodies() async throws {
         struct Wrapping: RequestInterceptor {
             func adapt(_ request: URLRequest) async throws -> URLRequest {
@@ -170,7 +172,7 @@ import Testing
         #expect(sent == ["PUT [1]", "POST 2"])
     }
 
-    @Test("malformed methods, names and values are refused and never shown")
+    @Test("Malformed methods, header names and header values are refused, and the error does not show the value")
     func malformed() async throws {
         let world = try World()
         let session = try world.session()
@@ -188,7 +190,7 @@ import Testing
         #expect(world.apiRequests.isEmpty)
     }
 
-    @Test("two concurrent requests with different Authorization values each carry their own token")
+    @Test("200 concurrent requests with 20 Authorization values each carry the token for their own value")
     func concurrentBindings() async throws {
         let world = try World()
         let session = try world.session(bindHeader: "Authorization")
@@ -208,9 +210,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 20)
     }
 
-    @Test(
-        "where no token can be obtained and waiting would not help, nothing reaches the API, whatever is allowed while the authority is down"
-    )
+    @Test("If no token can be obtained and waiting would not help, the API gets no request, whatever the session allows")
     func noToken() async throws {
         for isAllowed in [false, true] {
             for (code, world) in try World.withoutTokens() {
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test("what a session is told of tokens holds: the header's name and prefix, excluded URLs, and going without one in an outage")
+    @Test("A session applies its token header, its excluded URLs and its setting for an outage of the authority")
     func tokenSettings() async throws {
         let world = try World(hosts: ["api.test": .pinned, "other.test": .pinned])
         func session(isAllowed: Bool) throws -> ApproovSession {
@@ -246,7 +246,7 @@ import Testing
         #expect(try #require(world.apiRequests.last).headerFields[tokenName] == nil)
         #expect(world.apiRequests.count == 2)
 
-        // Of the other host there is no token yet.
+        // The other host has no token yet.
         world.authority.script.value.fault = { _ in throw TransportError(.connectionFailed, "refused") }
         let strict = try session(isAllowed: false)
         let error = await #expect(throws: ApproovError.self) { try await strict.data(for: URLRequest("https://other.test/")) }
@@ -257,7 +257,7 @@ import Testing
         #expect(try #require(world.apiRequests.last).headerFields[tokenName] == nil)
     }
 
-    @Test("an update during 200 requests: each sees wholly the old or wholly the new rules")
+    @Test("During an update, each of 200 requests follows only the old rules or only the new ones")
     func updateInFlight() async throws {
         let world = try World()
         let session = try world.session()
@@ -267,7 +267,7 @@ import Testing
             try await Task.sleep(for: .microseconds(Int.random(in: 0..<500)))
             return TransportResponse(status: 200, url: request.url)
         }
-        // One before and one after: the update may come before or behind all of the others.
+        // One request before and one after the others, because the update may come before or after all of them.
         _ = try await session.data(for: URLRequest("https://api.test/"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<200 {
@@ -291,7 +291,7 @@ import Testing
         #expect(seen == [true, false])
     }
 
-    @Test("a first request whose token brings a new configuration already keeps to it")
+    @Test("If the first token brings a new configuration, the same request already follows it")
     func configurationWithToken() async throws {
         let world = try World()
         let session = try world.session()
@@ -304,7 +304,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 1)
     }
 
-    @Test("a pin that was rotated is taken up by asking the authority, and the request goes through without a restart")
+    @Test("After a pin was rotated, the client gets the new configuration, and a request succeeds without a restart")
     func rotatedPin() async throws {
         let account = try TestAccount()
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: account.root)
@@ -326,7 +326,7 @@ import Testing
         #expect(world.service.configuration.version == 2)
     }
 
-    @Test("an impostor does not make the client ask the authority again and again")
+    @Test("100 requests to an impostor cause only one request for the configuration")
     func impostorFlood() async throws {
         let account = try TestAccount()
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: account.root)
@@ -339,7 +339,7 @@ import Testing
         #expect(world.apiRequests.isEmpty)
     }
 
-    @Test("a disabled host beside a pinned one, a thousand interleaved requests: the pinned one keeps its pins")
+    @Test("In 1,000 interleaved requests, a pinned host stays validated beside a host whose validation is disabled")
     func interleaved() async throws {
         let world = try World()
         let manager = ApproovTrustManager(
@@ -359,7 +359,7 @@ import Testing
         }
     }
 
-    @Test("prefetch: with the binding among the additional headers the first request waits for nothing")
+    @Test("A prefetch with the binding among the additional headers fetches the first request's token")
     func prefetchBound() async throws {
         let world = try World()
         let configuration = URLSessionConfiguration.ephemeral
@@ -370,7 +370,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 1)
     }
 
-    @Test("prefetch: without the binding a challenge and the configuration are made ready")
+    @Test("A prefetch without the binding fetches a challenge and the configuration")
     func prefetchUnbound() async throws {
         let world = try World()
         let session = try world.session(bindHeader: "Authorization", prefetchToken: true)
@@ -382,7 +382,7 @@ import Testing
         #expect(world.authority.seen.value.challenges == 1)
     }
 
-    @Test("a session without a service protects nothing and still validates paths")
+    @Test("A session without a service adds no token and no other header except Accept")
     func noService() async throws {
         let transport = InProcessTransport(status: 200)
         let session = try ApproovSession(
@@ -391,7 +391,7 @@ import Testing
         #expect(transport.requests.first?.headerFields == [.accept: "*/*"])
     }
 
-    @Test("an interceptor of ours among the caller's is refused: the session has its own")
+    @Test("A session rejects an `ApproovInterceptor` among the caller's interceptors, because it sets the token itself")
     func twoInterceptors() throws {
         let world = try World()
         let own = try ApproovInterceptor(service: world.service)
@@ -399,7 +399,7 @@ import Testing
     }
 
     @Test(
-        "errors of the transport keep their kind",
+        "A transport error gets the matching SDK code and stays available as the cause",
         arguments: [
             (TransportError.Code.connectionFailed, ApproovError.Code.networkingError, true), (.totalTimeout, .timedOut, true),
             (.connectionLost, .networkingError, true), (.trustRefused, .pinningError, false), (.bodyTooLarge, .responseTooLarge, false),
@@ -419,7 +419,7 @@ import Testing
     }
 
     @Test(
-        "a POST that may have been executed is not worth another try, nor one whose redirect failed",
+        "A POST that may have been executed is not retryable, and neither is one whose redirect failed",
         arguments: [
             (TransportError.Code.totalTimeout, ApproovError.Code.timedOut, false), (.connectionLost, .networkingError, false),
             (.connectionFailed, .networkingError, true),
@@ -444,7 +444,7 @@ import Testing
         #expect(error?.code == expected && error?.isRetryable == false)
     }
 
-    @Test("cancellation reaches the transport and stays a CancellationError")
+    @Test("Cancellation reaches the transport, and the caller gets a CancellationError")
     func cancellation() async throws {
         let world = try World()
         let started = Shared(false)

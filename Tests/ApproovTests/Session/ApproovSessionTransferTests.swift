@@ -7,7 +7,7 @@ import HTTPTypes
 import Testing
 
 @Suite struct ApproovSessionTransferTests {
-    /// An API that sends back what it gets.
+    /// A world whose API returns the request's body.
     private func echo() throws -> World {
         let world = try World()
         world.api.value = { request in
@@ -22,7 +22,7 @@ import Testing
         return world
     }
 
-    @Test("a body from httpBody, data or a file arrives, and so does the answer")
+    @Test("A body from httpBody, data or a file reaches the API, and a remote URL as the file is refused")
     func bodies() async throws {
         let world = try echo()
         let session = try world.session()
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("a response larger than the limit is refused")
+    @Test("A response larger than the limit is refused")
     func limit() async throws {
         let world = try World()
         world.api.value = { TransportResponse(status: 200, url: $0.url, body: ResponseBody(bytes: [UInt8](repeating: 1, count: 1_000))) }
@@ -50,7 +50,7 @@ import Testing
         #expect(world.apiRequests.last?.options.maximumBodyBytes == 999)
     }
 
-    @Test("bytes come one by one and in chunks, and errors are the SDK's")
+    @Test("A response can be read byte by byte or in chunks, and its failure is an error of the SDK")
     func bytes() async throws {
         let world = try World()
         world.api.value = { request in
@@ -76,7 +76,7 @@ import Testing
         await #expect(throws: ApproovError(.networkingError, "")) { for try await _ in broken {} }
     }
 
-    @Test("a download is a file of mode 0600; one that breaks off leaves none")
+    @Test("A download becomes a file with mode 0600, and a failed download leaves no file")
     func download() async throws {
         let world = try World()
         let content = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
@@ -111,7 +111,7 @@ import Testing
         return Set(try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("approov-download-") })
     }
 
-    @Test("tasks with completion handlers do what their async kin do, once resumed")
+    @Test("A task with a completion handler does the same as the async method, once it is resumed")
     func tasks() async throws {
         let world = try echo()
         let session = try world.session()
@@ -138,7 +138,7 @@ import Testing
         #expect(await eventually { !FileManager.default.fileExists(atPath: path) })
     }
 
-    @Test("a task that is not resumed sends nothing; cancelled, before or after, it ends once with a CancellationError")
+    @Test("A cancelled task ends once with a CancellationError, whether or not it was resumed before")
     func cancelledTasks() async throws {
         let world = try World()
         world.api.value = { request in
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("a body stream is read part by part, away from the tasks' threads")
+    @Test("A body stream reaches the transport as a stream")
     func bodyStream() async throws {
         let world = try World()
         let streams = Shared(0)

@@ -4,7 +4,7 @@ import Testing
 @testable import Approov
 
 @Suite struct InputStreamPartsTests {
-    @Test("all bytes come in order, in parts that are bounded")
+    @Test("All bytes arrive in order, in parts of limited size")
     func whole() async throws {
         let content = Data((0..<200_001).map { UInt8(truncatingIfNeeded: $0) })
         var seen = Data()
@@ -15,13 +15,13 @@ import Testing
         #expect(seen == content)
     }
 
-    @Test("a stream that cannot be read is an error, not an empty body")
+    @Test("A stream that cannot be read is an error, not an empty body")
     func unreadable() async throws {
         let stream = try #require(InputStream(fileAtPath: "/nonexistent/file"))
         await #expect(throws: ApproovError(.bodyFailed, "")) { for try await _ in InputStreamParts(stream) {} }
     }
 
-    @Test("a stream that was read before is an error, not an empty body")
+    @Test("A stream that was already read is an error, not an empty body")
     func readBefore() async throws {
         let stream = InputStream(data: Data("once".utf8))
         for try await _ in InputStreamParts(stream) {}

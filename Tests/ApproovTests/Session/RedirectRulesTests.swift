@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "methods are rewritten as RFC 9110 and Fetch say",
+        "Redirects rewrite methods as RFC 9110 and the Fetch standard require",
         arguments: [
             (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (307, "POST", "POST"), (308, "POST", "POST"),
             (301, "PUT", "PUT"), (302, "DELETE", "DELETE"), (303, "PUT", "GET"), (303, "HEAD", "HEAD"), (301, "HEAD", "HEAD"),
@@ -35,7 +35,7 @@ import Testing
             #expect(step.request.value(forHTTPHeaderField: "Content-Type") == "text/plain")
         } else if method != "HEAD" {
             guard case .none = step.body else {
-                Issue.record("the body is still there")
+                Issue.record("the body was kept")
                 return
             }
             #expect(step.request.value(forHTTPHeaderField: "Content-Type") == nil)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "locations are resolved against the URL that was asked for",
+        "A location is resolved against the URL of the request",
         arguments: [
             ("/two", "https://a.test/two"), ("two?x=1", "https://a.test/two?x=1"), ("//b.test/x", "https://b.test/x"),
             ("https://b.test", "https://b.test/"), ("?q", "https://a.test/one?q"),
@@ -52,7 +52,7 @@ import Testing
         #expect(try next(302, to: location)?.url.text == expected)
     }
 
-    @Test("without a location there is nowhere to go")
+    @Test("A redirect without a location is not followed, and 300 and 304 are not redirects")
     func noLocation() throws {
         #expect(try next(302, to: nil) == nil)
         #expect(!RedirectRules.isRedirect(304))
@@ -60,19 +60,19 @@ import Testing
     }
 
     @Test(
-        "a location that cannot be requested is refused",
+        "A location that cannot be requested is refused",
         arguments: ["ftp://a.test/", "javascript:x", "https://user:pw@b.test/", "https://%62.test/", "https://0x7f.1/", "https:///x"])
     func badLocations(_ location: String) {
         #expect(throws: ApproovError(.redirectRefused, "")) { try next(302, to: location) }
     }
 
     @Test(
-        "credentials stay where the origin is left: another host, port or scheme",
+        "Credentials are removed if a redirect leads to another host, port or scheme",
         arguments: [
             "https://b.test/", "https://a.test:8443/", "http://a.test/", "https://x.a.test/",
         ])
     func credentials(_ location: String) throws {
-        // The last ones are credentials of many services, and a name that no list knows.
+        // The last four are three names that many services use for credentials, and one that no list contains.
         let headers = [
             "authorization": "s", "Cookie": "s", "Proxy-Authorization": "s", "Accept": "text/plain", "X-Auth-Token": "s", "x-api-key": "s",
             "X-CSRF-Token": "s", "Ours": "s",
@@ -85,7 +85,7 @@ import Testing
         #expect(home.request.allHTTPHeaderFields == headers)
     }
 
-    @Test("what describes the request goes to another origin, in whatever spelling")
+    @Test("Header fields that describe the request are kept on a redirect to another origin, in any spelling")
     func travelling() throws {
         let headers = [
             "accept-language": "de", "User-Agent": "app/1", "RANGE": "bytes=0-9", "If-None-Match": "\"a\"", "Content-Type": "text/plain",
@@ -95,7 +95,7 @@ import Testing
         #expect(away.request.allHTTPHeaderFields == headers)
     }
 
-    @Test("a location without path and query is the URL that the caller asked for, not what interceptors made of it")
+    @Test("An empty location, or only a fragment, leads to the URL that the caller requested, not to an interceptor's URL")
     func sameDocument() throws {
         let step = try RedirectStep(URLRequest("https://a.test/one?asked"), body: .none)
         for (location, expected) in [("", "https://a.test/one?asked"), ("#part", "https://a.test/one?asked#part")] {
@@ -106,12 +106,12 @@ import Testing
         }
     }
 
-    @Test("a request with a token, or to a host with pins or an evaluator, never goes on to plain http")
+    @Test("A request that demands TLS is not redirected to plain HTTP")
     func downgrade() {
         #expect(throws: ApproovError(.redirectRefused, "")) { try next(302, to: "http://a.test/", demandsTLS: true) }
     }
 
-    @Test("nor does it on a detour over a host that could have")
+    @Test("A redirect over another host does not end the demand for TLS")
     func downgradeLater() throws {
         let detour = try #require(try next(307, to: "https://b.test/", demandsTLS: true))
         var fields = HTTPFields()
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("two locations that differ are refused, the same one twice is one")
+    @Test("Two different locations are refused, and two equal ones count as one")
     func twoLocations() throws {
         let step = try RedirectStep(URLRequest("https://a.test/one"), body: .none)
         func next(_ locations: [String]) throws -> RedirectStep? {
@@ -136,7 +136,7 @@ import Testing
         #expect(try next(["https://b.test/", "https://b.test/"])?.url.text == "https://b.test/")
     }
 
-    @Test("a body that is a stream is not sent twice, but may be dropped")
+    @Test("A stream body is not sent again after 307, but may be dropped after 303")
     func streams() throws {
         let stream = RequestBody.stream(length: nil, RequestBodyStream(AsyncThrowingStream<[UInt8], any Error> { $0.finish() }))
         #expect(throws: ApproovError(.redirectRefused, "")) { try next(307, to: "/two", method: "POST", body: stream) }

@@ -4,7 +4,7 @@ import Testing
 @testable import Approov
 
 @Suite struct RequestDeadlineTests {
-    @Test("the time that is left shrinks with the clock, and its end is an error")
+    @Test("The remaining time shrinks with the clock, and a deadline that has passed throws")
     func remaining() throws {
         let clock = ManualClock()
         let deadline = RequestDeadline(after: .seconds(10), on: clock)

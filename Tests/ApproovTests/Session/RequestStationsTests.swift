@@ -1,5 +1,6 @@
 import ApproovTesting
 import Attestation
+import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPClient
@@ -9,7 +10,7 @@ import Testing
 @testable import Approov
 
 @Suite struct RequestStationsTests {
-    /// Writes down what passes station 3, and that station 9 asks.
+    /// Logs the header names at station 3, and the question about a retry at station 9.
     struct Witness: RequestInterceptor {
         let log: Shared<[String]>
         var onAdapt: @Sendable () async throws -> Void = {}
@@ -29,7 +30,7 @@ import Testing
         }
     }
 
-    /// A world that writes down its attestations and its API's requests.
+    /// A world that logs its attestations and the requests to its API.
     private func world(_ log: Shared<[String]>, hosts: [String: HostSettings] = ["api.test": .pinned]) throws -> World {
         let world = try World(hosts: hosts)
         world.authority.script.value.fault = { request in
@@ -43,7 +44,7 @@ import Testing
         return world
     }
 
-    @Test("a request passes defaults, interceptors, token, transport and response in this order")
+    @Test("A request passes defaults, interceptors, token, transport and response in this order")
     func order() async throws {
         let log = Shared<[String]>([])
         let world = try world(log)
@@ -56,7 +57,9 @@ import Testing
         #expect(try pay(ofToken: try #require(sent.headerFields[.approovToken])) == Binding.payHash(of: "Bearer 1"))
     }
 
-    @Test("a request that must not be sent passes no station behind the first", arguments: ["http://api.test/", "http://API.test./x"])
+    @Test(
+        "A request that must not be sent reaches neither the interceptors nor the transport",
+        arguments: ["http://api.test/", "http://API.test./x"])
     func refused(_ url: String) async throws {
         let log = Shared<[String]>([])
         let world = try world(log)
@@ -66,7 +69,7 @@ import Testing
         #expect(world.transport.requests.isEmpty)
     }
 
-    @Test("every redirect begins with the caller's own request, without what the stations added")
+    @Test("Each redirect starts from the caller's own request, without the headers that the stations added")
     func redirect() async throws {
         let log = Shared<[String]>([])
         let world = try world(log)
@@ -80,7 +83,7 @@ import Testing
         #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Bearer 1", "Bearer 3"])
     }
 
-    @Test("a configuration that comes while an interceptor waits applies to the token and the transport behind it")
+    @Test("A configuration that arrives while an interceptor runs applies to the token and the transport after it")
     func newerConfiguration() async throws {
         let log = Shared<[String]>([])
         let world = try world(log, hosts: [:])
@@ -91,7 +94,7 @@ import Testing
         #expect(world.service.configuration.version == 2)
     }
 
-    @Test("a host that a newer configuration protects is not called over plain http any more, even if the request was on its way")
+    @Test("Plain HTTP is refused if a configuration that arrives during the request protects the host")
     func newerConfigurationRefuses() async throws {
         let log = Shared<[String]>([])
         let world = try world(log, hosts: [:])
@@ -101,7 +104,70 @@ import Testing
         #expect(world.apiRequests.isEmpty)
     }
 
-    @Test("a configuration that changes with every token ends in an error, and the request is not sent")
+    /// A transport that takes long to connect to the API, and then asks the rules as the real one does.
+    struct SlowToConnect: HTTPTransport {
+        let world: World
+        let onConnect: @Sendable (TransportRequest) async throws -> Void
+
+        func send(_ request: TransportRequest) async throws -> TransportResponse {
+            guard request.url.host.name == "api.test" else { return try await world.transport.send(request) }
+            try await onConnect(request)
+            guard request.options.rules?.areInForce == true else { throw TransportError(.rulesChanged, "nothing was sent") }
+            return try await world.transport.send(request)
+        }
+    }
+
+    /// A session in whose requests a newer configuration comes into force each time the transport connects, up to a version.
+    private func session(
+        in world: World, upTo last: Int64, onConnect: @escaping @Sendable (TransportRequest) async throws -> Void = { _ in }
+    )
+        throws -> ApproovSession
+    {
+        let transport = SlowToConnect(world: world) { request in
+            try await onConnect(request)
+            let version = world.service.configuration.version + 1
+            guard version <= last else { return }
+            _ = await world.service.keeper.offer([try world.account.signed(world.account.configuration(version: version))])
+        }
+        return try ApproovSession(
+            wrapping: URLSession(configuration: .ephemeral), service: world.service,
+            trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent), configuration: .over(transport))
+    }
+
+    @Test("A request whose rules change while the transport connects is prepared again and sent once, under the newer rules")
+    func changeWhileConnecting() async throws {
+        let world = try World()
+        let connections = Shared(0)
+        let session = try session(in: world, upTo: 2) { _ in connections.change { $0 += 1 } }
+        let (_, response) = try await session.data(for: URLRequest("https://api.test/", method: "POST", body: "once"))
+        #expect(response.statusCode == 200)
+        #expect(connections.value == 2)
+        #expect(world.apiRequests.count == 1)
+        #expect(world.service.configuration.version == 2)
+    }
+
+    @Test("A request whose rules change with every connection fails, and is never sent")
+    func changeWithEveryConnection() async throws {
+        let world = try World()
+        let session = try session(in: world, upTo: .max)
+        let error = await #expect(throws: ApproovError.self) { try await session.data(for: URLRequest("https://api.test/")) }
+        #expect(error?.code == .networkingError && error?.message.contains("changed again and again") == true)
+        #expect(world.apiRequests.isEmpty)
+    }
+
+    @Test("A request whose rules change after its body stream was read fails with an error that the app may retry, and is never sent")
+    func changeAfterReading() async throws {
+        let world = try World()
+        let session = try session(in: world, upTo: 2) { _ = try await $0.body.collected(upTo: 100) }
+        var request = URLRequest("https://api.test/", method: "POST")
+        request.httpBodyStream = InputStream(data: Data("once".utf8))
+        let error = await #expect(throws: ApproovError.self) { try await session.data(for: request) }
+        #expect(error?.code == .networkingError && error?.isRetryable == true)
+        #expect((error?.cause as? TransportError)?.code == .rulesChanged)
+        #expect(world.apiRequests.isEmpty)
+    }
+
+    @Test("If the configuration changes with every token, the request fails and is not sent")
     func endlessChange() async throws {
         let world = try World()
         let version = Shared<Int64>(1)

@@ -13,7 +13,7 @@ import Testing
         return try PolicySource(manager: manager, keeper: world.service.keeper)
     }
 
-    @Test("a protected host has its rule, an evaluated one the caller's, and any other host neither")
+    @Test("A protected host has its signed rule, an evaluated host only the caller's evaluator, and any other host neither")
     func hosts() throws {
         let policies = try policies(World(hosts: ["*.api.test": .pinned]))
         let protected = try policies.resolve(CanonicalHost("eu.api.test"))
@@ -24,7 +24,7 @@ import Testing
         #expect(other.rule == nil && !other.isEvaluated)
     }
 
-    @Test("every protected host is evaluated, also where the caller's patterns exclude it or are more specific")
+    @Test("Every protected host is evaluated, even if the caller's patterns exclude it or are more specific")
     func protectedIsEvaluated() throws {
         let world = try World(hosts: ["**.api.test": .pinned, "api.test": .pinned])
         let manager = ApproovTrustManager(
@@ -37,12 +37,12 @@ import Testing
             let host = try CanonicalHost(name)
             let hop = try policies.resolve(host)
             #expect(hop.rule != nil, "\(name)")
-            // A look-up in the trust policy finds the same.
+            // A look-up in the trust policy gives the same result.
             #expect(hop.policy.trust.hasRule(for: host), "\(name)")
         }
     }
 
-    @Test("a newer configuration ends the validity of what was looked up before, and the next look-up has its rules")
+    @Test("A newer configuration makes an earlier look-up invalid, and the next look-up has the new rules")
     func inForce() async throws {
         let world = try World()
         let policies = try policies(world)
@@ -59,7 +59,7 @@ import Testing
         #expect(after.rule?.settings.attested == false && after.snapshot !== before.snapshot)
     }
 
-    @Test("without a service every look-up stays valid")
+    @Test("Without a service, every look-up stays valid")
     func withoutService() throws {
         let manager = ApproovTrustManager(anchors: .of(try TestAccount().root), logger: .silent)
         let policies = try PolicySource(manager: manager, keeper: nil)

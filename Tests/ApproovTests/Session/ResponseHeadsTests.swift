@@ -15,14 +15,14 @@ import Testing
         return try heads.head(of: response, to: try #require(URL(string: text)))
     }
 
-    @Test("responses with equal heads share one")
+    @Test("Responses with equal heads share one head")
     func sharing() throws {
         let heads = ResponseHeads()
         let first = try head(heads)
         #expect(try head(heads) === first)
     }
 
-    @Test("a response that differs in status, version, any field or URL gets its own head")
+    @Test("A response with another status, version, field or URL gets its own head")
     func differences() throws {
         let heads = ResponseHeads()
         _ = try head(heads)
@@ -37,14 +37,14 @@ import Testing
         #expect(try head(heads, version: "HTTP/1.1") !== first)
     }
 
-    @Test("a response with a cookie shares its head with no other")
+    @Test("A response with a cookie does not share its head")
     func cookies() throws {
         let heads = ResponseHeads()
         let first = try head(heads, fields: [.setCookie: "a=b"])
         #expect(try head(heads, fields: [.setCookie: "a=b"]) !== first)
     }
 
-    @Test("repeated fields are joined in their order")
+    @Test("Repeated fields are joined in their order")
     func repeatedFields() throws {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .vary, value: "a"))

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("a failed request is sent again as often as the interceptor says, and no more than eight times")
+    @Test("A failed request is sent again as often as the interceptor decides, at most eight times")
     func bounded() async throws {
         let world = try World()
         world.api.value = { TransportResponse(status: 503, url: $0.url) }
@@ -32,7 +32,7 @@ import Testing
         #expect(world.apiRequests.count == 3 + 9)
     }
 
-    @Test("errors are retried too, and the first success ends it")
+    @Test("Errors are retried too, until the first success")
     func errors() async throws {
         let world = try World()
         let count = Shared(0)
@@ -49,7 +49,7 @@ import Testing
         #expect(count.value == 3)
     }
 
-    @Test("the wait before a retry is the interceptor's, a minute at most")
+    @Test("The interceptor chooses the delay before a retry, and a minute is the maximum")
     func delay() async throws {
         let world = try World()
         world.api.value = { TransportResponse(status: 503, url: $0.url) }
@@ -64,7 +64,7 @@ import Testing
         #expect(world.apiRequests.count == 2)
     }
 
-    @Test("a body that is a stream is sent once")
+    @Test("A request with a stream body is sent only once")
     func stream() async throws {
         let world = try World()
         world.api.value = { TransportResponse(status: 503, url: $0.url) }
@@ -74,7 +74,7 @@ import Testing
         #expect(world.apiRequests.count == 1)
     }
 
-    @Test("nor is it sent again after a redirect that dropped it; the interceptor is asked about the request as it was made")
+    @Test("A request whose stream body was dropped by a redirect is not sent again")
     func redirectedStream() async throws {
         let world = try World()
         world.api.value = { request in
@@ -87,7 +87,7 @@ import Testing
         #expect(world.apiRequests.map(\.url.target) == ["/form", "/seen"])
     }
 
-    @Test("without interceptors nothing is sent twice")
+    @Test("Without interceptors no request is sent again")
     func none() async throws {
         let world = try World()
         world.api.value = { TransportResponse(status: 503, url: $0.url) }

@@ -8,9 +8,9 @@ import Testing
 
 @testable import Approov
 
-/// What the wrapped session's configuration still does.
+/// The settings of the wrapped session's configuration that still apply.
 @Suite struct WrappedConfigurationTests {
-    @Test("additional headers are added, and a request's own come first")
+    @Test("Additional headers are added, and the request's own headers take precedence")
     func additionalHeaders() async throws {
         let world = try World()
         let configuration = URLSessionConfiguration.ephemeral
@@ -22,7 +22,7 @@ import Testing
         #expect(HTTPField.Name("X-App").map { fields[$0] } == "app")
     }
 
-    @Test("interceptors see the additional headers, and tokens can be bound to them")
+    @Test("Interceptors see the additional headers, and tokens can be bound to them")
     func boundToAdditional() async throws {
         struct Looking: RequestInterceptor {
             let seen: Shared<String?>
@@ -41,7 +41,7 @@ import Testing
         #expect(world.apiRequests.first?.headerFields[values: .authorization] == ["Bearer abc"])
     }
 
-    @Test("timeouts of session and request become those of the transfer")
+    @Test("The timeouts of the session and of the request become the timeouts of the transfer")
     func timeouts() async throws {
         let world = try World()
         let configuration = URLSessionConfiguration.ephemeral
@@ -59,7 +59,7 @@ import Testing
         _ = try await world.session(configuration: configuration).data(for: URLRequest("https://else.test/"))
     }
 
-    @Test("the wait for a token counts: a slow authority keeps a request no longer than its timeouts allow", arguments: [5, 60])
+    @Test("The wait for a token counts towards the timeouts of the request and of the resource", arguments: [5, 60])
     func tokenTimeout(forRequest seconds: Int) async throws {
         let world = try World()
         world.authority.script.value.fault = { _ in
@@ -71,14 +71,14 @@ import Testing
         let session = try world.session(configuration: configuration)
         let call = Task { try await session.data(for: URLRequest("https://api.test/")) }
         #expect(await eventually { !world.transport.requests.isEmpty })
-        // The request's patience, and the service's own, which is 30 s.
+        // One sleeper is the request's timeout, the other is the service's own of 30 s.
         await world.clock.sleepers(atLeast: 2)
         world.clock.advance(by: .seconds(5))
         await #expect(throws: ApproovError(.networkingError, "")) { try await call.value }
         #expect(world.apiRequests.isEmpty)
     }
 
-    @Test("the time for a resource counts over all its redirects")
+    @Test("The resource timeout covers all redirects together")
     func resourceTimeout() async throws {
         let world = try World()
         let clock = world.clock
@@ -93,7 +93,7 @@ import Testing
         #expect(world.apiRequests.map(\.options.totalTimeout) == [.seconds(100), .seconds(60), .seconds(20)])
     }
 
-    @Test("cookies are kept and sent, line by line, unless the session keeps none")
+    @Test("Cookies are stored and sent, unless the session or the request disables them")
     func cookies() async throws {
         let world = try World()
         world.api.value = { request in
@@ -114,7 +114,7 @@ import Testing
         let sent = world.apiRequests.map { $0.headerFields[.cookie].map { Set($0.split(separator: "; ")) } }
         #expect(sent == [nil, ["a=1", "b=2"], nil, nil])
 
-        // With an interceptor the cookies pass through a URLRequest, and are the same.
+        // With an interceptor, the cookies pass through a URLRequest and do not change.
         struct Passing: RequestInterceptor {}
         let passing = try world.session(interceptors: [Passing()])
         _ = try await passing.data(for: URLRequest("https://api.test/set"))
@@ -131,7 +131,7 @@ import Testing
         #expect(world.apiRequests.last?.headerFields[.cookie] == nil)
     }
 
-    @Test("a cookie goes only where it is meant to: by scheme, by path, while it lasts, and never to a whole public suffix")
+    @Test("A cookie is sent only for its scheme, path and lifetime, and never to a whole public suffix")
     func cookieScope() async throws {
         let world = try World()
         let cookies = [
@@ -153,7 +153,7 @@ import Testing
         #expect(sent == [nil, ["s=1"], ["s=1", "p=1"], ["s=1"], nil, nil])
     }
 
-    @Test("a cookie that a redirect sets is sent to where it leads")
+    @Test("A cookie that a redirect sets is sent to the redirect's target")
     func redirectCookies() async throws {
         let world = try World()
         world.api.value = { request in
@@ -165,7 +165,7 @@ import Testing
         #expect(world.apiRequests.last?.headerFields[.cookie] == "session=1")
     }
 
-    @Test("a proxy of the configuration is used for its scheme, and the environment's never")
+    @Test("A configured proxy is used only for its scheme, and it may be a SOCKS proxy")
     func proxies() async throws {
         let world = try World()
         let configuration = URLSessionConfiguration.ephemeral
@@ -182,7 +182,7 @@ import Testing
         #expect(world.apiRequests.last?.options.proxy?.kind == .socks5)
     }
 
-    @Test("a proxy that is malformed, or configured in a way that is not supported, is refused and not left out")
+    @Test("A malformed or unsupported proxy configuration is refused, not ignored")
     func unsupportedProxies() throws {
         let world = try World()
         let proxy: [AnyHashable: Any] = ["HTTPSProxy": "proxy.test", "HTTPSPort": 3128]
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test("cache policies that ask caches on the way do so, and one that forbids loading fails")
+    @Test("A reload policy sends `Cache-Control: no-cache`, and a cache-only policy fails")
     func cachePolicies() async throws {
         let world = try World()
         let session = try world.session()
@@ -211,7 +211,7 @@ import Testing
         #expect(world.apiRequests.count == 1)
     }
 
-    /// Answers every request for mock.test.
+    /// Answers every request to a host below .test.
     final class Mock: URLProtocol {
         override class func canInit(with request: URLRequest) -> Bool { request.url?.host()?.hasSuffix(".test") ?? false }
         override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
@@ -231,7 +231,7 @@ import Testing
         override func stopLoading() {}
     }
 
-    @Test("a request that a protocol class claims goes to it, with its body, unless its host is protected")
+    @Test("A protocol class gets the requests that it claims, with their bodies, except those to protected hosts")
     func protocolClasses() async throws {
         let world = try World()
         let configuration = URLSessionConfiguration.ephemeral
@@ -254,7 +254,7 @@ import Testing
         #expect(world.apiRequests.count == 1)
     }
 
-    @Test("a protocol class gets nothing that may not be called at all: plain http to an evaluated host, a host that none evaluates")
+    @Test("A protocol class gets no request that the trust manager refuses: plain HTTP, or a host without an evaluator")
     func protocolClassesAndEvaluators() async throws {
         let world = try World()
         let configuration = URLSessionConfiguration.ephemeral
@@ -270,7 +270,7 @@ import Testing
         #expect(world.apiRequests.isEmpty)
     }
 
-    @Test("what a protocol class answers is held to the limit, and what it fails with is an error of the SDK, however it is called")
+    @Test("A protocol class's response obeys the limit, and in every method its failure is an error of the SDK")
     func wrappedLimitAndErrors() async throws {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [Mock.self]
@@ -294,7 +294,7 @@ import Testing
         }
     }
 
-    @Test("a data: URL is loaded, and held to the limit, too")
+    @Test("A `data:` URL is loaded, and the limit applies to it too")
     func dataURL() async throws {
         let session = try World().session()
         let url = try #require(URL(string: "data:text/plain,hello"))
@@ -304,14 +304,14 @@ import Testing
         await #expect(throws: ApproovError(.responseTooLarge, "")) { try await session.data(from: url, limit: 4) }
     }
 
-    @Test("Foundation's own protocol classes claim nothing")
+    @Test("Foundation's own protocol classes claim no request")
     func builtIn() async throws {
         let world = try World()
         _ = try await world.session(configuration: .default).data(for: URLRequest("https://else.test/"))
         #expect(world.apiRequests.count == 1)
     }
 
-    @Test("a request of another scheme is the wrapped session's")
+    @Test("A URL with an unknown scheme is a bad request, and the transport gets nothing")
     func foreignScheme() async throws {
         let world = try World()
         let session = try world.session()
@@ -319,7 +319,7 @@ import Testing
         #expect(world.transport.requests.isEmpty)
     }
 
-    @Test("an additional header that cannot be sent is refused when the session is wrapped")
+    @Test("Wrapping a session fails if an additional header cannot be sent")
     func badAdditionalHeader() throws {
         let world = try World()
         let configuration = URLSessionConfiguration.ephemeral

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("a protected host's pins come before the caller's evaluator for it, however the two name it")
+    @Test("A protected host's pins are checked before the caller's evaluator, however the two name the host")
     func pinsFirst() throws {
         let below = HostSettings.pinned.with { $0.includeSubdomains = true }
         let policy = try policy(
@@ -62,7 +62,7 @@ import Testing
         #expect(try policy.rule(for: CanonicalHost("other.test")).validatesPath)
     }
 
-    @Test("a disabled evaluator has no effect on a protected host, and its effect on no other")
+    @Test("A disabled evaluator affects neither protected hosts nor hosts outside its pattern")
     func disabled() throws {
         let policy = try policy(
             ["api.test.org": DisabledTrustEvaluator(), "**.test.com": DisabledTrustEvaluator()],
@@ -85,7 +85,7 @@ import Testing
         return try manager.policy(protecting: snapshot.protectedHosts)
     }
 
-    @Test("a pattern is for a name, all below it, and nothing that it excludes; there the next wider one is, or none")
+    @Test("A pattern does not apply to hosts that it excludes; the next wider pattern does, if there is one")
     func exclusions() throws {
         let inner = try HostPattern("corp.test", includeSubdomains: true, excluding: ["guests.corp.test"])
         let alone = try policy(patterns: [(inner, Marked(name: "corp"))], allHostsMustBeEvaluated: true)
@@ -109,7 +109,7 @@ import Testing
         #expect(try names(one, "a.corp.test") == [])
     }
 
-    @Test("what a pattern excludes of an account's hosts keeps its pins, and only its pins")
+    @Test("A protected host that a pattern excludes keeps its pins, and only its pins")
     func exclusionsOfProtectedHosts() throws {
         let below = HostSettings.pinned.with { $0.includeSubdomains = true }
         let pattern = try HostPattern("corp.site.test", includeSubdomains: true, excluding: ["guests.corp.site.test"])
@@ -128,7 +128,7 @@ import Testing
         #expect(try names(single, "x.guests.corp.site.test") == [])
     }
 
-    @Test("a report names the pattern that decided, as it was written")
+    @Test("A report names the pattern that matched, as it was written")
     func notedPatterns() throws {
         let pattern = try HostPattern("corp.test", includeSubdomains: true, excluding: ["guests.corp.test"])
         #expect(
@@ -138,7 +138,7 @@ import Testing
         #expect(try !PinViolation.ObservedHost(pattern: HostPattern("*.corp.test")).includesSubdomains)
     }
 
-    @Test("two patterns for the same hosts refuse everything, whatever they exclude")
+    @Test("Two patterns for the same hosts make the policy invalid, whatever they exclude")
     func samePatterns() throws {
         let one = try HostPattern("**.corp.test", excluding: ["a.corp.test"])
         let two = try HostPattern("corp.test", includeSubdomains: true)
@@ -148,7 +148,7 @@ import Testing
             } == .configurationError)
     }
 
-    @Test("roots of which none is valid today are an error where the manager is first used; roots that end later are not")
+    @Test("A manager whose roots have all expired throws on first use; roots that expire after it was made do not matter")
     func expiredRoots() throws {
         let now = Date()
         let old = try TestPKI.root(validity: now.addingTimeInterval(-7_200)...now.addingTimeInterval(-3_600))
@@ -165,7 +165,7 @@ import Testing
         _ = try manager.policy(protecting: [])
     }
 
-    @Test("a disabled evaluator on a protected host is an error in the log that names the host, and on another one none yet")
+    @Test("A disabled evaluator is logged as an error if its host is protected, and not logged for another host")
     func disabledIsLogged() throws {
         let log = LogRecord()
         let manager = ApproovTrustManager(
@@ -178,7 +178,7 @@ import Testing
         #expect(line.contains("DisabledTrustEvaluator ignored") && line.contains("api.test") && line.hasPrefix("error"))
     }
 
-    @Test("an empty pin list means the managed roots; a signed enforce: false means that pins are only reported, one or many")
+    @Test("Empty pins mean the managed roots, and a signed `enforce: false` means that pins are only reported")
     func emptyPins() throws {
         let policy = try policy(
             hosts: [
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test("an evaluator's own roots replace the system's for that host alone")
+    @Test("A host's own roots replace the system's roots for that host only")
     func roots() throws {
         let own = try TestPKI.root()
         let policy = try policy(hosts: ["own.test": .pinned.with { $0.trustRoots = own.pem }, "api.test": .pinned])
@@ -205,7 +205,7 @@ import Testing
         #expect(policy.defaultAnchors === anchors)
     }
 
-    @Test("with allHostsMustBeEvaluated a host that is neither protected nor evaluated is refused")
+    @Test("With `allHostsMustBeEvaluated`, a host that is neither protected nor evaluated is refused")
     func allHosts() throws {
         let policy = try policy(["a.test": Marked(name: "a")], hosts: ["b.test": .pinned], allHostsMustBeEvaluated: true)
         #expect(try names(policy, "a.test") == ["a"])
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test(
-        "an evaluator for a malformed host, or two for one host, refuse everything instead of being skipped",
+        "A malformed evaluator host, or two evaluators for one host, make the policy and the session throw",
         arguments: [["*": 1], ["a b": 1], ["": 1], ["https://a.test": 1], ["A.test": 1, "a.test": 2], ["a.test:443": 1]])
     func malformed(_ keys: [String: Int]) throws {
         #expect(code(as: ApproovError.self) { try policy(keys.mapValues { Marked(name: "\($0)") }) } == .configurationError)
@@ -230,7 +230,7 @@ import Testing
             } == .configurationError)
     }
 
-    @Test("a new configuration makes a new generation; one that says nothing new about hosts keeps the connections")
+    @Test("A new configuration starts a new policy generation only if it changes a host's rule")
     func generations() async throws {
         let world = try World()
         let source = try PolicySource(

@@ -4,7 +4,7 @@ import Testing
 @testable import Approov
 
 @Suite struct PatternTableTests {
-    @Test("the patterns around one are those that hold all its hosts, the most specific first")
+    @Test("The patterns around a pattern are those that cover all its hosts, the most specific first")
     func around() {
         #expect(
             PatternTable<Int>.patterns(around: "a.b.test") == ["a.b.test", "*.b.test", "**.b.test", "**.test"])
@@ -13,7 +13,7 @@ import Testing
         #expect(PatternTable<Int>.patterns(around: "localhost") == ["localhost"])
     }
 
-    @Test("what a public suffix parts from a base is not within the base's patterns")
+    @Test("A pattern does not cover names below a public suffix inside it")
     func suffixesBelow() {
         #expect(
             PatternTable<Int>.patterns(around: "a.s3.amazonaws.com") == ["a.s3.amazonaws.com", "*.s3.amazonaws.com", "**.s3.amazonaws.com"])
@@ -24,7 +24,7 @@ import Testing
             ])
     }
 
-    @Test("every pattern around another one matches all its hosts, and no other pattern does so")
+    @Test("Every pattern around another one matches all its hosts, and no other pattern does")
     func agreesWithMatching() throws {
         let hosts = try [
             "b.test", "a.b.test", "x.a.b.test", "y.x.a.b.test", "z.test.org", "a.c.test", "amazonaws.com", "s3.amazonaws.com",
@@ -43,7 +43,7 @@ import Testing
                 if around.contains(other) {
                     #expect(within.allSatisfy(outer.matches), "\(other) around \(text)")
                 } else {
-                    // Patterns nest or share nothing: one that is not around another matches none of its hosts, or lies within it.
+                    // Two patterns nest or are disjoint: a pattern that is not around another matches none of its hosts, or lies within it.
                     let shared = within.filter(outer.matches)
                     #expect(shared.isEmpty || PatternTable<Int>.patterns(around: other).contains(text), "\(other) beside \(text)")
                 }

@@ -10,8 +10,8 @@ import Testing
 
 @testable import Approov
 
-/// One test after the other: what they change belongs to the process.
-@Suite("The URLProtocol", .tags(.sockets), .serialized)
+/// Serialized, because the tests change state of the whole process.
+@Suite("ApproovURLProtocol", .tags(.sockets), .serialized)
 struct ApproovURLProtocolTests {
     private let gateway: SmallGateway
     private let transport: InProcessTransport
@@ -42,7 +42,7 @@ struct ApproovURLProtocolTests {
         return try await body()
     }
 
-    @Test("data tasks go over the relay, with their body")
+    @Test("Data tasks go over the relay with their bodies")
     func data() async throws {
         try await enabled {
             let (data, response) = try await session.data(for: URLRequest("https://any.test/a", method: "POST", body: "hello"))
@@ -56,7 +56,7 @@ struct ApproovURLProtocolTests {
         }
     }
 
-    @Test("keys and requests go over real connections, as the trust manager says")
+    @Test("Keys and requests go over real connections, with the trust manager's roots")
     func sockets() async throws {
         let root = try TestPKI.root()
         let gateway = gateway
@@ -91,14 +91,14 @@ struct ApproovURLProtocolTests {
         await server.stop()
     }
 
-    @Test("it is off at first, and then leaves requests alone")
+    @Test("The protocol is off at first, and then claims no request")
     func off() {
         #expect(!ObliviousLoader().isEnabled)
         #expect(!ApproovURLProtocol.isEnabled)
         #expect(!ApproovURLProtocol.canInit(with: URLRequest("https://any.test/")))
     }
 
-    @Test("other schemes are left alone")
+    @Test("The protocol claims HTTP URLs and no file URLs")
     func otherSchemes() async {
         await enabled {
             #expect(ApproovURLProtocol.canInit(with: URLRequest("HTTP://any.test/")))
@@ -106,7 +106,7 @@ struct ApproovURLProtocolTests {
         }
     }
 
-    @Test("upload and download tasks fail with an error that says what to do, and nothing is sent")
+    @Test("Upload and download tasks fail with an error that says what to use instead, and send nothing")
     func unsupported() async throws {
         await enabled {
             let request = URLRequest("https://any.test/", method: "POST")
@@ -120,7 +120,7 @@ struct ApproovURLProtocolTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test("an error of the relay reaches the caller, and the caller's cancellation the exchange with the relay")
+    @Test("An error of the relay reaches the caller, and the caller's cancellation ends the exchange with the relay")
     func errors() async throws {
         await enabled {
             gateway.script.change { script in script.fault = { TransportResponse(status: 502, url: $0.url) } }
@@ -144,12 +144,12 @@ struct ApproovURLProtocolTests {
             #expect(await eventually { transport.requests.count > seen })
             task.cancel()
             await #expect(throws: (any Error).self) { try await task.value }
-            // The exchange with the relay ends, too, and not the waiting for it alone.
+            // The exchange with the relay ends too, not only the caller's wait for it.
             #expect(await eventually { ended.value == ["CancellationError"] })
         }
     }
 
-    @Test("a key URL and a relay over plain http elsewhere than on this machine are refused, and told apart")
+    @Test("A key URL or relay over plain HTTP on an address that is not loopback is refused, and the error says which it is")
     func plainHTTP() throws {
         let (plain, secure) = (try #require(URL(string: "http://plain.test/")), try #require(URL(string: "https://secure.test/")))
         let key = #expect(throws: ApproovError.self) {
@@ -162,7 +162,7 @@ struct ApproovURLProtocolTests {
         #expect(relay?.code == .configurationError && relay?.message.hasPrefix("the relay plain.test") == true)
     }
 
-    /// Foundation wraps what a URLProtocol fails with.
+    /// The SDK's own error, which Foundation wraps if a URLProtocol fails with it.
     private func ownError(_ error: (any Error)?) -> ApproovError? {
         error as? ApproovError ?? (error as? URLError)?.userInfo[NSUnderlyingErrorKey] as? ApproovError
     }

@@ -14,7 +14,7 @@ struct FreshnessLifetimeTests {
         return FreshnessLifetime.remaining(list, now: Self.now).components.seconds
     }
 
-    @Test("max-age counts, less Age, and comes before Expires")
+    @Test("The lifetime is max-age less Age, and max-age takes precedence over Expires")
     func maxAge() {
         #expect(seconds((.cacheControl, "max-age=60")) == 60)
         #expect(seconds((.cacheControl, "Public , MAX-AGE=\"60\"")) == 60)
@@ -24,14 +24,14 @@ struct FreshnessLifetimeTests {
         #expect(seconds((.cacheControl, "public"), (.cacheControl, "max-age=60")) == 60)
     }
 
-    @Test("Expires counts from the response's own date, or from now")
+    @Test("Expires counts from the response's own date, or from now if it has none")
     func expires() {
         #expect(seconds((.expires, "Sun, 06 Nov 1994 08:50:37 GMT")) == 60)
         #expect(seconds((.expires, "Sun, 06 Nov 1994 08:50:37 GMT"), (.date, "Sun, 06 Nov 1994 08:50:07 GMT")) == 30)
         #expect(seconds((.expires, "Sun, 06 Nov 1994 08:50:37 GMT"), (.age, "50")) == 10)
     }
 
-    @Test("what says nothing, cannot be read or must not be kept has no lifetime")
+    @Test("A response without a valid lifetime, or one that must not be cached, has a lifetime of zero")
     func none() {
         #expect(seconds() == 0)
         #expect(seconds((.cacheControl, "no-store, max-age=60")) == 0)
@@ -43,7 +43,7 @@ struct FreshnessLifetimeTests {
         #expect(seconds((.cacheControl, "max-age=60"), (.age, "x")) == 0)
     }
 
-    @Test("no server is believed beyond a month")
+    @Test("The lifetime is at most 30 days")
     func longest() {
         #expect(seconds((.cacheControl, "max-age=99999999999999999999")) == 30 * 86_400)
     }

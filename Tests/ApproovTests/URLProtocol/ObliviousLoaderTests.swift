@@ -9,14 +9,14 @@ import Testing
 
 @testable import Approov
 
-@Suite("What stands behind the URLProtocol")
+@Suite("ObliviousLoader")
 struct ObliviousLoaderTests {
     private let gateway: SmallGateway
     private let clock = ManualClock()
     private let fetches = Shared(0)
-    /// What the key server says about the life of its keys, and whether it works.
+    /// The key server's header fields, which set the lifetime of its keys, and its status.
     private let keyServer = Shared<(fields: HTTPFields, status: Int)>(([.cacheControl: "max-age=60"], 200))
-    /// What it says they are, and how many of them there are.
+    /// The key server's content type, and how many copies of the keys it sends.
     private let keyContent = Shared<(type: String, copies: Int)>((OHTTPMediaType.keys, 1))
 
     init() throws { gateway = try SmallGateway() }
@@ -47,7 +47,7 @@ struct ObliviousLoaderTests {
         return (loader, transport)
     }
 
-    @Test("a request goes over the relay with the user agent given and the caller's headers inside")
+    @Test("The relay gets the given user agent and none of the caller's headers")
     func request() async throws {
         let (loader, transport) = try loader()
         let (head, body) = try await loader.load(URLRequest("https://any.test/a?b", method: "POST", ["X-Own": "1"], body: "hi"))
@@ -58,7 +58,7 @@ struct ObliviousLoaderTests {
         #expect(inner.body == Data("hi".utf8) && inner.head.authority == "any.test")
     }
 
-    @Test("keys are fetched once while they are fresh, and by one fetch for all who wait")
+    @Test("Keys are fetched once while they are fresh, and a hundred concurrent requests share one fetch")
     func cached() async throws {
         let (loader, _) = try loader()
         try await withThrowingTaskGroup { group in
@@ -74,7 +74,7 @@ struct ObliviousLoaderTests {
         #expect(fetches.value == 2)
     }
 
-    @Test("keys without a life are fetched for every request")
+    @Test("Keys without a lifetime are fetched for every request")
     func uncached() async throws {
         keyServer.value = ([:], 200)
         let (loader, _) = try loader()
@@ -82,7 +82,7 @@ struct ObliviousLoaderTests {
         #expect(fetches.value == 3)
     }
 
-    @Test("a failed fetch is not remembered")
+    @Test("A failed key fetch is not cached")
     func failedFetch() async throws {
         keyServer.value = ([.cacheControl: "max-age=60"], 500)
         let (loader, _) = try loader()
@@ -92,7 +92,7 @@ struct ObliviousLoaderTests {
         #expect(fetches.value == 2)
     }
 
-    @Test("a response of another content type, or of more than 64 KiB, is not taken for keys, and not kept")
+    @Test("A response with another content type, or of more than 64 KiB, is rejected as keys and not cached")
     func otherKeys() async throws {
         let (loader, transport) = try loader()
         let size = gateway.keyring.value.configurations.encoded().count
@@ -108,13 +108,13 @@ struct ObliviousLoaderTests {
         #expect(fetches.value == 4)
     }
 
-    @Test("a body of a stream that is larger than what is held in memory is refused, with what to use instead")
+    @Test("A stream body larger than the limit in memory is refused, and the error says what to use instead")
     func largeStream() async throws {
         let (loader, transport) = try loader()
         let folder = try TemporaryFolder()
         let file = URL(filePath: folder.path("body"))
         try Data().write(to: file)
-        // Sparse: nothing of it is on the disk.
+        // A sparse file, which takes no space on the disk.
         let handle = try FileHandle(forWritingTo: file)
         try handle.truncate(atOffset: UInt64(ObliviousChannel.maximumWholeBytes) + 1)
         try handle.close()
@@ -125,7 +125,7 @@ struct ObliviousLoaderTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test("a key that is refused is fetched again past the cache, and the request sent once more")
+    @Test("After a refused key, the loader fetches keys past the cache and sends the request once more")
     func refusedKey() async throws {
         let (loader, transport) = try loader()
         _ = try await loader.load(URLRequest("https://any.test/"))
@@ -137,7 +137,7 @@ struct ObliviousLoaderTests {
         #expect(transport.requests.count == 5)
     }
 
-    @Test("a gateway that refuses its own keys is an error after two attempts")
+    @Test("If the gateway refuses its own keys, the request fails after two attempts")
     func alwaysRefused() async throws {
         gateway.script.change { script in script.fault = { TransportResponse(status: 401, url: $0.url) } }
         let (loader, transport) = try loader()
@@ -145,7 +145,7 @@ struct ObliviousLoaderTests {
         #expect(transport.requests.count == 4)
     }
 
-    @Test("a POST is sent once more for keys that have changed, and not for the same ones: the relay may have said that they were refused")
+    @Test("A POST is sent again only if the keys have changed, because a relay may lie about a refused key")
     func sameKeys() async throws {
         let (loader, transport) = try loader()
         let gateway = gateway
@@ -166,7 +166,7 @@ struct ObliviousLoaderTests {
         #expect(gateway.opened.value.count == 2)
     }
 
-    @Test("a fetch past the cache does not join one that may have been answered before")
+    @Test("A key fetch past the cache does not join an earlier one, whose late answer does not replace the newer keys")
     func invalidation() async throws {
         let (gateway, fetches) = (gateway, fetches)
         let old = Data(gateway.keyring.value.configurations.encoded())
@@ -174,7 +174,7 @@ struct ObliviousLoaderTests {
         let gates = Shared(gate.stream)
         let transport = InProcessTransport { request in
             fetches.change { $0 += 1 }
-            // The first fetch was answered before the keys changed, and its answer is long on its way.
+            // The first fetch is answered before the keys change, and its answer arrives late.
             var bytes = old
             if request.headerFields[.cacheControl] == "no-cache" {
                 bytes = Data(gateway.keyring.value.configurations.encoded())
@@ -199,12 +199,12 @@ struct ObliviousLoaderTests {
         gate.continuation.finish()
         #expect(try await first.value == old)
         #expect(try await second.value == new)
-        // What came late does not take the place of what is newer.
+        // The late answer does not replace the newer keys.
         #expect(try await client.fetchKeyConfiguration(invalidatingCache: false) == new)
         #expect(fetches.value == 2)
     }
 
-    @Test("a response that the gateway does not encapsulate whole comes in chunks, and so do those after it")
+    @Test("A response that is too large for a whole message comes in chunks, and so do later responses")
     func chunks() async throws {
         gateway.script.change { script in
             script.knowsChunks = true
@@ -214,11 +214,11 @@ struct ObliviousLoaderTests {
         let (loader, transport) = try loader()
         for _ in 0..<2 { #expect(try await loader.load(URLRequest("https://any.test/")).1.count == 2 << 20) }
         let types = transport.requests.filter { $0.url.host.name == "relay.test" }.map { $0.headerFields[.contentType] }
-        // One of those in chunks asks whether they are understood.
+        // One of the chunked messages is the question about chunk support.
         #expect(types == [OHTTPMediaType.request] + Array(repeating: OHTTPMediaType.chunkedRequest, count: 3))
     }
 
-    @Test("a body from a stream is there again for new keys")
+    @Test("A body from a stream is sent again with new keys")
     func streamedBody() async throws {
         let (loader, _) = try loader()
         _ = try await loader.load(URLRequest("https://any.test/"))
@@ -232,7 +232,7 @@ struct ObliviousLoaderTests {
 
     // An assertion ends a debug build and does nothing in a release build.
     #if DEBUG
-        @Test("a request before the configuration ends a debug build with a message that says what to do")
+        @Test("A request before the configuration ends a debug build with a message that says what to do")
         func unconfigured() async throws {
             let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
                 try await ObliviousLoader().fetchKeyConfiguration()
@@ -240,7 +240,7 @@ struct ObliviousLoaderTests {
             #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("call ApproovURLProtocol.configure first"))
         }
     #else
-        @Test("a request before the configuration is an error in a release build, which says what to do")
+        @Test("In a release build, a request before the configuration fails with an error that says what to do")
         func unconfigured() async {
             let error = await #expect(throws: ApproovError.self) { try await ObliviousLoader().fetchKeyConfiguration() }
             #expect(error?.code == .configurationError)
@@ -249,7 +249,7 @@ struct ObliviousLoaderTests {
     #endif
 
     @Test(
-        "a malformed list of keys, and keys of unknown kinds alone, are errors before anything is sent",
+        "A malformed list of keys, or keys of unknown kinds only, is an error before anything is sent",
         arguments: [[0, 1], [0, 3, 1, 0, 0x30]])
     func badKeys(bytes: [UInt8]) async throws {
         struct Fixed: KeyConfigurationClient {
@@ -266,7 +266,7 @@ struct ObliviousLoaderTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test("a relay over plain http elsewhere than on this machine, and a user agent with line breaks, are refused")
+    @Test("The loader refuses a user agent with line breaks, and a remote relay without HTTPS")
     func badConfiguration() throws {
         struct None: KeyConfigurationClient {
             func fetchKeyConfiguration(invalidatingCache: Bool) async throws -> Data { Data() }

@@ -3,7 +3,7 @@ import Testing
 
 import ApproovTokenCheck
 
-/// Expects `body` to throw a `TokenCheckError` of a code.
+/// Expects `body` to throw a `TokenCheckError` with this code.
 func refuses(
     _ code: TokenCheckError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async {

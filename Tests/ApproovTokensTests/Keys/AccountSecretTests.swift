@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 @Suite struct AccountSecretTests {
-    @Test("a generated secret has 64 bytes and is another one each time")
+    @Test("A generated secret has 64 bytes and is different each time")
     func generated() {
         let secret = AccountSecret.generate()
         #expect(secret.bytes.count == 64)
@@ -15,7 +15,7 @@ import Testing
         #expect(Base64URL.decode(secret.base64url) == secret.bytes)
     }
 
-    @Test("a secret is read from base64 as it is printed")
+    @Test("A secret is read from its printed base64; malformed or short base64 is rejected")
     func base64() throws {
         let secret = AccountSecret.generate()
         #expect(try AccountSecret(base64: secret.base64).bytes == secret.bytes)
@@ -23,7 +23,7 @@ import Testing
         #expect(code { try AccountSecret(base64: "AAAA") } == .weakKey)
     }
 
-    @Test("a secret is read from a file with one line end, and with no other white space")
+    @Test("One line ending after a secret is accepted; any other white space is rejected")
     func file() throws {
         let secret = AccountSecret.generate()
         let text = secret.base64
@@ -39,7 +39,7 @@ import Testing
         #expect(code { try AccountSecret(base64: "\n") } == .weakKey)
     }
 
-    @Test("31 bytes are too few, also none at all; 32 are enough")
+    @Test("A secret of 32 bytes is accepted; 0, 31 and 100,000 bytes are rejected")
     func weak() throws {
         #expect(code { try AccountSecret(bytes: []) } == .weakKey)
         #expect(code { try AccountSecret(bytes: [UInt8](repeating: 1, count: 31)) } == .weakKey)
@@ -47,12 +47,12 @@ import Testing
         #expect(code { try AccountSecret(bytes: [UInt8](repeating: 1, count: 100_000)) } == .malformedKey)
     }
 
-    @Test("a PEM file is not a secret")
+    @Test("A PEM file is rejected as a secret")
     func pem() {
         #expect(code { try AccountSecret(bytes: Array(P256.Signing.PrivateKey().publicKey.pemRepresentation.utf8)) } == .malformedKey)
     }
 
-    @Test("neither description nor dump shows key material")
+    @Test("Neither the description nor a dump shows key material")
     func hidden() throws {
         let secret = AccountSecret.generate()
         let key = try SigningKey.hs256(secret)

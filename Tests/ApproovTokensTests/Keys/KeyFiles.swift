@@ -1,6 +1,6 @@
-/// Keys that no library here would make.
+/// Keys that this package does not generate.
 ///
-/// No system uses them.
+/// Only these tests use them.
 enum KeyFiles {
     static let encrypted = [
         """
@@ -28,7 +28,7 @@ enum KeyFiles {
         MC4CAQAwBQYDK2VwBCIEIIk0PPyDOYe0pmkLzz7EyvYbbLlOi7fOsYVxKO7ndaUc
         -----END PRIVATE KEY-----
         """
-    /// As long as a P-256 key, on another curve.
+    /// A key as long as a P-256 key, but on another curve.
     static let secp256k1 = """
         -----BEGIN PRIVATE KEY-----
         MIGEAgEAMBAGByqGSM49AgEGBSuBBAAKBG0wawIBAQQg2USiLFOC4CHJWWtQKv00

@@ -7,7 +7,8 @@ import Foundation
 import Testing
 
 @Suite struct SigningKeyTests {
-    @Test("a generated key is of its algorithm, and its PEM is read back as the same key", arguments: [TokenAlgorithm.rs256, .es256])
+    @Test(
+        "A generated key has the requested algorithm, and its PEM is read back as the same key", arguments: [TokenAlgorithm.rs256, .es256])
     func generated(algorithm: TokenAlgorithm) throws {
         let key = try SigningKey.generate(algorithm, kid: "k1")
         let pem = try #require(key.pem)
@@ -19,7 +20,7 @@ import Testing
         #expect(try SigningKey.generate(.hs256, kid: "k2").pem == nil)
     }
 
-    @Test("the public key and its JWK are those that swift-crypto finds in the private key")
+    @Test("The public key and its JWK match those that swift-crypto derives from the private key")
     func jwk() throws {
         let curve = try SigningKey.generate(.es256, kid: "k1")
         let point = try P256.Signing.PrivateKey(pemRepresentation: try #require(curve.pem)).publicKey
@@ -40,17 +41,17 @@ import Testing
         #expect(try SigningKey.hs256(.generate()).verificationKey.jwkMembers == nil)
     }
 
-    @Test("an encrypted key is refused, and no user is asked for its passphrase", arguments: KeyFiles.encrypted)
+    @Test("An encrypted key is rejected, without a prompt for its passphrase", arguments: KeyFiles.encrypted)
     func encrypted(pem: String) {
         let error = #expect(throws: TokenError.self) { try SigningKey.es256(pem: pem, kid: "k") }
         #expect(error?.code == .malformedKey)
         #expect(error?.message.contains("openssl pkey") == true)
-        // The same without the word that gives it away: OpenSSL finds out and must not ask either.
+        // The same key without the word ENCRYPTED: OpenSSL must not ask for a passphrase either.
         let hidden = pem.replacingOccurrences(of: "ENCRYPTED PRIVATE", with: "PRIVATE").replacingOccurrences(of: "4,ENCRYPTED", with: "4,X")
         #expect(code { try SigningKey.es256(pem: hidden, kid: "k") } == .malformedKey)
     }
 
-    @Test("a key of another type, curve or length is refused")
+    @Test("A key of another type, curve or length is rejected")
     func otherKeys() throws {
         let p256 = P256.Signing.PrivateKey().pemRepresentation
         let p384 = P384.Signing.PrivateKey().pemRepresentation
@@ -70,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "an RSA key with an even exponent, or the exponent 1, is refused with the reason",
+        "An RSA key with an even exponent, or the exponent 1, is rejected with the reason",
         arguments: [
             KeyFiles.rsaExponent1, KeyFiles.rsaExponent65536,
         ])
@@ -80,13 +81,15 @@ import Testing
         #expect(error?.message.contains("exponent") == true)
     }
 
-    @Test("a name is 1 to 64 visible ASCII characters", arguments: ["", " ", "a b", "a\nb", "é", String(repeating: "k", count: 65)])
+    @Test(
+        "A key identifier that is not 1 to 64 visible ASCII characters is rejected",
+        arguments: ["", " ", "a b", "a\nb", "é", String(repeating: "k", count: 65)])
     func names(kid: String) {
         #expect(code { try SigningKey.hs256(.generate(), kid: kid) } == .malformedKey)
         #expect(code { try SigningKey.generate(.es256, kid: kid) } == .malformedKey)
     }
 
-    @Test("a key that exists keeps a name that no new key gets")
+    @Test("An existing key may keep an identifier that is not allowed for a new key")
     func olderNames() throws {
         let pem = P256.Signing.PrivateKey().pemRepresentation
         #expect(try SigningKey.es256(pem: pem, kid: "a+b").kid == "a+b")

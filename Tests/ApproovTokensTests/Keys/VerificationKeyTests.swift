@@ -4,7 +4,7 @@ import CryptoExtras
 import Testing
 
 @Suite struct VerificationKeyTests {
-    @Test("a public key of another type, curve or length, or a private one, is refused")
+    @Test("A public key of another type, curve or length is rejected, and so is a private key")
     func otherKeys() throws {
         let p256 = P256.Signing.PrivateKey()
         let p384 = P384.Signing.PrivateKey().publicKey.pemRepresentation
@@ -20,7 +20,7 @@ import Testing
         #expect(try VerificationKey.rs256(publicPEM: rsa, kid: "k").algorithm == .rs256)
     }
 
-    @Test("an RSA key with an even exponent, or the exponent 1, is refused with the reason; 3 is enough")
+    @Test("An RSA key with an even exponent, or the exponent 1, is rejected with the reason; 3 is accepted")
     func exponents() throws {
         for pem in [KeyFiles.publicRSAExponent1, KeyFiles.publicRSAExponent2, KeyFiles.publicRSAExponent65536] {
             let error = #expect(throws: TokenError.self) { try VerificationKey.rs256(publicPEM: pem, kid: "k") }

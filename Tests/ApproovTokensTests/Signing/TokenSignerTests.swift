@@ -7,7 +7,7 @@ import CryptoExtras
 import Foundation
 import Testing
 
-/// Tokens of ours, verified without libjwt.
+/// Tokens of `TokenSigner`, verified without libjwt.
 @Suite struct TokenSignerTests {
     private let claims = TokenClaims(
         exp: ManualClock.start + 300, iat: ManualClock.start, ip: "192.0.2.1", did: Base64.encode([UInt8](repeating: 3, count: 16)),
@@ -22,7 +22,7 @@ import Testing
         return (header, payload, Data("\(segments[0]).\(segments[1])".utf8), try #require(Base64URL.decode(segments[2])))
     }
 
-    @Test("an HS256 token is the HMAC of its first two segments", arguments: [nil, "secret-2"])
+    @Test("The signature of an HS256 token is the HMAC of its first two segments", arguments: [nil, "secret-2"])
     func hs256(kid: String?) throws {
         let secret = AccountSecret.generate()
         let token = try TokenSigner(key: .hs256(secret, kid: kid)).sign(claims)
@@ -36,7 +36,7 @@ import Testing
         #expect(parts.payload == claims.json)
     }
 
-    @Test("an ES256 token is an ECDSA signature of 64 bytes", arguments: 0..<20)
+    @Test("The signature of an ES256 token is a valid ECDSA signature of 64 bytes", arguments: 0..<20)
     func es256(round: Int) throws {
         let key = try SigningKey.generate(.es256, kid: "curve")
         let parts = try parts(try TokenSigner(key: key).sign(claims))
@@ -47,7 +47,7 @@ import Testing
         #expect(try TokenClaims(json: parts.payload) == claims)
     }
 
-    @Test("an RS256 token is a PKCS #1 signature of the modulus's length")
+    @Test("The signature of an RS256 token is a valid PKCS #1 signature as long as the modulus")
     func rs256() throws {
         let key = try SigningKey.generate(.rs256, kid: "rsa")
         let parts = try parts(try TokenSigner(key: key).sign(claims))
@@ -57,7 +57,7 @@ import Testing
         #expect(parts.header == .object(["alg": "RS256", "kid": "rsa", "typ": "JWT"]))
     }
 
-    @Test("the fewest claims are signed, and large and odd ones come out as they went in")
+    @Test("A minimal token and unusually large or odd claims survive signing and verifying")
     func extremes() throws {
         let secret = AccountSecret.generate()
         let signer = try TokenSigner(key: .hs256(secret))
@@ -71,14 +71,14 @@ import Testing
         }
     }
 
-    @Test("claims that cannot be a token are refused: a NUL, or more than verifiers take")
+    @Test("The signer rejects a claim with a NUL, and claims that would make a token too long for verifiers")
     func refused() throws {
         let signer = try TokenSigner(key: .hs256(.generate()))
         #expect(code { try signer.sign(TokenClaims(exp: 5, arc: "a\u{0}b")) } == .signingFailed)
         #expect(code { try signer.sign(TokenClaims(exp: 5, arc: String(repeating: "x", count: 8_000))) } == .signingFailed)
     }
 
-    @Test("many sign and verify at once", arguments: [TokenAlgorithm.hs256, .es256])
+    @Test("Many tasks sign and verify at the same time with one signer and one verifier", arguments: [TokenAlgorithm.hs256, .es256])
     func concurrent(algorithm: TokenAlgorithm) async throws {
         let key = try SigningKey.generate(algorithm, kid: "k")
         let signer = try TokenSigner(key: key)

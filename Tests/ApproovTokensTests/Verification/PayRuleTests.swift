@@ -12,7 +12,7 @@ import Testing
         return Forge.hs256(payload: #"{"exp":\#(bench.exp)\#(pay)}"#, key: bench.secret.bytes)
     }
 
-    @Test("a token bound to the value passes under both rules and says that it is bound")
+    @Test("A token bound to the value passes under both rules and is reported as bound")
     func bound() throws {
         let token = token(pay: Binding.payHash(of: value))
         for rule in [PayRule.required([value]), .optional([value]), .required(["  \(value)\t"])] {
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "another value is refused, be it by its case, a comma or an inner space",
+        "A bound token is rejected with any other value, even if only case, a comma or a space differs",
         arguments: ["bearer abc", "Bearer abc,", "Bearer  abc", "Bearer abcd", "", "Bearer abc\n", "Bearer abc, Bearer abc"])
     func other(value: String) throws {
         let token = token(pay: Binding.payHash(of: "Bearer abc"))
@@ -30,7 +30,7 @@ import Testing
         #expect(try bench.refusal(token: token, binding: .optional([value])) == .bindingMismatch)
     }
 
-    @Test("an unbound token passes only where binding is optional")
+    @Test("An unbound token is rejected only where binding is required")
     func unbound() throws {
         #expect(try bench.refusal(token: token(pay: nil), binding: .required([value])) == .bindingMissing)
         #expect(try bench.refusal(token: token(pay: nil), binding: .optional([value])) == nil)
@@ -38,14 +38,14 @@ import Testing
         #expect(try bench.refusal(token: token(pay: nil), binding: .ignored) == nil)
     }
 
-    @Test("a bound token without the header is refused")
+    @Test("A bound token without the header is rejected")
     func noHeader() throws {
         let token = token(pay: Binding.payHash(of: value))
         #expect(try bench.refusal(token: token, binding: .required([])) == .bindingMissing)
         #expect(try bench.refusal(token: token, binding: .optional([])) == .bindingMissing)
     }
 
-    @Test("two header lines are refused, also when they are equal and when the token is not bound")
+    @Test("Two header lines are rejected, even if they are equal or the token is not bound")
     func twice() throws {
         for pay in [Binding.payHash(of: value), nil] {
             #expect(try bench.refusal(token: token(pay: pay), binding: .required([value, value])) == .bindingAmbiguous)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("a pay that is not padded base64 of 32 bytes matches nothing")
+    @Test("A pay claim that is not padded base64 of 32 bytes matches no value")
     func malformed() throws {
         let good = Binding.payHash(of: value)
         let digest = Binding.digest(of: value)

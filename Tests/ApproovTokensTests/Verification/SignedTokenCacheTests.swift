@@ -16,7 +16,7 @@ import Testing
         SignedToken(payload: TokenPayload(claims: TokenClaims(exp: exp), nbf: nil), kid: nil, algorithm: .hs256)
     }
 
-    @Test("a token is found again with its claims, and another one is not")
+    @Test("The cache returns the claims of a stored token, and nil for another token")
     func found() throws {
         let cache = SignedTokenCache(capacity: 10)
         cache.insert(signed(1), of: "a")
@@ -24,7 +24,7 @@ import Testing
         #expect(cache.token("b") == nil)
     }
 
-    @Test("the cache never holds more than its capacity, and keeps what is asked for", arguments: [1, 2, 3, 10, 1_000])
+    @Test("The cache never exceeds its capacity, and keeps an entry that is in use", arguments: [1, 2, 3, 10, 1_000])
     func bounded(capacity: Int) {
         let cache = SignedTokenCache(capacity: capacity)
         for index in 0..<5_000 {
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("a token that was verified before is still judged by its times, names and binding")
+    @Test("A cached token is still checked for its binding and expiry")
     func judgedAgain() throws {
         let clock = ManualClock.at()
         let verifier = try TokenVerifier(keys: [.hs256(bench.secret)], time: clock)
@@ -51,7 +51,7 @@ import Testing
         #expect(refusal(of: token, by: verifier, binding: .required(["Bearer a"])) == nil)
     }
 
-    @Test("after a token was verified, every other spelling of it is still refused")
+    @Test("After a token has been verified, every altered spelling of it is still rejected")
     func otherSpellings() throws {
         let verifier = try bench.verifier()
         let token = token()
@@ -64,7 +64,7 @@ import Testing
                 #expect(refusal(of: String(decoding: changed, as: UTF8.self), by: verifier) != nil)
             }
         }
-        // Letters that Unicode counts as equal: the Kelvin sign is a K.
+        // Texts that Unicode treats as equal: the Kelvin sign is equal to K.
         for kelvin in [token.replacingOccurrences(of: "K", with: "\u{212a}"), token + "\u{200d}", token + "\0"]
         where kelvin.utf8.count != bytes.count {
             #expect(refusal(of: kelvin, by: verifier) == .malformed)
@@ -72,7 +72,7 @@ import Testing
         #expect(refusal(of: token, by: verifier) == nil)
     }
 
-    @Test("a refused token is refused every time, with and without a cache", arguments: [0, 1, 4_096])
+    @Test("A rejected token is rejected every time, with and without a cache", arguments: [0, 1, 4_096])
     func refusals(capacity: Int) throws {
         let verifier = try TokenVerifier(keys: [.hs256(bench.secret)], cachedTokens: capacity, time: ManualClock.at())
         let forged = Forge.hs256(payload: #"{"exp":\#(bench.exp)}"#, key: [UInt8](repeating: 1, count: 64))
@@ -83,13 +83,13 @@ import Testing
         }
     }
 
-    @Test("verifiers with other keys share nothing")
+    @Test("Verifiers with different keys share no cache")
     func separate() throws {
         #expect(refusal(of: token(), by: try bench.verifier()) == nil)
         #expect(refusal(of: token(), by: try Bench().verifier()) == .badSignature)
     }
 
-    @Test("many threads verify few and many tokens at once")
+    @Test("Concurrent calls get their own token's claims, with more tokens than the cache holds")
     func concurrent() async throws {
         let verifier = try TokenVerifier(keys: [.hs256(bench.secret)], cachedTokens: 8, time: ManualClock.at())
         let tokens = (0..<20).map { (id: "\($0)", token: token(#","did":"\#($0)""#)) }

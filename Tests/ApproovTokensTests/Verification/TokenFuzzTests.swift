@@ -5,7 +5,7 @@ import Attestation
 import Foundation
 import Testing
 
-/// Random payloads, with a valid signature: the verifier does not crash, and accepts a payload only as strict JSON reads it.
+/// Random changes to tokens with a valid signature: the verifier does not crash, and reads every accepted payload as a strict parser does.
 @Suite struct TokenFuzzTests {
     private let bench = Bench()
 
@@ -33,7 +33,7 @@ import Testing
         return bytes
     }
 
-    @Test("changed payloads are refused, or accepted with the claims that a strict reading gives", arguments: [1, 2, 3, 4] as [UInt64])
+    @Test("Mutated payloads are rejected, or accepted with the claims that a strict parser reads", arguments: [1, 2, 3, 4] as [UInt64])
     func payloads(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let verifier = try bench.verifier()
@@ -50,7 +50,7 @@ import Testing
         #expect(accepted > 50)
     }
 
-    @Test("changed headers with a right signature are refused, or are the same header in other words", arguments: [5, 6] as [UInt64])
+    @Test("Mutated headers with a valid signature are rejected, unless they are the same JSON or lack typ", arguments: [5, 6] as [UInt64])
     func headers(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let verifier = try bench.verifier()
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("any bytes at all are refused without a crash", arguments: [7, 8] as [UInt64])
+    @Test("Random bytes are rejected without a crash", arguments: [7, 8] as [UInt64])
     func garbage(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let verifier = try bench.verifier()

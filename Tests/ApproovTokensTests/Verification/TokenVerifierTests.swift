@@ -7,11 +7,11 @@ import CryptoExtras
 import Foundation
 import Testing
 
-/// What is accepted, and the rules for keys, times and names.
+/// The accepted tokens, and the rules for keys, times, audience and issuer.
 @Suite struct TokenVerifierTests {
     private let bench = Bench()
 
-    @Test("a token of another maker is accepted, however its header is written")
+    @Test("A token made by other software is accepted, whatever the order and spacing of its header")
     func foreign() throws {
         for header in [
             #"{"alg":"HS256","typ":"JWT"}"#, #"{"typ":"JWT","alg":"HS256"}"#, #"{"alg":"HS256"}"#, #"{ "typ" : "JWT",  "alg" : "HS256" }"#,
@@ -27,7 +27,7 @@ import Testing
         #expect(!token.isBound)
     }
 
-    @Test("ES256 and RS256 tokens of another maker are accepted")
+    @Test("ES256 and RS256 tokens made by other software are accepted")
     func foreignAsymmetric() throws {
         let curve = P256.Signing.PrivateKey()
         let rsa = try _RSA.Signing.PrivateKey(keySize: .bits3072)
@@ -45,7 +45,7 @@ import Testing
         #expect(try verifier.verify(token).algorithm == .rs256)
     }
 
-    @Test("the tokens of RFC 7515, appendix A.1 to A.3 are accepted")
+    @Test("The tokens of RFC 7515, appendix A.1 to A.3 are accepted")
     func published() throws {
         let payload = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
         let time = ManualClock.at(1_300_819_000)
@@ -77,7 +77,7 @@ import Testing
         #expect(try TokenVerifier(keys: [.es256(publicPEM: curve.pemRepresentation)], time: time).verify(curveToken).claims.iss == "joe")
     }
 
-    @Test("the kid chooses the key, and only the key's own algorithm is taken")
+    @Test("The kid selects the key, and only that key's algorithm is accepted")
     func kid() throws {
         let first = try SigningKey.generate(.hs256, kid: "one")
         let second = try SigningKey.generate(.hs256, kid: "two")
@@ -87,7 +87,7 @@ import Testing
         for key in [first, second, curve] {
             #expect(try verifier.verify(TokenSigner(key: key).sign(claims)).kid == key.kid)
         }
-        // Key one's signature under the name of key two, and no name, and an unknown one.
+        // Another secret's signature with the kid of key two, with no kid, with an unknown one and with the kid of an ES256 key.
         let secret = AccountSecret.generate()
         let named = { (kid: String?) in try TokenSigner(key: .hs256(secret, kid: kid)).sign(claims) }
         #expect(refusal(of: try named("two"), by: verifier) == .badSignature)
@@ -96,7 +96,7 @@ import Testing
         #expect(refusal(of: try named("curve"), by: verifier) == .wrongAlgorithm)
     }
 
-    @Test("account secrets may share a name: tokens of each verify, cached or not, and tokens of another do not", arguments: [nil, "k"])
+    @Test("Account secrets may share a kid: each one's tokens verify, cached or not, and no other secret's", arguments: [nil, "k"])
     func severalSecrets(kid: String?) throws {
         let secrets = (0..<3).map { _ in AccountSecret.generate() }
         let verifier = try TokenVerifier(keys: secrets.prefix(2).map { try .hs256($0, kid: kid) }, time: ManualClock.at())
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("two keys of one name, no key and too many keys are refused when the verifier is made")
+    @Test("A verifier without keys, with too many keys, or with a repeated kid or secret cannot be created")
     func keys() throws {
         let one = try SigningKey.generate(.hs256, kid: "k").verificationKey
         let other = try SigningKey.generate(.es256, kid: "k").verificationKey
@@ -120,14 +120,14 @@ import Testing
         #expect(code { try TokenVerifier(keys: (0..<65).map { try .hs256(.generate(), kid: "\($0)") }) } == .unknownKey)
     }
 
-    @Test("a name with quotes is matched by its value")
+    @Test("A kid with quotes and backslashes is matched by its value")
     func oddNames() throws {
         let key = try SigningKey.hs256(.generate(), kid: #"a"\b/"#)
         let verifier = try TokenVerifier(keys: [key.verificationKey], time: ManualClock.at())
         #expect(try verifier.verify(TokenSigner(key: key).sign(TokenClaims(exp: bench.exp))).kid == #"a"\b/"#)
     }
 
-    @Test("a token ends with the second of its exp, without leeway")
+    @Test("A token expires at the second of its exp, without leeway")
     func expiry() throws {
         let token = Forge.hs256(payload: #"{"exp":\#(bench.exp)}"#, key: bench.secret.bytes)
         for (seconds, expected) in [(-0.001, nil), (0, .expired), (0.5, .expired), (3_600, .expired), (-3_600, nil)]
@@ -137,13 +137,15 @@ import Testing
         }
     }
 
-    @Test("a clock that is not set refuses everything and does not trap", arguments: [-1, -1e300, 1e300, .infinity, -.infinity, .nan])
+    @Test(
+        "With an impossible clock time, the verifier rejects tokens as expired and does not trap",
+        arguments: [-1, -1e300, 1e300, .infinity, -.infinity, .nan])
     func brokenClock(seconds: TimeInterval) throws {
         let token = Forge.hs256(payload: #"{"exp":\#(bench.exp)}"#, key: bench.secret.bytes)
         #expect(refusal(of: token, by: try bench.verifier(at: seconds)) == .expired)
     }
 
-    @Test("iat and nbf may be ahead by the skew and no more", arguments: ["iat", "nbf"])
+    @Test("The iat and nbf of a token may be ahead of the clock by the skew and no more", arguments: ["iat", "nbf"])
     func ahead(claim: String) throws {
         for (ahead, expected) in [(-100, nil), (0, nil), (30, nil), (31, .notYetValid), (200, .notYetValid)] as [(Int64, TokenError.Code?)]
         {
@@ -154,7 +156,7 @@ import Testing
         #expect(try bench.refusal(payload: huge) == .notYetValid)
     }
 
-    @Test("the lifetime is limited, from iat or from now")
+    @Test("The verifier limits a token's lifetime, counted from iat or, without it, from now")
     func lifetime() throws {
         let verifier = try bench.verifier(maximumLifetime: 300)
         func check(exp: Int64, iat: Int64?) -> TokenError.Code? {
@@ -169,7 +171,7 @@ import Testing
         #expect(check(exp: (1 << 53) - 1, iat: 1) == .lifetimeTooLong)
     }
 
-    @Test("audience and issuer are compared where they are asked for")
+    @Test("The verifier compares audience and issuer if it was created with them")
     func audience() throws {
         let verifier = try bench.verifier(audience: "api.example.com", issuer: "authority")
         func check(_ claims: String) -> TokenError.Code? {
@@ -184,7 +186,7 @@ import Testing
         #expect(try bench.refusal(payload: #"{"exp":\#(bench.exp),"aud":"anything"}"#) == nil)
     }
 
-    @Test("an error's description holds nothing of the token")
+    @Test("An error's description contains nothing of the token")
     func description() throws {
         let token = Forge.hs256(payload: #"{"exp":1,"did":"visible-secret"}"#, key: bench.secret.bytes)
         let error = #expect(throws: TokenError.self) { try bench.verifier().verify(token) }

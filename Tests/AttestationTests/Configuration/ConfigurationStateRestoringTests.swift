@@ -5,7 +5,7 @@ import Crypto
 import Foundation
 import Testing
 
-/// What a restart makes of the stored bytes.
+/// Restoring the state from stored bytes after a restart.
 @Suite struct ConfigurationStateRestoringTests {
     private let account: TestAccount
 
@@ -13,7 +13,7 @@ import Testing
     private let later = P256.Signing.PrivateKey()
     private let last = P256.Signing.PrivateKey()
 
-    /// Version 2 and 4 change keys, 3 and 5 do not.
+    /// Versions 2 and 4 change keys; 3, 5 and 6 do not.
     private func history() throws -> [SignedConfiguration] {
         [
             try account.signed(version: 2, by: [account.key, later]) { $0.configKeys = [PublicJWK(later.publicKey)] },
@@ -24,7 +24,7 @@ import Testing
         ]
     }
 
-    @Test("one version is stored as one JWS, key changes in between as an array")
+    @Test("A single version is stored as one JWS; with key changes, an array is stored")
     func serialized() throws {
         let two = try account.signed(version: 2)
         #expect(try account.state().accepting([two], now: TestAccount.now).serializedChain == two.serialized)
@@ -34,7 +34,7 @@ import Testing
         #expect(state.serializedChain?.first == UInt8(ascii: "["))
     }
 
-    @Test("after every version of a history the stored bytes give the same state")
+    @Test("After every version, the stored bytes restore the same state")
     func roundTrip() throws {
         let initial = try account.initial()
         var state = try ConfigurationState(initial: initial)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("what was stored may have expired; its pins stay in force")
+    @Test("A stored version may have expired; its pins stay in force")
     func expired() throws {
         let initial = try account.initial()
         let old = try account.signed(version: 2) {
@@ -59,14 +59,14 @@ import Testing
         #expect(restored.accepted.hosts["api.test"]?.pins.count == 2)
     }
 
-    @Test("a stored version older than the initial configuration is refused")
+    @Test("A stored version older than the initial configuration is rejected")
     func olderThanInitial() throws {
         let stored = try account.signed(version: 2).serialized
         let initial = try account.initial(account.configuration(version: 3))
         #expect(code { try ConfigurationState(initial: initial, restoring: stored) } == .rolledBack)
     }
 
-    @Test("a newer initial configuration with the new keys still takes the stored newest version up")
+    @Test("A newer initial configuration with the new keys still restores the newest stored version")
     func overtakenKeyChange() throws {
         let state = try account.state().accepting(try Array(history().prefix(2)), now: TestAccount.now)
         let bytes = try #require(state.serializedChain)
@@ -79,7 +79,7 @@ import Testing
         #expect(restored.chain.count == 1)
     }
 
-    @Test("a newer initial configuration after two changes of keys takes the stored newest version up, and verifies it")
+    @Test("A newer initial configuration after two key changes verifies and restores the newest stored version")
     func overtakenKeyChanges() throws {
         let all = try history()
         let newer = try InitialConfiguration(
@@ -95,7 +95,7 @@ import Testing
         #expect(code { try ConfigurationState(initial: newer, restoring: wrong) } == .unknownSigner)
     }
 
-    @Test("what another app stored is told from damage by the keys that it names, and is overtaken by any later version")
+    @Test("Key names distinguish another app's stored version from damage; a later version overtakes it")
     func anotherApp() throws {
         let initial = try account.initial()
         let all = try history()
@@ -112,7 +112,7 @@ import Testing
         #expect(try state.accepting([all[4]], now: TestAccount.now).hasOvertaken(stored: all[3].serialized))
     }
 
-    @Test("a higher epoch sets the stored one aside, and restarts the version")
+    @Test("A higher epoch invalidates the stored version and restarts the version numbers")
     func higherEpoch() throws {
         let stored = try account.state().accepting([try account.signed(version: (1 << 53) - 1)], now: TestAccount.now)
         #expect(code { try stored.accepting([try account.signed(version: 2)], now: TestAccount.now) } == .rolledBack)
@@ -122,7 +122,7 @@ import Testing
         #expect(try restarted.accepting([try account.signed(version: 2) { $0.epoch = 2 }], now: TestAccount.now).accepted.version == 2)
     }
 
-    @Test("stored bytes with any byte flipped are refused", arguments: [false, true])
+    @Test("Stored bytes with a bit flipped in any byte are rejected", arguments: [false, true])
     func flipped(chain: Bool) throws {
         let initial = try account.initial()
         let candidates = chain ? try history() : [try account.signed(version: 2)]
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("stored bytes truncated at any length are refused", arguments: [false, true])
+    @Test("Stored bytes truncated at any length are rejected", arguments: [false, true])
     func truncated(chain: Bool) throws {
         let initial = try account.initial()
         let candidates = chain ? try history() : [try account.signed(version: 2)]
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("stored bytes with anything added, left out or in another order are refused")
+    @Test("Stored bytes with additional data, or with missing or reordered versions, are rejected")
     func rearranged() throws {
         let initial = try account.initial()
         let all = try history()
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("what the caller requires is asked of stored bytes as well")
+    @Test("The caller's requirement also applies to stored bytes")
     func requirement() throws {
         struct NotCompiled: Error {}
         let bytes = try account.signed(version: 2).serialized
@@ -178,7 +178,7 @@ import Testing
                 == .malformedConfiguration)
     }
 
-    @Test("more changes of keys than a file may hold are refused, and the state stays usable")
+    @Test("More key changes than a file may hold are rejected, and the state stays usable")
     func tooManyChanges() throws {
         var state = try account.state()
         var current = account.key

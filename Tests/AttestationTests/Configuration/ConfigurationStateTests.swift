@@ -15,7 +15,7 @@ import Testing
         keys.map { PublicJWK($0.publicKey) }
     }
 
-    @Test("a newer version is accepted, and the old state stays as it was")
+    @Test("A newer version is accepted, and the old state stays unchanged")
     func newer() throws {
         let state = try account.state()
         let next = try state.accepting([try account.signed(version: 5)], now: TestAccount.now)
@@ -25,7 +25,7 @@ import Testing
         #expect(state.serializedChain == nil)
     }
 
-    @Test("an older version is refused, also when it is validly signed")
+    @Test("An older version is rejected even with a valid signature")
     func rollback() throws {
         let state = try account.state().accepting([try account.signed(version: 7)], now: TestAccount.now)
         let error = try #require(throws: AttestationError.self) {
@@ -36,18 +36,18 @@ import Testing
         #expect(state.accepted.version == 7)
     }
 
-    @Test("the version in force with the same bytes changes nothing; with other bytes it is refused")
+    @Test("The version in force changes nothing with the same payload, and is rejected with another payload")
     func equalVersion() throws {
         let seven = try account.signed(version: 7)
         let state = try account.state().accepting([seven], now: TestAccount.now)
         #expect(try state.accepting([seven], now: TestAccount.now).acceptedSigned == seven)
-        // Signed again: other signature, same payload.
+        // Signed again: another signature over the same payload.
         #expect(try state.accepting([try account.signed(version: 7)], now: TestAccount.now).acceptedSigned == seven)
         let other = try account.signed(version: 7) { $0.expiresAt += 1 }
         #expect(code { try state.accepting([other], now: TestAccount.now) } == .conflictingVersion)
     }
 
-    @Test("the same bytes with a bad signature are refused")
+    @Test("The payload in force is rejected when another key signs it")
     func equalVersionBadSignature() throws {
         let seven = try account.signed(version: 7)
         let state = try account.state().accepting([seven], now: TestAccount.now)
@@ -55,7 +55,7 @@ import Testing
         #expect(code { try state.accepting([forged], now: TestAccount.now) } == .unknownSigner)
     }
 
-    @Test("an unknown key, an altered payload and an altered signature are refused")
+    @Test("A version signed by an unknown key, or with the payload of another version, is rejected")
     func signatures() throws {
         let state = try account.state()
         #expect(code { try state.accepting([try account.signed(version: 2, by: [later])], now: TestAccount.now) } == .unknownSigner)
@@ -65,7 +65,7 @@ import Testing
         #expect(code { try state.accepting([spliced], now: TestAccount.now) } == .unknownSigner)
     }
 
-    @Test("a payload is parsed only when its signature holds")
+    @Test("A payload is parsed only if its signature is valid")
     func signatureFirst() throws {
         let state = try account.state()
         let garbage = Array("not JSON".utf8)
@@ -75,7 +75,7 @@ import Testing
         #expect(code { try state.accepting([signed], now: TestAccount.now) } == .malformedJSON)
     }
 
-    @Test("a payload with repeated members, trailing data or a broken rule is refused although it is signed")
+    @Test("A signed payload that is not a single object, or that repeats a member, is rejected")
     func signedNonsense() throws {
         let state = try account.state()
         let good = String(decoding: account.configuration(version: 2).json.serialized(), as: UTF8.self)
@@ -84,18 +84,18 @@ import Testing
             let error = try #require(throws: AttestationError.self) { try state.accepting([signed], now: TestAccount.now) }
             #expect([.malformedJSON, .malformedMember].contains(error.code), "\(error)")
         }
-        // Spaces are the signer's business: the signature is over these bytes.
+        // White space is allowed: the signature covers it.
         _ = try state.accepting(
             [try SignedConfiguration(json: try account.signedAnyway(Array((" " + good + "\n").utf8)))], now: TestAccount.now)
     }
 
-    @Test("a payload signed as something else is refused")
+    @Test("A configuration signed with the type of evidence is rejected")
     func otherType() throws {
         let payload = account.configuration(version: 2).json.serialized()
         #expect(code { try SignedConfiguration(json: try account.signedAnyway(payload, typ: Evidence.type)) } == .malformedSignature)
     }
 
-    @Test("another account and another epoch are refused")
+    @Test("A version of another account or epoch is rejected")
     func foreign() throws {
         let state = try account.state()
         let foreign = try account.signed(version: 2) { $0.account = "other" }
@@ -104,7 +104,7 @@ import Testing
         #expect(code { try state.accepting([epoch], now: TestAccount.now) } == .wrongEpoch)
     }
 
-    @Test("an expired version is refused from its very second on")
+    @Test("A version is rejected from the second in which it expires")
     func expired() throws {
         let state = try account.state()
         let signed = try account.signed(version: 2)
@@ -116,7 +116,7 @@ import Testing
         _ = try state.accepting([signed], now: Date(timeIntervalSince1970: end), allowExpired: true)
     }
 
-    @Test("a clock that was put back does not revive what has expired")
+    @Test("A clock that was set back does not make an expired version valid again")
     func clockBack() throws {
         let far = TestAccount.issuedAt + 10 * TestAccount.lifetime
         let state = try account.state().accepting(
@@ -130,7 +130,7 @@ import Testing
         #expect(code { try state.accepting([try account.signed(version: 3)], now: .distantPast) } == .expired)
     }
 
-    @Test("the time is fixed before the list: a later candidate's issuedAt does not expire it")
+    @Test("The issue time of one candidate does not expire the next candidate of the list")
     func fixedTime() throws {
         let first = try account.signed(version: 2) {
             $0.issuedAt += TestAccount.lifetime; $0.expiresAt += 2 * TestAccount.lifetime
@@ -139,7 +139,7 @@ import Testing
         #expect(try account.state().accepting([first, second], now: TestAccount.now).accepted.version == 3)
     }
 
-    @Test("a list is taken whole or not at all")
+    @Test("A list of versions is accepted as a whole or not at all")
     func wholeList() throws {
         let state = try account.state()
         let two = try account.signed(version: 2)
@@ -152,7 +152,7 @@ import Testing
         #expect(try state.accepting([], now: TestAccount.now).accepted.version == 1)
     }
 
-    @Test("what the caller requires refuses the whole, and its error is the cause")
+    @Test("An error of the caller's requirement rejects the version and becomes the cause")
     func requirement() throws {
         struct NotCompiled: Error {}
         let state = try account.state()
@@ -166,7 +166,7 @@ import Testing
         #expect(error.cause is NotCompiled)
     }
 
-    @Test("a change of keys needs an old and another, new key")
+    @Test("A key change must be signed by a current key and by a new key")
     func keyChange() throws {
         let state = try account.state()
         let third = P256.Signing.PrivateKey()
@@ -186,7 +186,7 @@ import Testing
         #expect(code { try state.accepting([try change([later], by: [account.key, third])], now: TestAccount.now) } == .unknownSigner)
     }
 
-    @Test("a key that signs twice counts once")
+    @Test("A version that carries the same signature twice is rejected")
     func countedOnce() throws {
         let signed = try account.signed(version: 2) { $0.configKeys = keys(account.key, later) }
         let once = try signed.json.member("signatures").array()[0]
@@ -194,23 +194,23 @@ import Testing
         #expect(code { try account.state().accepting([twice], now: TestAccount.now) } == .malformedSignature)
     }
 
-    @Test("a second signature of a stranger is refused also where one is enough")
+    @Test("A second signature by an unknown key is rejected even when one signature is enough")
     func strangerBeside() throws {
         let signed = try account.signed(version: 2, by: [account.key, later])
         #expect(code { try account.state().accepting([signed], now: TestAccount.now) } == .unknownSigner)
     }
 
-    @Test("after a change of keys the old key signs nothing any more")
+    @Test("After a key change, versions signed by the old key are rejected")
     func oldKey() throws {
         let change = try account.signed(version: 2, by: [account.key, later]) { $0.configKeys = keys(later) }
         let state = try account.state().accepting([change], now: TestAccount.now)
         #expect(code { try state.accepting([try account.signed(version: 3)], now: TestAccount.now) } == .unknownSigner)
         #expect(try state.accepting([try account.signed(version: 3, by: [later])], now: TestAccount.now).accepted.version == 3)
-        // The change itself comes again, with the old key's signature.
+        // Only the change itself, which is in force, is accepted again with the old key's signature.
         #expect(try state.accepting([change], now: TestAccount.now).accepted.version == 2)
     }
 
-    @Test("an expired change of keys does not keep the newest version out")
+    @Test("An expired key change is accepted when a valid newer version follows it")
     func expiredChange() throws {
         let change = try account.signed(version: 2, by: [account.key, later]) { $0.configKeys = keys(later) }
         let far = TestAccount.issuedAt + 5 * TestAccount.lifetime

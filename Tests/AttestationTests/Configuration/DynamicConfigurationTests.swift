@@ -4,13 +4,13 @@ import Attestation
 import Crypto
 import Testing
 
-/// Covers A15 of the list of traps.
+/// The JSON of a configuration, before any signature.
 @Suite struct DynamicConfigurationTests {
     private let account: TestAccount
 
     init() throws { account = try TestAccount() }
 
-    @Test("every member survives writing and reading")
+    @Test("Every member survives a JSON round trip")
     func roundTrip() throws {
         let configuration = account.configuration(version: 7) {
             $0.hosts["x.example.com"] = HostSettings(
@@ -25,7 +25,7 @@ import Testing
         #expect(try DynamicConfiguration(json: configuration.json) == configuration)
     }
 
-    @Test("unknown members are ignored, unless they are critical")
+    @Test("Unknown members are ignored unless they are listed as critical")
     func unknownMembers() throws {
         let known = account.configuration(version: 2)
         let json = try known.json.setting("novelty", to: .integer(1))
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "a version that is not a whole number from 1 to 2^53 - 1 is refused",
+        "A version, epoch or time that is not an integer from 1 to 2^53 - 1 is rejected and named",
         arguments: [
             .integer(0), .integer(-1), .integer(1 << 53), .integer(.max), .string("7"), .real(7.0), .bool(true), .null,
             .array([.integer(7)]),
@@ -50,14 +50,14 @@ import Testing
         }
     }
 
-    @Test("a missing member is named", arguments: ["account", "epoch", "version", "issuedAt", "expiresAt", "hosts"])
+    @Test("A missing member is rejected and named", arguments: ["account", "epoch", "version", "issuedAt", "expiresAt", "hosts"])
     func missing(name: String) throws {
         let changed = try account.configuration(version: 2).json.setting(name, to: nil)
         let error = try #require(throws: AttestationError.self) { try DynamicConfiguration(json: changed) }
         #expect(error.member == name)
     }
 
-    @Test("the hash of no bytes is refused wherever pins stand: it would pass for a backup")
+    @Test("Every list of pins rejects the hash of empty input, which would count as a backup pin")
     func hashOfNothing() {
         let nothing = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
         for (member, change) in [
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(
-        "a malformed pin is refused and its place is named",
+        "A malformed pin is rejected, and the error names its position",
         arguments: [
             "", "sha256/", "sha256/AAAA", "sha1/" + Base64.encode([UInt8](repeating: 1, count: 20)),
             "sha256/" + Base64.encode([UInt8](repeating: 1, count: 31)), "sha256/" + Base64.encode([UInt8](repeating: 1, count: 33)),
@@ -93,7 +93,7 @@ import Testing
         #expect(error.member == "hosts.api.test.pins[1]")
     }
 
-    @Test("an enforced host names two different pins or none, and none only with managed roots")
+    @Test("An enforced host needs two different pins, or no pins when there are managed trust roots")
     func numberOfPins() throws {
         func check(_ pins: [String], enforce: Bool = true, managed: [String] = []) -> AttestationError.Code? {
             let configuration = account.configuration(version: 2) {
@@ -110,7 +110,7 @@ import Testing
         #expect(check([TestAccount.pinA, TestAccount.pinB]) == nil)
         #expect(check([TestAccount.pinA]) == .malformedConfiguration)
         #expect(check([TestAccount.pinA, TestAccount.pinA]) == .malformedConfiguration)
-        // The same key in its two spellings is one key.
+        // A pin with and without its prefix is the same key.
         #expect(check([TestAccount.pinA, String(TestAccount.pinA.dropFirst(7))]) == .malformedConfiguration)
         #expect(check([]) == .malformedConfiguration)
         #expect(check([], managed: [TestAccount.pinA]) == nil)
@@ -118,7 +118,7 @@ import Testing
         #expect(check([TestAccount.pinA], enforce: false) == nil)
     }
 
-    @Test("a list that names a key twice is refused wherever it stands, also beside enough others and in its two spellings")
+    @Test("Every list of pins rejects a repeated key, even beside enough others or without its sha256/ prefix")
     func repeatedPins() throws {
         let lists = [
             [TestAccount.pinA, TestAccount.pinA, TestAccount.pinB],
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("a host's member of another type is refused and named")
+    @Test("A malformed member of a host rule is rejected and named")
     func hostMembers() throws {
         let settings = HostSettings(pins: [TestAccount.pinA, TestAccount.pinB]).json
         let changes: [(String, JSONValue?)] = [
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test("rules across members hold")
+    @Test("A configuration that breaks a rule is neither read nor signed")
     func rules() {
         let changes: [(inout DynamicConfiguration) -> Void] = [
             { $0.expiresAt = $0.issuedAt },
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test("a relay that is not https and keys that are not base64 are refused")
+    @Test("A relay that is not an https URL and a malformed key configuration are rejected")
     func oblivious() {
         for settings in [
             ObliviousSettings(relay: "http://relay.example.com", keyConfig: "AAAA"), ObliviousSettings(relay: "relay", keyConfig: "AAAA"),

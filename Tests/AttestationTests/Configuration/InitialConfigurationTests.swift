@@ -5,7 +5,7 @@ import Crypto
 import Foundation
 import Testing
 
-/// Covers A15 of the list of traps.
+/// The file that an app starts with.
 @Suite struct InitialConfigurationTests {
     private let account: TestAccount
 
@@ -20,7 +20,7 @@ import Testing
         return refusal(of: String(decoding: try json.setting(name, to: value).serialized(), as: UTF8.self))
     }
 
-    @Test("a written configuration is read back")
+    @Test("An initial configuration survives a round trip")
     func roundTrip() throws {
         let initial = try account.initial(account.configuration(version: 3, epoch: 2))
         let read = try InitialConfiguration(String(decoding: initial.serialized, as: UTF8.self))
@@ -34,26 +34,26 @@ import Testing
         #expect(read.serialized == initial.serialized)
     }
 
-    @Test("its inner configuration does not expire")
+    @Test("The configuration inside is used even when it has expired")
     func inner() throws {
         let state = try account.state()
         #expect(state.accepted.version == 1)
         #expect(state.accepted.expiresAt < Int64(Date().timeIntervalSince1970))
     }
 
-    @Test("an empty text is refused with the command that makes a good one", arguments: ["", " ", "\n\t "])
+    @Test("Empty text is rejected, and the error names the command that prints an initial configuration", arguments: ["", " ", "\n\t "])
     func empty(text: String) {
         let error = refusal(of: text)
         #expect(error?.code == .malformedInitialConfiguration)
         #expect(error?.message.contains("approov sdk -getConfig") == true)
     }
 
-    @Test("text that is not JSON is refused", arguments: ["#account#base64=", "eyJhbGciOiJFUzI1NiJ9.e30.AA", "{", "[]]", "\u{feff}{}"])
+    @Test("Text that is not JSON is rejected", arguments: ["#account#base64=", "eyJhbGciOiJFUzI1NiJ9.e30.AA", "{", "[]]", "\u{feff}{}"])
     func notJSON(text: String) {
         #expect(refusal(of: text)?.code == .malformedJSON)
     }
 
-    @Test("a file of more than 1 MiB is refused")
+    @Test("A file of 1 MiB is accepted; one byte more is rejected")
     func large() throws {
         let text = String(decoding: try account.initial().serialized, as: UTF8.self)
         _ = try InitialConfiguration(text + String(repeating: " ", count: 1024 * 1024 - text.utf8.count))
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(
-        "a missing member is named",
+        "A missing member is rejected and named",
         arguments: ["account", "epoch", "authority", "authorityPins", "configKeys", "configuration"])
     func missing(name: String) throws {
         let error = try refusal(setting: name, to: nil)
@@ -69,13 +69,13 @@ import Testing
         #expect(error?.member == name)
     }
 
-    @Test("another account or epoch than that of its inner configuration is refused")
+    @Test("An account or epoch that differs from the configuration inside is rejected")
     func foreign() throws {
         #expect(try refusal(setting: "account", to: "other-account")?.code == .wrongAccount)
         #expect(try refusal(setting: "epoch", to: .integer(2))?.code == .wrongEpoch)
     }
 
-    @Test("an inner configuration that no key of the file signed is refused")
+    @Test("A configuration inside that was not signed by a key of the file is rejected")
     func unknownKey() throws {
         let stranger = PublicJWK(P256.Signing.PrivateKey().publicKey)
         let error = try refusal(setting: "configKeys", to: .array([stranger.json]))
@@ -83,7 +83,7 @@ import Testing
         #expect(error?.member == "configuration")
     }
 
-    @Test("a malformed or a single pin of the authority is refused")
+    @Test("A malformed authority pin is rejected, and so are fewer than two different ones")
     func pins() throws {
         #expect(
             try refusal(setting: "authorityPins", to: .array([.string(TestAccount.pinA), "sha256/AAAA"]))?.member == "authorityPins[1]")
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("a key of the authority that is pinned twice is refused, also beside another one and in its two spellings")
+    @Test("A repeated authority pin is rejected, even beside another pin or without its sha256/ prefix")
     func repeatedPins() throws {
         for repeated in [TestAccount.pinA, String(TestAccount.pinA.dropFirst(7))] {
             for pins in [[TestAccount.pinA, repeated, TestAccount.pinB], [TestAccount.pinB, TestAccount.pinA, repeated]] {
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("a malformed pin in the inner configuration is refused")
+    @Test("A malformed pin in the configuration inside is rejected")
     func innerPins() throws {
         let bad = account.configuration(version: 1) { $0.hosts["api.test"]?.pins = [TestAccount.pinA, "sha256/x"] }
         let error = try refusal(setting: "configuration", to: try account.signedAnyway(bad.json.serialized()))
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(
-        "an authority that is not an https URL is refused",
+        "An authority that is not an https URL without user, query and fragment is rejected",
         arguments: [
             "http://authority.example.com", "http://127.0.0.1:8080", "authority.example.com", "", "https://", "https:///path", "ftp://a",
             "https://user:pass@authority.example.com", "https://user@authority.example.com", "https://a.example.com?x=1",
@@ -126,14 +126,14 @@ import Testing
         #expect(error?.member == "authority")
     }
 
-    @Test("no key, a key twice and something that is not a key are refused")
+    @Test("An empty list of keys, a repeated key and a malformed key are rejected")
     func keys() throws {
         #expect(try refusal(setting: "configKeys", to: .array([]))?.code == .malformedConfiguration)
         #expect(try refusal(setting: "configKeys", to: .array([account.jwk.json, account.jwk.json]))?.code == .malformedConfiguration)
         #expect(try refusal(setting: "configKeys", to: .array(["key"]))?.code == .malformedKey)
     }
 
-    @Test("trust roots that are not certificates, or hold a private key, are refused")
+    @Test("Trust roots that contain no certificate, or a private key, are rejected")
     func roots() throws {
         for text in ["roots.pem", "", account.key.pemRepresentation] {
             #expect(try refusal(setting: "trustRoots", to: .string(text))?.member == "trustRoots")

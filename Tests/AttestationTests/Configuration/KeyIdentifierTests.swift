@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct KeyIdentifierTests {
     @Test(
-        "a name of letters, digits, dots, dashes and underscores may be given to a new key and read",
+        "An identifier of letters, digits, dots, dashes and underscores is allowed for a new key, and readable",
         arguments: [
             "k", "2026-11.key_A", String(repeating: "k", count: 64),
         ])
@@ -12,7 +12,9 @@ import Testing
         #expect(KeyIdentifier.isReadable(name))
     }
 
-    @Test("a name of other visible ASCII characters is read, and is given to no new key", arguments: ["a+b", "a/b", "\"", "\\", "~", "!"])
+    @Test(
+        "An identifier with other visible ASCII characters is readable, but not allowed for a new key",
+        arguments: ["a+b", "a/b", "\"", "\\", "~", "!"])
     func readOnly(name: String) throws {
         #expect(!KeyIdentifier.isAllowedForNewKey(name))
         #expect(KeyIdentifier.isReadable(name))
@@ -21,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "any other name is neither given nor read",
+        "Any other identifier is neither readable nor allowed for a new key",
         arguments: [
             "", " ", "a b", "a\nb", "a\u{0}", "\u{7f}", "é", String(repeating: "k", count: 65),
         ])

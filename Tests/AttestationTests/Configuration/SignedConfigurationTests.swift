@@ -10,7 +10,7 @@ import Testing
 
     init() throws { account = try TestAccount() }
 
-    @Test("a signed configuration is read back from its bytes")
+    @Test("A signed configuration survives a round trip through bytes and through JSON")
     func roundTrip() throws {
         let signed = try account.signed(version: 2)
         #expect(try SignedConfiguration(serialized: signed.serialized) == signed)
@@ -19,7 +19,7 @@ import Testing
         #expect(try DynamicConfiguration(json: payload) == account.configuration(version: 2))
     }
 
-    @Test("the signature is ES256 over header and payload for any other implementation")
+    @Test("The signature is plain ES256 over header and payload")
     func independentVerification() throws {
         let json = try account.signed(version: 2).json
         let signature = try json.member("signatures").array()[0]
@@ -29,7 +29,7 @@ import Testing
         #expect(account.key.publicKey.isValidSignature(parsed, for: Data(signed.utf8)))
     }
 
-    @Test("an envelope of another shape is refused")
+    @Test("A JWS with a missing, malformed or additional member is rejected")
     func envelope() throws {
         let good = try account.signed(version: 2).json
         let signature = try good.member("signatures").array()[0]
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(
-        "another protected header is refused",
+        "Any other protected header is rejected, even when signed",
         arguments: [
             #"{}"#, #"{"alg":"none","typ":"approov-config+jws"}"#, #"{"alg":"es256","typ":"approov-config+jws"}"#,
             #"{"alg":"HS256","typ":"approov-config+jws"}"#, #"{"alg":"ES256"}"#, #"{"alg":"ES256","typ":"JWT"}"#,
@@ -70,7 +70,7 @@ import Testing
         #expect([.malformedMember, .malformedSignature, .malformedJSON].contains(error.code), "\(error)")
     }
 
-    @Test("a signature of 63 or 65 bytes, or in DER, is refused")
+    @Test("A signature of 0, 63 or 65 bytes, or in DER, is rejected")
     func signatureLength() throws {
         let good = try account.signed(version: 2).json
         let signature = try good.member("signatures").array()[0]
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("a payload of 256 KiB is taken, one byte more is refused")
+    @Test("A payload of 256 KiB is accepted; one byte more is rejected")
     func size() throws {
         let limit = DynamicConfiguration.maximumBytes
         let fits = try account.signedAnyway([UInt8](repeating: 0x20, count: limit))
@@ -92,7 +92,7 @@ import Testing
         #expect(code { try SignedConfiguration(json: huge) } == .tooLarge)
     }
 
-    @Test("signing needs one key, or two different ones")
+    @Test("Signing without a key, with the same key twice or with three keys is an error")
     func keys() throws {
         let configuration = account.configuration(version: 2)
         let other = P256.Signing.PrivateKey()
@@ -101,7 +101,7 @@ import Testing
         #expect(code { try SignedConfiguration(signing: configuration, by: [account.key, other, .init()]) } == .malformedSignature)
     }
 
-    @Test("another spelling of the same JWS is not what was stored")
+    @Test("Stored bytes with additional white space are rejected")
     func spelling() throws {
         let bytes = try account.signed(version: 2).serialized
         for changed in [bytes + [0x0a], [0x20] + bytes, [UInt8(ascii: "{"), 0x20] + bytes.dropFirst()] {

@@ -3,7 +3,9 @@ import Attestation
 import Testing
 
 @Suite struct JSONValueMembersTests {
-    @Test("a fraction, a string and another type are not integers", arguments: ["7.0", "7e0", "\"7\"", "true", "null", "[7]", "{}"])
+    @Test(
+        "A value with a fraction or exponent, or of another type, is not an integer",
+        arguments: ["7.0", "7e0", "\"7\"", "true", "null", "[7]", "{}"])
     func integers(text: String) throws {
         let value = try JSONValue(text: "{\"n\":\(text)}")
         let error = try #require(throws: AttestationError.self) { try value.integer("n") }
@@ -11,7 +13,7 @@ import Testing
         #expect(error.member == "n")
     }
 
-    @Test("an integer outside its range is refused")
+    @Test("An integer outside its range is rejected")
     func range() throws {
         let value = try JSONValue(text: #"{"n":-1,"m":9223372036854775807}"#)
         #expect(code { try value.integer("n", in: 0...10) } == .malformedMember)
@@ -19,7 +21,7 @@ import Testing
         #expect(code { try value.integer("m", in: 0...1 << 53) } == .malformedMember)
     }
 
-    @Test("an error names the path of the member and not its value")
+    @Test("An error contains the path of the member and not its value")
     func paths() throws {
         let value = try JSONValue(text: #"{"list":["ok",{"secret":"hunter2"}],"text":5}"#)
         let error = try #require(throws: AttestationError.self) { try value.strings("list") }
@@ -34,7 +36,7 @@ import Testing
         #expect(try value.bool("missing", default: true))
     }
 
-    @Test("a name from outside is made printable in an error")
+    @Test("An error shows the name of a missing member printable and shortened")
     func names() throws {
         let value = try JSONValue(text: "{}")
         let error = try #require(throws: AttestationError.self) { try value.member("a\u{1b}[31m\n" + String(repeating: "x", count: 500)) }

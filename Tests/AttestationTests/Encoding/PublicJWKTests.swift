@@ -10,7 +10,7 @@ import Testing
         "use":"sig","kid":"1"}
         """
 
-    @Test("the published key is read, and its thumbprint is the one of RFC 7638, section 3")
+    @Test("A published key is read, and its thumbprint follows RFC 7638, section 3")
     func readsPublished() throws {
         let jwk = try PublicJWK(json: try JSONValue(text: published))
         // SHA-256 over {"crv":…,"kty":…,"x":…,"y":…}, from `openssl dgst -sha256`.
@@ -18,7 +18,7 @@ import Testing
         #expect(try PublicJWK(json: jwk.json) == jwk)
     }
 
-    @Test("a key made here is read back")
+    @Test("A generated key survives a JSON round trip")
     func roundTrip() throws {
         let key = P256.Signing.PrivateKey().publicKey
         let jwk = PublicJWK(key)
@@ -26,7 +26,7 @@ import Testing
         #expect(PublicJWK(P256.Signing.PrivateKey().publicKey) != jwk)
     }
 
-    @Test("a key of another type, a private key, a wrong use and a point off the curve are refused")
+    @Test("A key of another type, a private key, a wrong use and a point off the curve are rejected")
     func refused() throws {
         let good = PublicJWK(P256.Signing.PrivateKey().publicKey).json
         let changes: [(String, JSONValue?)] = [

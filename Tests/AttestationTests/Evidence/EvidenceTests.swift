@@ -16,7 +16,7 @@ import Testing
             measurements: [Evidence.executableMeasurement: Base64.encode([UInt8](repeating: 7, count: 32))], environment: ["root"])
     }
 
-    /// A JWS of any header and payload, signed by `key`.
+    /// A JWS with the given header and payload, signed by `key`.
     private func jws(header: JSONValue, payload: JSONValue? = nil) throws -> String {
         let signed = Base64URL.encode(header.serialized()) + "." + Base64URL.encode((payload ?? evidence().json).serialized())
         return signed + "." + Base64URL.encode(Array(try key.signature(for: Array(signed.utf8)).rawRepresentation))
@@ -26,7 +26,7 @@ import Testing
         .object(["alg": "ES256", "jwk": PublicJWK(key.publicKey).json, "typ": .string(Evidence.type)])
     }
 
-    @Test("signed evidence verifies and says what was signed", arguments: [nil, Binding.payHash(of: "Bearer x")])
+    @Test("Signed evidence verifies and contains what was signed", arguments: [nil, Binding.payHash(of: "Bearer x")])
     func roundTrip(payHash: String?) throws {
         let text = try evidence(payHash: payHash).signed(by: key)
         let verified = try VerifiedEvidence(verifying: text)
@@ -36,7 +36,7 @@ import Testing
         #expect(try VerifiedEvidence(verifying: try jws(header: header)).evidence == evidence())
     }
 
-    @Test("evidence with any character changed, or cut anywhere, is refused")
+    @Test("Evidence with a changed or added character, or truncated anywhere, is rejected")
     func altered() throws {
         let text = Array(try evidence().signed(by: key).utf8)
         for offset in text.indices {
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("another header is refused although it is signed")
+    @Test("A header with a missing, wrong or additional member is rejected even when signed")
     func headers() throws {
         let changes: [(String, JSONValue?)] = [
             ("alg", "none"), ("alg", "HS256"), ("alg", "es256"), ("alg", nil), ("alg", .array(["ES256"])), ("typ", "JWT"), ("typ", nil),
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("a payload that lacks a member or has one of another type is refused although it is signed")
+    @Test("A payload with a missing or malformed member is rejected even when signed; unknown members are ignored")
     func payloads() throws {
         let good = evidence().json
         for name in try good.object().keys where name != "payHash" {
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("the device ID must be that of the key")
+    @Test("The device ID in the evidence must match the installation key")
     func deviceID() throws {
         let other = DeviceID(installationKey: P256.Signing.PrivateKey().publicKey)
         let payload = try evidence().json.setting("deviceID", to: .string(other.base64))
@@ -136,7 +136,7 @@ import Testing
         #expect(error.member == "deviceID")
     }
 
-    @Test("evidence beyond 16 KiB is neither made nor read")
+    @Test("Evidence over 16 KiB is neither signed nor parsed")
     func size() throws {
         var large = evidence()
         large.appID = String(repeating: "x", count: Evidence.maximumBytes)
@@ -145,7 +145,7 @@ import Testing
         #expect(code { try VerifiedEvidence(verifying: String(repeating: ".", count: 16 * 1024)) } == .malformedEvidence)
     }
 
-    @Test("a device ID is 16 bytes of padded base64")
+    @Test("A device ID is the first 16 bytes of the key's SHA-256, in padded base64")
     func deviceIDText() throws {
         let id = DeviceID(installationKey: key.publicKey)
         #expect(id.bytes.count == 16)

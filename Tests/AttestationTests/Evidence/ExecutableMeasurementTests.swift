@@ -7,7 +7,8 @@ import Glibc
 import Testing
 
 @Suite struct ExecutableMeasurementTests {
-    @Test("a file is measured by the SHA-256 of its bytes", arguments: [0, 1, 256 * 1024 - 1, 256 * 1024, 256 * 1024 + 1, 3_000_000])
+    @Test(
+        "The measurement of a file is the SHA-256 of its bytes", arguments: [0, 1, 256 * 1024 - 1, 256 * 1024, 256 * 1024 + 1, 3_000_000])
     func measurement(size: Int) throws {
         let folder = try TemporaryFolder()
         let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
@@ -16,7 +17,7 @@ import Testing
         #expect(try ExecutableMeasurement.sha256(ofFileAt: file) == Base64.encode(Array(SHA256.hash(data: bytes))))
     }
 
-    @Test("only a regular file is measured; others are refused without waiting")
+    @Test("Only a regular file is measured; a FIFO, a missing file, a folder and a device are rejected")
     func notAFile() throws {
         let folder = try TemporaryFolder()
         #expect(mkfifo(folder.path("fifo"), 0o600) == 0)

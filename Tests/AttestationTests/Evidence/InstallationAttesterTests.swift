@@ -25,7 +25,7 @@ import Testing
         return try #require(attributes[.posixPermissions] as? Int)
     }
 
-    @Test("the installation keeps its key and device ID over restarts, in files of mode 0600")
+    @Test("The installation keeps its key and device ID across restarts, in files of mode 0600")
     func restart() async throws {
         let first = try attester()
         let second = try attester()
@@ -40,7 +40,7 @@ import Testing
         #expect(one.installationKey.rawRepresentation == two.installationKey.rawRepresentation)
     }
 
-    @Test("a missing state directory is made for its owner alone")
+    @Test("A missing state directory is created for its owner only")
     func makesFolder() throws {
         let deep = folder.url.appending(path: "a/b")
         _ = try InstallationAttester(stateDirectory: deep)
@@ -48,7 +48,7 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o700)
     }
 
-    @Test("evidence answers the request and measures the running executable")
+    @Test("Evidence answers the request and measures the running executable")
     func evidence() async throws {
         let verified = try VerifiedEvidence(verifying: try await attester().evidence(for: request))
         let evidence = verified.evidence
@@ -64,7 +64,7 @@ import Testing
         #expect(evidence.measurements == [Evidence.executableMeasurement: executable])
     }
 
-    @Test("the executable is measured once, however many ask at once")
+    @Test("The attester measures the executable only once, even for 50 requests at the same time")
     func measuredOnce() async throws {
         let file = folder.url.appending(path: "program")
         try Data("one".utf8).write(to: file)
@@ -84,7 +84,7 @@ import Testing
         #expect(again.evidence.measurements["executable"] == Binding.payHash(of: "one"))
     }
 
-    @Test("a measurement that failed is tried again")
+    @Test("The attester measures again after a measurement failed")
     func measurementFails() async throws {
         let file = folder.url.appending(path: "program")
         let attester = try attester(executable: file)
@@ -93,7 +93,7 @@ import Testing
         _ = try await attester.evidence(for: request)
     }
 
-    @Test("of attesters that start at once all end with one key", arguments: 0..<5)
+    @Test("Attesters that start at the same time end up with the same key", arguments: 0..<5)
     func race(round: Int) async throws {
         let url = folder.url
         let devices = try await withThrowingTaskGroup(of: DeviceID.self) { group in
@@ -104,7 +104,9 @@ import Testing
         #expect(try folder.names == ["device-id", "installation-key"])
     }
 
-    @Test("a key file that others may read is refused, with its path and the remedy", arguments: [0o640, 0o604, 0o666, 0o777, 0o620])
+    @Test(
+        "A key file that others may access is rejected, and the error names its path and the remedy",
+        arguments: [0o640, 0o604, 0o666, 0o777, 0o620])
     func modes(mode: Int) throws {
         _ = try attester()
         #expect(chmod(folder.path("installation-key"), mode_t(mode)) == 0)
@@ -114,7 +116,7 @@ import Testing
         #expect(error.message.contains("chmod 600"))
     }
 
-    @Test("a link, a FIFO and a folder in the key's place are refused at once", arguments: ["link", "fifo", "folder", "dangling"])
+    @Test("A link, a FIFO or a folder instead of the key file is rejected", arguments: ["link", "fifo", "folder", "dangling"])
     func notAFile(kind: String) throws {
         _ = try attester()
         let path = folder.path("installation-key")
@@ -137,7 +139,7 @@ import Testing
         #expect(error.message.contains(path))
     }
 
-    @Test("a key file of another user is refused", .enabled(if: geteuid() == 0, "only root can give files away"))
+    @Test("A key file of another user is rejected", .enabled(if: geteuid() == 0, "only root can give files away"))
     func owner() throws {
         _ = try attester()
         #expect(chown(folder.path("installation-key"), 65_534, 65_534) == 0)
@@ -146,7 +148,7 @@ import Testing
         #expect(error.message.contains("65534"))
     }
 
-    @Test("a key file with another content is refused, and its content is not in the error")
+    @Test("A key file with invalid content is rejected, and the error does not contain that content")
     func content() throws {
         _ = try attester()
         for content in ["", "secret-content", P384.Signing.PrivateKey().pemRepresentation, String(repeating: "x", count: 100_000)] {
@@ -160,7 +162,7 @@ import Testing
         }
     }
 
-    @Test("a device ID that is not the key's is refused")
+    @Test("A device ID file that does not match the key is rejected; a missing one is not")
     func deviceID() throws {
         _ = try attester()
         let other = DeviceID(installationKey: P256.Signing.PrivateKey().publicKey).base64 + "\n"
@@ -170,7 +172,7 @@ import Testing
         _ = try attester()
     }
 
-    @Test("a state directory that is a file is refused")
+    @Test("A state directory that is a file is rejected")
     func folderIsFile() throws {
         let file = folder.url.appending(path: "file")
         try Data().write(to: file)

@@ -9,14 +9,14 @@ import Testing
         ProcessEnvironment.flags(status: status.map { Array($0.utf8) }, environ: environ.map { Array($0.utf8) }, userID: userID)
     }
 
-    @Test("an ordinary process has no flag")
+    @Test("An ordinary process has no flags")
     func none() {
         #expect(flags() == [])
         #expect(flags(environ: "") == [])
         #expect(flags(environ: "LD_PRELOAD=\0X_LD_PRELOAD=/a\0") == [])
     }
 
-    @Test("a tracer, a preloaded library and root are flagged")
+    @Test("A debugger, a preloaded library and the root user are flagged")
     func flagged() {
         #expect(flags(status: "TracerPid:\t4711\n") == ["debugger"])
         #expect(flags(environ: "A=1\0LD_PRELOAD=/tmp/x.so\0") == ["ld-preload"])
@@ -25,7 +25,7 @@ import Testing
         #expect(flags(status: "TracerPid:\t1\n", environ: "LD_PRELOAD=x", userID: 0) == ["debugger", "ld-preload", "root"])
     }
 
-    @Test("what cannot be read is flagged, not passed over")
+    @Test("Process information that cannot be read is flagged as unknown")
     func unknown() {
         #expect(flags(status: nil) == ["debugger-unknown"])
         #expect(flags(status: "Name:\tx\n") == ["debugger-unknown"])
@@ -33,7 +33,7 @@ import Testing
         #expect(flags(environ: nil) == ["ld-preload-unknown"])
     }
 
-    @Test("this process can be examined")
+    @Test("This process has no unknown flags")
     func here() {
         #expect(!ProcessEnvironment.flags().contains { $0.hasSuffix("unknown") })
     }

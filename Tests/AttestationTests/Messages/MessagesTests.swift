@@ -6,13 +6,13 @@ import Foundation
 import Testing
 
 @Suite struct ChallengeTests {
-    @Test("a challenge is read back")
+    @Test("A challenge survives a JSON round trip")
     func roundTrip() throws {
         let challenge = Challenge(value: "AAAA", expiresIn: 60)
         #expect(try Challenge(json: challenge.json) == challenge)
     }
 
-    @Test("a challenge that is not base64url, or too long, or without a time is refused")
+    @Test("A malformed or too long challenge, or one without a valid lifetime, is rejected")
     func refused() throws {
         let good = Challenge(value: "AAAA", expiresIn: 60).json
         let changes: [(String, JSONValue?)] = [
@@ -33,7 +33,7 @@ import Testing
 
     init() throws { account = try TestAccount() }
 
-    @Test("a result is read back with all its members, and with the fewest")
+    @Test("A result survives a JSON round trip, with all members and with the fewest")
     func roundTrip() throws {
         let full = AttestationResult(
             token: "a.b.c", expiresIn: 300, arc: "IXPSB7TRK26LXE3M", rejectionReasons: ["app-not-registered"], traceID: "trace",
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("a malformed member is refused and named; a token must fit into a header")
+    @Test("A malformed member is rejected and named, including a token that is not valid in a header")
     func refused() throws {
         let good = AttestationResult(token: "a.b.c", expiresIn: 300, arc: "A", traceID: "t").json
         let changes: [(String, JSONValue?)] = [
@@ -97,7 +97,7 @@ import Testing
 }
 
 @Suite struct TokenClaimsTests {
-    @Test("claims are read back with all members, and with exp alone")
+    @Test("Claims survive a JSON round trip, with all members and with exp alone")
     func roundTrip() throws {
         let full = TokenClaims(
             exp: 2_000_000_000, iat: 1_999_999_700, ip: "192.0.2.1", did: "did", arc: "ARC", pay: "pay", iss: "iss", aud: "aud", ipk: "ipk",
@@ -109,7 +109,7 @@ import Testing
         #expect(try bare.json.object().count == 1)
     }
 
-    @Test("a claim of another type is refused and named")
+    @Test("A claim of another type or out of range is rejected and named")
     func refused() throws {
         let good = TokenClaims(exp: 5).json
         let changes: [(String, JSONValue?)] = [
@@ -127,14 +127,14 @@ import Testing
 }
 
 @Suite struct BindingTests {
-    @Test("the hash is the padded base64 of the SHA-256 of the value")
+    @Test("The pay hash is the padded base64 of the value's SHA-256")
     func published() {
         // printf 'Bearer myauth_tokenmy-device-id' | openssl dgst -sha256 -binary | base64
         #expect(Binding.payHash(of: "Bearer myauth_tokenmy-device-id") == "71tnS3rSq2lanEWrKz4MoexiOMtv7w0fspfM8BAQKNU=")
         #expect(Binding.payHash(of: "") == "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
     }
 
-    @Test("outer spaces and tabs do not count; case, inner spaces and other blanks do")
+    @Test("The pay hash ignores outer spaces and tabs, but not case, inner spaces or other white space")
     func canonicalBytes() {
         let plain = Binding.payHash(of: "Bearer a b")
         for same in [" Bearer a b", "Bearer a b\t", "\t  Bearer a b \t "] { #expect(Binding.payHash(of: same) == plain) }
@@ -144,17 +144,45 @@ import Testing
         #expect(Binding.payHash(of: " \t ") == Binding.payHash(of: ""))
         #expect(Binding.payHash(of: "é") != Binding.payHash(of: "e\u{301}"))
     }
+
+    private func join(_ lines: [Binding.Line]) -> Binding.Joined { Binding.join(count: lines.count) { lines[$0] } }
+
+    @Test("the values of several headers are trimmed and joined in their order, without a separator")
+    func joined() {
+        #expect(join([.one("Bearer myauth_token"), .one(" my-device-id ")]) == .value("Bearer myauth_tokenmy-device-id"))
+        #expect(join([.one("\t a b \t"), .one("c")]) == .value("a bc"))
+        #expect(join([.one("a")]) == .value("a"))
+        // Bytes are trimmed, not characters: with a mark behind it, a space is part of another character.
+        #expect(join([.one(" \u{301}a"), .one("b\u{301} ")]) == .value("\u{301}ab\u{301}"))
+        #expect(join([.one("é"), .one("\u{1F600}")]) == .value("é\u{1F600}"))
+    }
+
+    @Test("an empty value counts as missing, and the first missing header is named")
+    func missing() {
+        for empty in ["", " ", "\t \t"] {
+            #expect(join([.one(empty), .one("b")]) == .missing(index: 0, isEmpty: true))
+            #expect(join([.one("a"), .one(empty), .missing]) == .missing(index: 1, isEmpty: true))
+        }
+        #expect(join([.one("a"), .missing, .one("")]) == .missing(index: 1, isEmpty: false))
+        #expect(join([.missing]) == .missing(index: 0, isEmpty: false))
+    }
+
+    @Test("a header that cannot be used comes before a missing one")
+    func unusable() {
+        #expect(join([.missing, .unusable]) == .unusable(index: 1))
+        #expect(join([.one("a"), .one("b"), .unusable]) == .unusable(index: 2))
+    }
 }
 
 @Suite struct ProblemTests {
-    @Test("a problem is read back")
+    @Test("A problem survives a JSON round trip")
     func roundTrip() throws {
         let problem = Problem(.challengeUsed, title: "The challenge was answered before", status: 409, detail: "Ask for a new one")
         #expect(try Problem(json: JSONValue(reading: problem.details.serialized(), limit: Problem.maximumBytes)) == problem)
         #expect(problem.type == "urn:approov:problem:challenge-used")
     }
 
-    @Test("a problem of another kind is refused")
+    @Test("A malformed problem, or one of another system, is rejected, and the error names the member")
     func refused() throws {
         let good = try JSONValue(reading: Problem(.notFound, title: "t", status: 404).details.serialized(), limit: Problem.maximumBytes)
         let changes: [(String, JSONValue?)] = [
@@ -168,7 +196,7 @@ import Testing
         }
     }
 
-    @Test("the type of any problem is read, and anything else has none")
+    @Test("`type(in:)` returns the type of any problem, and nil for other data and for too much data")
     func type() {
         let other = ProblemDetails(type: "https://example.com/x", status: 400, title: "t")
         #expect(Problem.type(in: other.serialized()) == "https://example.com/x")
@@ -178,7 +206,7 @@ import Testing
         #expect(Problem.type(in: large.serialized()) == nil)
     }
 
-    @Test("its description is one printable line")
+    @Test("A problem's description is one printable line, without title and detail")
     func description() throws {
         let problem = Problem(Problem.Name("x\u{1b}[0m\ny"), title: "t", status: 500, detail: "secret")
         #expect("\(problem)" == "x?[0m?y (status 500)")

@@ -13,7 +13,7 @@ struct CertificateTests {
         leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root, commonName: "the leaf")
     }
 
-    @Test("DER and PEM of a certificate are one certificate")
+    @Test("A certificate is the same whether it is read from DER or from PEM")
     func forms() throws {
         let certificate = try Certificate(der: leaf.der)
         #expect(certificate.der == leaf.der)
@@ -24,7 +24,7 @@ struct CertificateTests {
         #expect(abs(certificate.notAfter.timeIntervalSince(leaf.notAfter)) < 1)
     }
 
-    @Test("the pin of a certificate is the hash of its key, whatever its type", arguments: TestKeyType.allCases)
+    @Test("The pin of a certificate is the hash of its key, for every key type", arguments: TestKeyType.allCases)
     func pin(type: TestKeyType) throws {
         let key = try TestKey(type)
         let certificate = try TestPKI.leaf(hosts: ["api.test"], issuer: nil, key: key)
@@ -32,7 +32,7 @@ struct CertificateTests {
         #expect(try Certificate(certificate).pin == Pin(spki: key.spki))
     }
 
-    @Test("a renewed certificate with its key has the same pin, one of the same subject with another key has not")
+    @Test("A renewed certificate with the same key has the same pin; one with another key does not")
     func renewal() throws {
         let renewed = try TestPKI.leaf(hosts: ["api.test"], issuer: root, commonName: "the leaf", key: leaf.key)
         let other = try TestPKI.leaf(hosts: ["api.test"], issuer: root, commonName: "the leaf")
@@ -41,20 +41,20 @@ struct CertificateTests {
         #expect(try Certificate(other).pin != Certificate(leaf).pin)
     }
 
-    @Test("a certificate truncated anywhere is refused")
+    @Test("A certificate truncated anywhere is rejected")
     func truncated() {
         for count in leaf.der.indices {
             expectPinningError(.malformedCertificate) { try Certificate(der: Array(leaf.der[..<count])) }
         }
     }
 
-    @Test("bytes after a certificate are refused")
+    @Test("A certificate followed by other bytes is rejected")
     func trailing() {
         expectPinningError(.malformedCertificate) { try Certificate(der: leaf.der + [0]) }
         expectPinningError(.malformedCertificate) { try Certificate(der: leaf.der + root.der) }
     }
 
-    @Test("no flipped byte crashes, and what still parses is another certificate")
+    @Test("No flipped byte crashes the parser, and a certificate that still parses is a different one")
     func flipped() throws {
         for index in leaf.der.indices {
             var der = leaf.der
@@ -65,7 +65,7 @@ struct CertificateTests {
         }
     }
 
-    @Test("PEM of two certificates is not one, PEM of none is an error, and all(inPEM:) keeps the order")
+    @Test("A single certificate cannot be read from PEM with two or none; all(inPEM:) keeps the order")
     func manyPEM() throws {
         expectPinningError(.malformedCertificate) { try Certificate(pem: leaf.pem + root.pem) }
         expectPinningError(.malformedCertificate) { try Certificate(pem: "") }
@@ -75,7 +75,7 @@ struct CertificateTests {
     }
 
     @Test(
-        "text after the last PEM block is an error: something was cut off, or put together wrongly",
+        "Text after the last PEM block is an error, because something was cut off or joined wrongly",
         arguments: ["x", "-----BEGIN", "\u{0}"])
     func trailingText(text: String) {
         expectPinningError(.malformedCertificate) { try Certificate(pem: leaf.pem + text) }
@@ -92,7 +92,7 @@ struct CertificateTests {
         }
     }
 
-    @Test("control characters of a subject come out escaped, and a long one cut")
+    @Test("Control characters in a subject are escaped, and a long subject is cut")
     func hostileSubject() throws {
         let hostile = try TestPKI.leaf(hosts: ["api.test"], issuer: nil, commonName: "evil\r\n\u{1B}[31mERROR\u{202E}")
         let subject = try Certificate(hostile).subject
@@ -102,7 +102,7 @@ struct CertificateTests {
         #expect(try Certificate(long).subject.count <= 259)
     }
 
-    @Test("a certificate is used by many threads at once")
+    @Test("Many tasks can use one certificate at the same time")
     func concurrent() async throws {
         let certificate = try Certificate(leaf)
         await withTaskGroup(of: String.self) { group in

@@ -5,21 +5,21 @@ import Testing
 
 @Suite("TrustAnchors")
 struct TrustAnchorsTests {
-    @Test("the system's bundle is loaded, and every certificate of it is counted")
+    @Test("The system's root certificates are loaded")
     func system() throws {
         #expect(try TrustAnchors.system().count > 50)
     }
 
-    @Test("roots of a PEM text are anchors")
+    @Test("Roots in PEM become anchors, and a duplicate is allowed")
     func pem() throws {
         let root = try TestPKI.root()
         let other = try TestPKI.root("Other")
         #expect(try TrustAnchors(pem: root.pem + other.pem).count == 2)
-        // The same root twice is no error.
+        // The same root twice is not an error.
         #expect(try judge([TestPKI.leaf(hosts: ["api.test"], issuer: root)], anchors: TrustAnchors(pem: root.pem + root.pem)).isTrusted)
     }
 
-    @Test("a block that is no certificate is refused among roots: it would be a root that is there and does not count")
+    @Test("A PEM block that is not a certificate is rejected among roots, because it would be ignored silently")
     func foreignBlocks() throws {
         let root = try TestPKI.root()
         for label in ["TRUSTED CERTIFICATE", "CERTIFICATE REQUEST", "PRIVATE KEY"] {
@@ -30,7 +30,7 @@ struct TrustAnchorsTests {
         #expect(try TrustAnchors(pem: "My root:\n" + root.pem).count == 1)
     }
 
-    @Test("roots that are configured now are refused where none of them holds; one that does is enough")
+    @Test("Roots that have all expired are rejected when they are configured; one valid root is enough")
     func expired() throws {
         let now = Date()
         let old = try TestPKI.root(validity: now.addingTimeInterval(-7_200)...now.addingTimeInterval(-3_600))
@@ -39,7 +39,7 @@ struct TrustAnchorsTests {
         #expect(try TrustAnchors(pem: old.pem + TestPKI.root("New").pem, validAt: now).count == 2)
     }
 
-    @Test("anchors without a root are refused: nothing could ever be trusted")
+    @Test("Anchors without a root are rejected, because no server could ever be trusted")
     func noRoot() throws {
         let root = try TestPKI.root()
         expectPinningError(.noAnchors) { try TrustAnchors(TestPKI.intermediate(issuer: root)) }
@@ -48,9 +48,9 @@ struct TrustAnchorsTests {
         expectPinningError(.malformedCertificate) { try TrustAnchors(pem: String(root.pem.dropLast(40))) }
     }
 
-    @Test("the environment cannot add a root: SSL_CERT_FILE and SSL_CERT_DIR have no effect")
+    @Test("The environment variables SSL_CERT_FILE and SSL_CERT_DIR cannot add a root")
     func environment() async {
-        // In a separate process: the environment is shared by all tests of this one.
+        // In a separate process, because all tests of this process share its environment.
         await #expect(processExitsWith: .success) {
             let evil = try TestPKI.root("Evil")
             let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: evil)
@@ -63,7 +63,7 @@ struct TrustAnchorsTests {
         }
     }
 
-    @Test("an intermediate beside a root does not become an anchor by being listed")
+    @Test("An intermediate that is listed beside a root does not become an anchor")
     func intermediateIsNoAnchor() throws {
         let foreign = try TestPKI.root("Foreign")
         let intermediate = try TestPKI.intermediate(issuer: foreign)

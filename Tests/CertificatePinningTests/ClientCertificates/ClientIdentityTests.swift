@@ -15,7 +15,7 @@ struct ClientIdentityTests {
 
     private var pem: [UInt8] { Array(certificate.privateKeyPEM.utf8) }
 
-    @Test("a key comes as PEM or DER, from bytes, from a file or from a callback")
+    @Test("A private key comes as PEM or DER, from bytes, a file or a callback")
     func forms() throws {
         let forms = [
             pem, try KeyForms.pkcs8PEM(certificate.key), try KeyForms.pkcs8DER(certificate.key),
@@ -34,12 +34,12 @@ struct ClientIdentityTests {
         }
     }
 
-    @Test("keys of every kind that TLS takes", arguments: [TestKeyType.rsa2048, .p256, .p384, .p521, .ed25519])
+    @Test("Keys of every type that TLS supports are accepted", arguments: [TestKeyType.rsa2048, .p256, .p384, .p521, .ed25519])
     func kinds(type: TestKeyType) throws {
         _ = try ClientIdentity(TestPKI.leaf(hosts: ["client.test"], issuer: nil, key: TestKey(type)))
     }
 
-    @Test("an encrypted key opens with its password and no other, and no user is asked where there is none")
+    @Test("An encrypted key opens only with its password; without a password there is an error and no prompt")
     func encrypted() throws {
         for form in try KeyForms.encrypted(certificate.key) {
             _ = try ClientIdentity(certificates: [own], privateKey: .bytes(form)) { "secret" }
@@ -53,7 +53,7 @@ struct ClientIdentityTests {
         }
     }
 
-    @Test("what a password or key callback throws comes out as it is")
+    @Test("An error thrown by a password or key callback is passed on unchanged")
     func throwing() throws {
         struct VaultIsClosed: Error {}
         let form = try #require(try KeyForms.encrypted(certificate.key).first)
@@ -65,7 +65,7 @@ struct ClientIdentityTests {
         }
     }
 
-    @Test("the key of another certificate is refused where it is configured")
+    @Test("A key that does not belong to the first certificate is rejected when the identity is made")
     func mismatch() throws {
         let other = try TestKey()
         expectPinningError(.keyMismatch) { try ClientIdentity(certificates: [own], privateKey: .bytes(Array(other.privateKeyPEM.utf8))) }
@@ -75,13 +75,13 @@ struct ClientIdentityTests {
         expectPinningError(.noCertificates) { try ClientIdentity(certificates: [], privateKey: .bytes(pem)) }
     }
 
-    @Test("a key too weak for TLS is refused where it is configured")
+    @Test("A key that is too weak for TLS is rejected when the identity is made")
     func weak() throws {
         let weak = try TestPKI.leaf(hosts: ["client.test"], issuer: nil, key: TestKey(.rsa1024))
         expectPinningError(.weakKey) { try ClientIdentity(weak) }
     }
 
-    @Test("a malformed private key is an error, and no prefix of one crashes")
+    @Test("A malformed or truncated private key is an error")
     func malformed() throws {
         let der = try KeyForms.pkcs8DER(certificate.key)
         for bytes in [[], Array("junk".utf8), Array(certificate.pem.utf8), pem + pem, pem + Array("junk".utf8), der + [0]] {
@@ -92,7 +92,7 @@ struct ClientIdentityTests {
         }
     }
 
-    @Test("PKCS #12 opens with its password and no other, with the chain in it")
+    @Test("A PKCS #12 file opens only with its password, yields the whole chain, and is rejected if truncated")
     func pkcs12() async throws {
         let folder = try TemporaryFolder()
         let pemFile = try folder.write(certificate.privateKeyPEM + "\n" + certificate.chainPEM(includingRoot: true), to: "all.pem")

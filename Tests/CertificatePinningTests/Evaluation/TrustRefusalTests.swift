@@ -5,7 +5,7 @@ import Testing
 
 @Suite("TrustRefusal")
 struct TrustRefusalTests {
-    @Test("a message is one line of printable ASCII, whatever the certificates, the host and the evaluator say")
+    @Test("A refusal is one line of printable ASCII, whatever the certificates, the host and the evaluator contain")
     func safeToLog() throws {
         let root = try TestPKI.root("Root\r\nlevel=info msg=\"all is well\"")
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root, commonName: "ｅvil\u{202E}\u{0}\u{1B}[2J")
@@ -17,7 +17,7 @@ struct TrustRefusalTests {
         #expect(refusal.detail == "tab\\u{9}and\\u{a}newline\\u{1b}")
     }
 
-    @Test("it names reason, host, detail, what was presented and what was expected, in this order")
+    @Test("A refusal names its reason, host, detail, presented pins and expected pins, in this order")
     func order() throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
@@ -30,7 +30,7 @@ struct TrustRefusalTests {
                 + " expected one of: \(pin)")
     }
 
-    @Test("refusals are equal by reason, and localizedDescription says what the description says")
+    @Test("Refusals are equal if their reasons are, and localizedDescription equals description")
     func comparable() {
         let refusal = TrustRefusal(.expired, host: "a.test", detail: "one")
         #expect(refusal == TrustRefusal(.expired, host: "b.test", detail: "two"))
@@ -38,13 +38,13 @@ struct TrustRefusalTests {
         #expect((refusal as any Error).localizedDescription == refusal.description)
     }
 
-    @Test("a detail of any length is cut")
+    @Test("A refusal's description is bounded, however long the host and the detail are")
     func bounded() {
         let refusal = TrustRefusal(.other, host: String(repeating: "h", count: 10_000), detail: String(repeating: "d", count: 1_000_000))
         #expect(refusal.description.count < 1_500)
     }
 
-    @Test("reasons are told apart by what they are, and named for a log")
+    @Test("Reasons can be compared, and print their names")
     func reasons() {
         #expect(TrustRefusal.Reason.pinMismatch != .hostMismatch)
         #expect("\(TrustRefusal.Reason.noSubjectAlternativeName)" == "noSubjectAlternativeName")

@@ -2,7 +2,7 @@ import ApproovTesting
 import CertificatePinning
 import Testing
 
-@Suite("CompositeTrustEvaluator and the caller's own evaluators")
+@Suite("CompositeTrustEvaluator and custom evaluators")
 struct CompositeTrustEvaluatorTests {
     private let root: TestCertificate
     private let leaf: TestCertificate
@@ -21,7 +21,7 @@ struct CompositeTrustEvaluatorTests {
         evaluator { trust, host in .refused(TrustRefusal(reason, trust: trust, detail: "refused for \(host)")) }
     }
 
-    @Test("a closure is an evaluator, and sees path and host")
+    @Test("A closure can be an evaluator, and receives the validated path and the host")
     func closure() throws {
         let seen = evaluator { trust, host in
             trust.chain.count == 2 && host == "api.test" && trust.isPathValidated
@@ -31,14 +31,14 @@ struct CompositeTrustEvaluatorTests {
         #expect(try reason(Self.refusing(.evaluatorFailed))?.detail == "refused for api.test")
     }
 
-    @Test("all must trust, and the first refusal is the one reported")
+    @Test("All evaluators must trust the server, and the composite reports the first refusal")
     func all() throws {
         #expect(try reason(DefaultTrustEvaluator(), DefaultTrustEvaluator()) == nil)
         #expect(try reason() == nil)
         #expect(try reason(DefaultTrustEvaluator(), Self.refusing(.revoked), Self.refusing(.other))?.reason == .revoked)
     }
 
-    @Test("what several need is looked up together, each once, and not at all where one refuses")
+    @Test("The composite requests all look-ups together, each one once, and none if an evaluator refuses")
     func needs() throws {
         let (one, two) = (TrustLookup(kind: .ocsp, url: "http://one.test"), TrustLookup(kind: .crl, url: "http://two.test"))
         let (first, second) = (evaluator { _, _ in .needs([one]) }, evaluator { _, _ in .needs([one, two]) })
@@ -47,14 +47,14 @@ struct CompositeTrustEvaluatorTests {
         #expect(refusal?.reason == .revoked && refusal?.lookups.isEmpty == true)
     }
 
-    @Test("a report lets the server pass, unless another one refuses")
+    @Test("A report-only evaluator accepts the server, but another evaluator can still refuse it")
     func reports() throws {
         let reporting = ReportOnlyTrustEvaluator(Self.refusing(.pinMismatch))
         #expect(try reason(reporting, DefaultTrustEvaluator()) == nil)
         #expect(try reason(reporting, Self.refusing(.revoked))?.reason == .revoked)
     }
 
-    @Test("a disabled evaluator among others, or alone in here, disables nothing")
+    @Test("A disabled evaluator inside a composite does not disable path validation")
     func disabled() throws {
         let composite = CompositeTrustEvaluator(evaluators: [DisabledTrustEvaluator()])
         let rule = TrustRule(evaluators: [composite])
@@ -62,7 +62,7 @@ struct CompositeTrustEvaluatorTests {
         #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(TestPKI.root("Other"))).reason == .incompletePath)
     }
 
-    @Test("the conditions of all hold together, through composites in composites")
+    @Test("Nested composites combine the conditions of all their evaluators")
     func conditions() throws {
         let anchors = try TrustAnchors(root)
         let inner = CompositeTrustEvaluator(evaluators: [try DefaultTrustEvaluator().anchored(by: anchors), RevocationTrustEvaluator()])
@@ -72,7 +72,7 @@ struct CompositeTrustEvaluatorTests {
         #expect(rule.flaw == nil)
     }
 
-    @Test("two evaluators with different roots are a mistake that refuses every server")
+    @Test("Two evaluators with different roots are a configuration mistake that refuses every server")
     func conflict() throws {
         let one = try DefaultTrustEvaluator().anchored(by: TrustAnchors(root))
         let two = try DefaultTrustEvaluator().anchored(by: TrustAnchors(root))

@@ -3,7 +3,7 @@ import CertificatePinning
 import Foundation
 import Testing
 
-@Suite("Roots and client certificates of a host's own")
+@Suite("Roots and client certificates for one host")
 struct ConditionedTrustEvaluatorTests {
     private let own: TestCertificate
     private let leaf: TestCertificate
@@ -15,7 +15,7 @@ struct ConditionedTrustEvaluatorTests {
         usual = try TestPKI.root("Usual Root")
     }
 
-    @Test("roots of the host's own are trusted for it, and the usual ones no longer are")
+    @Test("A host's own roots replace the default roots for that host")
     func replacing() throws {
         let rule = TrustRule(evaluators: [try DefaultTrustEvaluator().anchored(by: TrustAnchors(own))])
         #expect(try judge([leaf], anchors: TrustAnchors(usual)).reason == .incompletePath)
@@ -24,14 +24,14 @@ struct ConditionedTrustEvaluatorTests {
         #expect(try judge([elsewhere], rule: rule, anchors: TrustAnchors(usual)).reason == .incompletePath)
     }
 
-    @Test("the evaluator goes on judging")
+    @Test("An evaluator with its own roots still checks its pins")
     func judging() throws {
         let pins = try PublicKeysTrustEvaluator(withoutBackup: [usual.pin])
         let rule = TrustRule(evaluators: [try pins.anchored(by: TrustAnchors(own))])
         #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(usual)).reason == .pinMismatch)
     }
 
-    @Test("beside the system's roots they are some more")
+    @Test("Own roots can be added to the system's roots")
     func besideSystem() throws {
         let system = try TrustAnchors.system()
         let rule = TrustRule(evaluators: [try DefaultTrustEvaluator().anchored(by: TrustAnchors(own), besideSystem: true)])
@@ -39,13 +39,13 @@ struct ConditionedTrustEvaluatorTests {
         #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(usual)).isTrusted)
     }
 
-    @Test("roots that a rule names itself come before an evaluator's")
+    @Test("The roots of a rule take precedence over the roots of its evaluator")
     func ruleFirst() throws {
         let rule = TrustRule(evaluators: [try DefaultTrustEvaluator().anchored(by: TrustAnchors(usual))], anchors: try TrustAnchors(own))
         #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(usual)).isTrusted)
     }
 
-    @Test("roots that are all past their time are an error where they are given, one that still holds is enough")
+    @Test("Roots that have all expired are rejected when they are configured; one valid root is enough")
     func expired() throws {
         let old = try TestPKI.root("Old Root", flaws: [.expired])
         expectPinningError(.expiredAnchors) { try DefaultTrustEvaluator().anchored(by: TrustAnchors(old)) }
@@ -57,7 +57,7 @@ struct ConditionedTrustEvaluatorTests {
         #expect(try TrustAnchors(contentsOf: folder.path).count == 2)
     }
 
-    @Test("an empty folder, one without roots, and what is not there are errors")
+    @Test("An empty folder, a folder without roots and a missing folder are errors")
     func folders() throws {
         let folder = try TemporaryFolder()
         expectPinningError(.noCertificates) { try TrustAnchors(contentsOf: folder.path) }
@@ -66,14 +66,14 @@ struct ConditionedTrustEvaluatorTests {
         expectPinningError(.noAnchors) { try TrustAnchors(contentsOf: folder.path) }
     }
 
-    @Test("a disabled evaluator with roots validates paths again")
+    @Test("A disabled evaluator with its own roots validates paths again")
     func disabled() throws {
         let rule = TrustRule(evaluators: [try DisabledTrustEvaluator().anchored(by: TrustAnchors(usual))])
         #expect(rule.validatesPath)
         #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(own)).reason == .incompletePath)
     }
 
-    @Test("a client certificate goes into the rule of its host alone, and two of them into none")
+    @Test("A client certificate belongs to its own rule only, and two of them in one rule are a conflict")
     func clientIdentity() throws {
         let (one, two) = (try ClientIdentity(leaf), try ClientIdentity(leaf))
         let presenting = DefaultTrustEvaluator().presenting(one)

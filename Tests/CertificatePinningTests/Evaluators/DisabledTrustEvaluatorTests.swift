@@ -7,7 +7,7 @@ struct DisabledTrustEvaluatorTests {
     private let record = LogRecord()
     private var evaluator: DisabledTrustEvaluator { DisabledTrustEvaluator(logger: record.logger) }
 
-    @Test("it trusts every server, and says so in the log once for every host")
+    @Test("The evaluator trusts every server, and logs an error once per host")
     func trustsAndShouts() throws {
         let rule = TrustRule(evaluators: [evaluator])
         let anchors = try TrustAnchors(TestPKI.root())
@@ -22,7 +22,7 @@ struct DisabledTrustEvaluatorTests {
         #expect(lines[0].contains("a.test") && lines[1].contains("b.test"))
     }
 
-    @Test("beside another evaluator it switches nothing off")
+    @Test("Beside another evaluator it disables nothing, and logs one warning")
     func doesNotWeaken() throws {
         let root = try TestPKI.root()
         let rule = TrustRule(evaluators: [evaluator, DefaultTrustEvaluator()])
@@ -33,7 +33,7 @@ struct DisabledTrustEvaluatorTests {
         #expect(record.lines.count == 1 && record.lines.first?.hasPrefix("warning ") == true)
     }
 
-    @Test("what it remembers of hosts is bounded")
+    @Test("The evaluator remembers at most 256 hosts and logs no further ones")
     func bounded() throws {
         let rule = TrustRule(evaluators: [evaluator])
         let anchors = try TrustAnchors(TestPKI.root())

@@ -4,7 +4,6 @@ import Testing
 
 @testable import CertificatePinning
 
-/// Covers C6 of the list of traps.
 @Suite("PinnedCertificatesTrustEvaluator")
 struct PinnedCertificatesTrustEvaluatorTests {
     private let root: TestCertificate
@@ -29,12 +28,12 @@ struct PinnedCertificatesTrustEvaluatorTests {
         try PinnedCertificatesTrustEvaluator(certificates: certificates.map { try Certificate($0) })
     }
 
-    @Test("the server's certificate, an intermediate or the root may be pinned")
+    @Test("The server's certificate, an intermediate or the root may be pinned")
     func anyOfThePath() throws {
         for certificate in [leaf, intermediate, root] { #expect(try refusal(pinned(certificate)) == nil) }
     }
 
-    @Test("another certificate with the same key is another one, and the refusal says that it was renewed")
+    @Test("A certificate with the same key as the pinned one is refused, and the refusal says that it was renewed")
     func renewed() throws {
         let before = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate, key: leaf.key)
         let refused = try refusal(pinned(before))
@@ -43,7 +42,7 @@ struct PinnedCertificatesTrustEvaluatorTests {
         #expect(refused?.expected == [leaf.pin])
     }
 
-    @Test("a pinned certificate that the server only sends along is not on the path")
+    @Test("A pinned certificate that the server sends outside the validated path does not count")
     func appended() throws {
         let other = try TestPKI.leaf(hosts: ["api.test"], issuer: TestPKI.root("Other"))
         let refused = try refusal(pinned(other), leaf.chain(appending: [other]))
@@ -51,7 +50,7 @@ struct PinnedCertificatesTrustEvaluatorTests {
         #expect(refused?.detail.contains("renewed") == false)
     }
 
-    @Test("certificates come from bytes, PEM or DER, from files and from folders")
+    @Test("Pinned certificates come from PEM or DER bytes, files and folders")
     func sources() throws {
         let folder = try TemporaryFolder()
         let pem = try folder.write(leaf.pem + root.pem, to: "one.pem")
@@ -65,7 +64,7 @@ struct PinnedCertificatesTrustEvaluatorTests {
         #expect(try Certificate.all(at: folder.path).map(\.der) == [leaf.der, root.der, intermediate.der])
     }
 
-    @Test("an empty folder, an empty list, what is no certificate and what is not there are errors that name the place")
+    @Test("Empty, missing and malformed sources of certificates are errors")
     func badSources() throws {
         let folder = try TemporaryFolder()
         expectPinningError(.noCertificates) { try PinnedCertificatesTrustEvaluator(contentsOf: folder.path) }
@@ -78,7 +77,7 @@ struct PinnedCertificatesTrustEvaluatorTests {
         }
     }
 
-    @Test("the error of a file names the file")
+    @Test("The error about a file names the file")
     func named() throws {
         let folder = try TemporaryFolder()
         try folder.write(leaf.privateKeyPEM, to: "bad.pem")
@@ -86,7 +85,7 @@ struct PinnedCertificatesTrustEvaluatorTests {
         #expect(message.contains("/bad.pem") && message.contains("PRIVATE KEY"))
     }
 
-    @Test("without arguments it reads the folder pinned-certificates, and refuses everything where there is none")
+    @Test("Without arguments the evaluator reads the folder pinned-certificates; if it has none, no server is trusted")
     func withoutArguments() throws {
         let folder = try TemporaryFolder()
         let missing = PinnedCertificatesTrustEvaluator(lookingIn: [folder.path])
@@ -100,13 +99,13 @@ struct PinnedCertificatesTrustEvaluatorTests {
         #expect(PinnedCertificatesTrustEvaluator().conditions.flaw?.code == .noCertificates)
     }
 
-    @Test("a self-signed certificate is not accepted for being pinned, and is for being accepted by name")
+    @Test("Pinning a self-signed certificate does not make it trusted; acceptingSelfSigned does")
     func selfSigned() throws {
         let own = try TestPKI.leaf(hosts: ["api.test"], issuer: nil)
         #expect(try refusal(pinned(own), [own])?.reason == .selfSigned)
         let accepting = try PinnedCertificatesTrustEvaluator(certificates: [Certificate(own)], acceptingSelfSigned: true)
         #expect(try refusal(accepting, [own]) == nil)
-        // Its own name and dates still count, another self-signed one is refused, and the usual roots no longer lead here.
+        // Its host name and dates still count. Another self-signed certificate is refused, and so is a path to the default roots.
         #expect(try refusal(accepting, [own], host: "other.test")?.reason == .hostMismatch)
         #expect(try refusal(accepting, [TestPKI.leaf(hosts: ["api.test"], issuer: nil)])?.reason == .selfSigned)
         #expect(try refusal(accepting, [TestPKI.leaf(hosts: ["api.test"], issuer: nil, key: own.key)])?.reason == .selfSigned)
@@ -116,7 +115,7 @@ struct PinnedCertificatesTrustEvaluatorTests {
         #expect(late.reason == .expired)
     }
 
-    @Test("one that says CA:TRUE, as openssl req -x509 makes them, is accepted as itself and for nothing below it")
+    @Test("A self-signed certificate with CA:TRUE (`openssl req -x509`) is accepted, but none below it is")
     func selfSignedAuthority() throws {
         let own = try TestPKI.leaf(hosts: ["api.test"], issuer: nil, flaws: [.leafIsCA])
         let accepting = try PinnedCertificatesTrustEvaluator(bytes: Array(own.pem.utf8), acceptingSelfSigned: true)
@@ -125,7 +124,7 @@ struct PinnedCertificatesTrustEvaluatorTests {
         #expect(try refusal(accepting, [below])?.reason == .leafIsCA)
     }
 
-    @Test("accepting self-signed certificates where there is none, or only expired ones, is an error")
+    @Test("Accepting self-signed certificates is an error if none is given, or only expired ones")
     func noSelfSigned() throws {
         expectPinningError(.noAnchors) {
             try PinnedCertificatesTrustEvaluator(certificates: [Certificate(leaf)], acceptingSelfSigned: true)

@@ -18,12 +18,12 @@ struct PublicKeysTrustEvaluatorTests {
         anchors = try TrustAnchors(root)
     }
 
-    @Test("an empty set of pins is refused, for it must not mean every key")
+    @Test("An empty set of pins is rejected, because it must not mean that every key matches")
     func empty() {
         expectPinningError(.noPins) { try PublicKeysTrustEvaluator(pins: []) }
     }
 
-    @Test("one pin is refused, for its key may be lost; saying so loudly takes it")
+    @Test("A single pin is rejected, because its key may be lost, unless the caller asks for no backup")
     func backup() throws {
         expectPinningError(.backupPinMissing) { try PublicKeysTrustEvaluator(pins: [Pin(leaf.key)]) }
         expectPinningError(.noPins) { try PublicKeysTrustEvaluator(withoutBackup: []) }
@@ -31,7 +31,7 @@ struct PublicKeysTrustEvaluatorTests {
         #expect(try judge(leaf.chain(), rule: TrustRule(evaluators: [evaluator]), anchors: anchors).isTrusted)
     }
 
-    @Test("after their date pins refuse no server whose path is valid, which the log is told once for every host, as an error")
+    @Test("Expired pins refuse no server whose path is valid, and the evaluator logs one error per host")
     func expiry() throws {
         let record = LogRecord()
         let end = Date().addingTimeInterval(86_400)
@@ -47,7 +47,7 @@ struct PublicKeysTrustEvaluatorTests {
         #expect(try judge([stranger], rule: rule, anchors: anchors, time: end).reason == .selfSigned)
     }
 
-    @Test("what pins would refuse after their date is told to the rule's observer as not enforced, every time")
+    @Test("The observer hears of every mismatch with expired pins, marked as not enforced")
     func expiryReported() throws {
         let told = Mutex<[TrustViolation]>([])
         let end = Date()
@@ -58,7 +58,7 @@ struct PublicKeysTrustEvaluatorTests {
         #expect(told.withLock { $0.allSatisfy { !$0.isEnforced && $0.refusal.expected.count == 2 } })
     }
 
-    @Test("pins that match are no news after their date")
+    @Test("Expired pins that match are not logged")
     func expiryUnnoticed() throws {
         let record = LogRecord()
         let evaluator = try PublicKeysTrustEvaluator(
@@ -67,27 +67,27 @@ struct PublicKeysTrustEvaluatorTests {
         #expect(record.lines.isEmpty)
     }
 
-    @Test("the key of the server, of the intermediate or of the root may be pinned")
+    @Test("The key of the server, of an intermediate or of the root may be pinned")
     func anyLevel() throws {
         for pinned in [leaf, intermediate, root] {
             #expect(try judge(leaf.chain(), rule: .pinned(Pin(pinned.key)), anchors: anchors).isTrusted)
         }
     }
 
-    @Test("a pin of the root holds although the server does not send it: the validated path counts")
+    @Test("A pin of the root matches even if the server does not send the root, because the validated path counts")
     func rootIsNotSent() throws {
         #expect(leaf.chain().count == 2)
         #expect(try judge(leaf.chain(), rule: .pinned(Pin(root.key)), anchors: anchors).isTrusted)
     }
 
-    @Test("one pin of several is enough")
+    @Test("One matching pin of many is enough")
     func oneOfMany() throws {
         let others = try (0..<20).map { _ in try Pin(TestKey()) }
         let rule = try TrustRule(evaluators: [PublicKeysTrustEvaluator(pins: Set(others + [Pin(leaf.key)]))])
         #expect(try judge(leaf.chain(), rule: rule, anchors: anchors).isTrusted)
     }
 
-    @Test("the refusal lists the pins presented with their subjects, then those configured, and says what to do")
+    @Test("The refusal lists the presented pins with their subjects and the configured pins, and says what to do")
     func refusal() throws {
         let expected = try [Pin(TestKey()), Pin(TestKey())]
         let refusal = try #require(try judge(leaf.chain(), rule: .pinned(expected[0], expected[1]), anchors: anchors).refusal)
@@ -103,7 +103,7 @@ struct PublicKeysTrustEvaluatorTests {
         #expect(!refusal.description.contains("\n"))
     }
 
-    @Test("a thousand configured pins do not make a message that fills the log")
+    @Test("A refusal with a thousand configured pins has a bounded description")
     func boundedMessage() throws {
         let pins = try (0..<1_000).map { number in
             try Pin(spkiSHA256: (0..<32).map { UInt8(truncatingIfNeeded: number >> (8 * ($0 % 2))) })

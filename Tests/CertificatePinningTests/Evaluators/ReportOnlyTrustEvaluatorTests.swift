@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("ReportOnlyTrustEvaluator, and the observer of a rule")
+@Suite("ReportOnlyTrustEvaluator and a rule's observer")
 struct ReportOnlyTrustEvaluatorTests {
     private final class Violations: Sendable {
         private let list = Mutex<[TrustViolation]>([])
@@ -35,7 +35,7 @@ struct ReportOnlyTrustEvaluatorTests {
         try PublicKeysTrustEvaluator(withoutBackup: Set(keys.map { try Pin($0) }))
     }
 
-    @Test("what it would refuse is trusted, and the observer is told with the validated path")
+    @Test("A server that the inner evaluator refuses is trusted, and the observer gets the validated path")
     func reports() throws {
         let wrong = try ReportOnlyTrustEvaluator(pins(TestKey()))
         #expect(try judge([leaf], rule: rule(wrong), anchors: TrustAnchors(root)).isTrusted)
@@ -46,23 +46,23 @@ struct ReportOnlyTrustEvaluatorTests {
         #expect(violation.certificates.map(\.der) == [leaf.der, root.der])
     }
 
-    @Test("what it would trust is no news")
+    @Test("The observer hears nothing of a server that the inner evaluator trusts")
     func quiet() throws {
         #expect(try judge([leaf], rule: rule(ReportOnlyTrustEvaluator(pins(leaf.key))), anchors: TrustAnchors(root)).isTrusted)
         #expect(violations.all.isEmpty)
     }
 
-    @Test("what it could not judge without look-ups is trusted, and reported as such")
+    @Test("If the inner evaluator needs look-ups, the server is trusted and the observer is told")
     func needsLookups() throws {
         #expect(try judge([leaf], rule: rule(ReportOnlyTrustEvaluator(Needing())), anchors: TrustAnchors(root)).isTrusted)
         let violation = try #require(violations.all.first)
         #expect(violations.all.count == 1)
         #expect(violation.refusal.reason == .lookupsUnavailable && !violation.isEnforced)
-        // No look-up may start that no caller waits for.
+        // It must not start a look-up whose result no caller awaits.
         #expect(violation.refusal.lookups.isEmpty)
     }
 
-    @Test("path validation still decides, also around a DisabledTrustEvaluator")
+    @Test("Path validation still refuses a server, even with a DisabledTrustEvaluator inside")
     func pathDecides() throws {
         let stranger = try TestPKI.leaf(hosts: ["api.test"], issuer: nil)
         for evaluator in [ReportOnlyTrustEvaluator(try pins(stranger.key)), ReportOnlyTrustEvaluator(DisabledTrustEvaluator())] {
@@ -72,14 +72,14 @@ struct ReportOnlyTrustEvaluatorTests {
         #expect(violations.all.allSatisfy { $0.isEnforced && !$0.isPathValidated && $0.certificates.count == 1 })
     }
 
-    @Test("beside an evaluator that is obeyed it changes nothing, and the observer hears of both")
+    @Test("An enforced evaluator beside it still refuses, and the observer hears of both violations")
     func beside() throws {
         let rule = rule(try ReportOnlyTrustEvaluator(pins(TestKey())), try pins(TestKey()))
         #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(root)).reason == .pinMismatch)
         #expect(violations.all.map(\.isEnforced) == [false, true])
     }
 
-    @Test("of a hundred certificates sent, the observer gets fourteen, and the refusal says how many there are")
+    @Test("Of 100 presented certificates, the observer receives 14, and the refusal counts the rest")
     func bounded() throws {
         let stranger = try TestPKI.leaf(hosts: ["api.test"], issuer: nil)
         let many = try [stranger] + (0..<99).map { _ in try TestPKI.root() }

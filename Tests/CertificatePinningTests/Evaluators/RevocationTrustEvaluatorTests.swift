@@ -18,7 +18,7 @@ struct RevocationTrustEvaluatorTests {
         leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root, revocation: TestRevocation(ocsp: Self.responder, crl: Self.listURL))
     }
 
-    /// What the evaluator says of the leaf with a stapled response and with what look-ups brought; nil: trusted.
+    /// The leaf's refusal, given a stapled response and the results of look-ups; nil if it is trusted.
     private func refusal(
         _ evaluator: RevocationTrustEvaluator = RevocationTrustEvaluator(), _ certificate: TestCertificate? = nil, staple: [UInt8]? = nil,
         ocsp: TrustLookupResult? = nil, crl: TrustLookupResult? = nil, time: Date = Date()
@@ -41,16 +41,16 @@ struct RevocationTrustEvaluatorTests {
         ).refusal
     }
 
-    /// What an OCSP look-up brought; `refusal` makes the result of a CRL's of it where it is given as one.
+    /// A successful OCSP look-up, which `refusal` turns into a CRL look-up if it is passed as `crl`.
     private func result(_ bytes: [UInt8]) -> TrustLookupResult {
         TrustLookupResult(of: TrustLookup(kind: .ocsp, url: Self.responder), bytes: bytes, receivedAt: Date())
     }
 
     private static let stapled = RevocationTrustEvaluator(sources: .withoutNetwork)
 
-    // MARK: What is good and what is revoked
+    // MARK: Good and revoked certificates
 
-    @Test("a stapled response decides without the network")
+    @Test("A stapled response decides without the network")
     func staple() throws {
         #expect(try refusal(staple: TestPKI.ocspResponse(for: leaf)) == nil)
         let revoked = try refusal(staple: TestPKI.ocspResponse(for: leaf, status: .revoked))
@@ -58,7 +58,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(revoked?.detail.contains("since") == true)
     }
 
-    @Test("without a staple, OCSP is asked first and the CRL when it brings nothing")
+    @Test("Without a staple, the evaluator asks OCSP first, and the CRL only if OCSP fails")
     func order() throws {
         let first = try refusal()
         #expect(first?.reason == .lookupsUnavailable)
@@ -73,7 +73,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(last?.detail.contains("no server there") == true)
     }
 
-    @Test("where the first responder brings nothing, the second one and both CRLs are asked at once, and the first that counts decides")
+    @Test("If the first responder fails, the second and both CRLs are asked at once, and one valid answer decides")
     func secondPlaces() throws {
         let others = (ocsp: "http://ocsp2.test/", crl: "http://crl2.test/list")
         let certificate = try TestPKI.leaf(
@@ -105,7 +105,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(none.merging([rest[0]: good]) { $1 }) == nil)
     }
 
-    @Test("the result of a CRL's look-up holds the list, parsed once; that of another look-up is no CRL")
+    @Test("The result of a CRL look-up holds a parsed list that tasks can share; that of an OCSP look-up holds none")
     func parsedLists() async throws {
         let lookup = TrustLookup(kind: .crl, url: Self.listURL)
         let others = try (0..<200).map { _ in try TestPKI.leaf(hosts: ["b.test"], issuer: root) }
@@ -114,7 +114,7 @@ struct RevocationTrustEvaluatorTests {
         let list = try #require(result.list).get()
         let (ours, clean) = try (leaf, TestPKI.leaf(hosts: ["c.test"], issuer: root))
         let issuer = try Certificate(root)
-        // Handshakes of several transports may ask one list at the same time.
+        // Handshakes of several transports may query one list at the same time.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for certificate in [ours, clean, ours, clean, ours, clean] {
                 let issued = IssuedCertificate(certificate: try Certificate(certificate), issuer: issuer)
@@ -132,13 +132,13 @@ struct RevocationTrustEvaluatorTests {
         #expect(TrustLookupResult(of: TrustLookup(kind: .ocsp, url: "http://a.test"), bytes: bytes, receivedAt: Date()).list == nil)
     }
 
-    @Test("OCSP that was looked up is good or revoked")
+    @Test("An OCSP response that was looked up accepts a good certificate and refuses a revoked one")
     func ocsp() throws {
         #expect(try refusal(ocsp: result(TestPKI.ocspResponse(for: leaf))) == nil)
         #expect(try refusal(ocsp: result(TestPKI.ocspResponse(for: leaf, status: .revoked)))?.reason == .revoked)
     }
 
-    @Test("a CRL lists the certificate or does not")
+    @Test("The evaluator refuses a certificate that is on the CRL, and accepts one that is not")
     func crl() throws {
         let evaluator = { RevocationTrustEvaluator(sources: .crl) }
         let other = try TestPKI.leaf(hosts: ["b.test"], issuer: root)
@@ -146,7 +146,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(evaluator(), crl: result(TestPKI.revocationList(of: root, revoking: [other, leaf])))?.reason == .revoked)
     }
 
-    @Test("openssl asks as we do, and understands our responder (a second opinion)")
+    @Test("openssl sends the same OCSP request, and accepts the response of the test PKI (a second opinion)")
     func secondOpinion() async throws {
         let folder = try TemporaryFolder()
         try folder.write(root.pem, to: "root.pem")
@@ -161,9 +161,9 @@ struct RevocationTrustEvaluatorTests {
             folder.path("root.pem"))
     }
 
-    // MARK: Who may answer
+    // MARK: Authorized responders
 
-    @Test("a responder that the issuer certified for OCSP may answer, one that it certified for something else may not")
+    @Test("A responder may answer only if its certificate from the issuer is valid and is for OCSP")
     func delegated() throws {
         let responder = try TestPKI.ocspResponder(issuer: root)
         #expect(try refusal(staple: TestPKI.ocspResponse(for: leaf, signedBy: responder)) == nil)
@@ -175,14 +175,14 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(Self.stapled, staple: TestPKI.ocspResponse(for: leaf, signedBy: expired))?.reason == .revocationUnknown)
     }
 
-    @Test("another authority's word does not count, trusted root or not")
+    @Test("An answer that another authority signed does not count, even if that authority is a trusted root")
     func foreignSigner() throws {
         let other = try TestPKI.root("Other Root")
         let foreign = try TestPKI.ocspResponse(for: leaf, signedBy: other)
         #expect(try refusal(Self.stapled, staple: foreign)?.reason == .revocationUnknown)
         let delegate = try TestPKI.ocspResponder(issuer: other)
         #expect(try refusal(Self.stapled, staple: TestPKI.ocspResponse(for: leaf, signedBy: delegate))?.reason == .revocationUnknown)
-        // The root above the issuer signs for the issuer, not for what the issuer certified (RFC 6960 4.2.2.2).
+        // The root above the issuer signs for the issuer, not for what the issuer certified (RFC 6960, section 4.2.2.2).
         let intermediate = try TestPKI.intermediate(issuer: root)
         let below = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate)
         #expect(
@@ -190,7 +190,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(Self.stapled, below, staple: TestPKI.ocspResponse(for: below)) == nil)
     }
 
-    @Test("a list that another key signed does not count")
+    @Test("A CRL that another authority signed or issued does not count")
     func foreignList() throws {
         let list = try TestPKI.revocationList(of: root, signedBy: TestPKI.root("Other Root"))
         #expect(try refusal(RevocationTrustEvaluator(sources: .crl), crl: result(list))?.reason == .revocationUnknown)
@@ -198,9 +198,9 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(RevocationTrustEvaluator(sources: .crl), crl: result(others))?.reason == .revocationUnknown)
     }
 
-    // MARK: Answers that say nothing
+    // MARK: Answers that do not count
 
-    @Test("a response about another certificate, or about one of another issuer, does not count")
+    @Test("A response about another certificate, or about a certificate of another issuer, does not count")
     func otherCertificate() throws {
         let other = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
         #expect(try refusal(Self.stapled, staple: TestPKI.ocspResponse(for: other))?.reason == .revocationUnknown)
@@ -209,14 +209,14 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(Self.stapled, staple: renamed)?.reason == .revocationUnknown)
     }
 
-    @Test("a responder that does not know, or has no time, says nothing")
+    @Test("The status is unknown if the responder does not know it or has no time, or if no response is stapled")
     func unknown() throws {
         #expect(try refusal(Self.stapled, staple: TestPKI.ocspResponse(for: leaf, status: .unknown))?.reason == .revocationUnknown)
         #expect(try refusal(Self.stapled, staple: TestPKI.ocspTryLater())?.reason == .revocationUnknown)
         #expect(try refusal(Self.stapled)?.reason == .revocationUnknown)
     }
 
-    @Test("responses and lists that are out of date, or from the future, do not count")
+    @Test("Expired and future answers do not count; a response without nextUpdate counts only while it is fresh")
     func dates() throws {
         let now = Date()
         for (start, end) in [(-7_200.0, -3_600.0), (3_600, 7_200), (-100, -200)] {
@@ -232,7 +232,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(RevocationTrustEvaluator(sources: .withoutNetwork), staple: old)?.reason == .revocationUnknown)
     }
 
-    @Test("no prefix and no flipped byte of a response or a list counts as good or crashes")
+    @Test("Truncated or extended answers are rejected; no flipped byte crashes or makes a good certificate revoked")
     func garbage() throws {
         let response = try TestPKI.ocspResponse(for: leaf, signedBy: TestPKI.ocspResponder(issuer: root))
         let list = try TestPKI.revocationList(of: root)
@@ -248,7 +248,7 @@ struct RevocationTrustEvaluatorTests {
         for index in stride(from: 0, to: response.count, by: 2) {
             var bytes = response
             bytes[index] ^= 0x41
-            // A flipped byte of the responder's certificate may leave what matters as it was; nothing may turn into revoked.
+            // A flipped byte of the responder's certificate may change nothing that matters. A valid response must still say good.
             if let status = try? OCSPResponse.status(bytes, of: issued, at: Date()) { #expect(status.value == .good) }
         }
         for index in list.indices {
@@ -258,7 +258,7 @@ struct RevocationTrustEvaluatorTests {
         }
     }
 
-    @Test("signatures over weak digests do not count, also where PSS names or implies them in its parameters")
+    @Test("A signature over a weak digest does not count, even if PSS parameters only imply the digest")
     func digests() throws {
         // AlgorithmIdentifiers (RFC 4055, RFC 8410, RFC 5758).
         let pss = "06092a864886f70d01010a"
@@ -296,23 +296,23 @@ struct RevocationTrustEvaluatorTests {
         return stride(from: 0, to: digits.count - 1, by: 2).compactMap { UInt8(String(digits[$0...($0 + 1)]), radix: 16) }
     }
 
-    // MARK: Choices
+    // MARK: Options
 
-    @Test("a soft failure lets a server pass that cannot be checked, says so once, and still refuses a revoked one")
+    @Test("With soft failure a server that cannot be checked is accepted and logged once; a revoked one is refused")
     func soft() throws {
         let logs = LogRecord()
         let evaluator = RevocationTrustEvaluator(sources: .all, failure: .soft, logger: logs.logger)
         let failed = TrustLookupResult(failure: "no server there", receivedAt: Date())
         #expect(try refusal(evaluator)?.lookups.count == 1)
         #expect(try refusal(evaluator, ocsp: failed, crl: failed) == nil)
-        // For five minutes it is not looked up again.
+        // It is not looked up again for five minutes.
         #expect(try refusal(evaluator) == nil)
         #expect(try refusal(evaluator, time: Date(timeIntervalSinceNow: 301))?.lookups.count == 1)
         #expect(logs.lines.count == 1)
         #expect(try refusal(evaluator, staple: TestPKI.ocspResponse(for: leaf, status: .revoked))?.reason == .revoked)
     }
 
-    @Test("a certificate that names no source is refused as the server's, and passes as an intermediate's")
+    @Test("A leaf that names no revocation source is refused; an intermediate that names none is accepted")
     func noSource() throws {
         let bare = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
         #expect(try refusal(RevocationTrustEvaluator(), bare)?.reason == .revocationUnknown)
@@ -321,7 +321,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(RevocationTrustEvaluator(), below, staple: TestPKI.ocspResponse(for: below)) == nil)
     }
 
-    @Test("an intermediate that names only sources that are not used is unknown, not good")
+    @Test("The status of an intermediate is unknown, not good, if the evaluator uses none of the sources it names")
     func unreadSource() throws {
         let cases: [(RevocationTrustEvaluator.Sources, TestRevocation)] = [
             ([.stapledResponse, .ocsp], TestRevocation(crl: Self.listURL)),
@@ -335,20 +335,20 @@ struct RevocationTrustEvaluatorTests {
             let refused = try refusal(RevocationTrustEvaluator(sources: sources), below, staple: staple)
             #expect(refused?.reason == .revocationUnknown && refused?.detail.contains("Test Intermediate") == true, "\(revocation)")
             #expect(try refusal(RevocationTrustEvaluator(sources: sources, scope: .leaf), below, staple: staple) == nil)
-            // A staple cannot speak for an intermediate: where it is the only source, intermediates are not judged.
+            // A staple says nothing about an intermediate. If staples are the only source, intermediates are not judged.
             #expect(try refusal(RevocationTrustEvaluator(sources: .withoutNetwork), below, staple: staple) == nil)
             let logs = LogRecord()
             let soft = RevocationTrustEvaluator(sources: sources, failure: .soft, logger: logs.logger)
             #expect(try refusal(soft, below, staple: staple) == nil)
             #expect(logs.lines.count == 1)
         }
-        // The address of the issuer's certificate alone is no source.
+        // The address of the issuer's certificate is not a revocation source.
         let plain = try TestPKI.intermediate(issuer: root, revocation: TestRevocation(issuer: "http://ca.test/ca.cer"))
         let below = try TestPKI.leaf(hosts: ["api.test"], issuer: plain)
         #expect(try refusal(RevocationTrustEvaluator(), below, staple: TestPKI.ocspResponse(for: below)) == nil)
     }
 
-    @Test("intermediates that name a source are checked, unless the scope is the leaf")
+    @Test("Intermediates that name a source are checked, unless the scope is the leaf")
     func intermediates() throws {
         let intermediate = try TestPKI.intermediate(issuer: root, revocation: TestRevocation(crl: Self.listURL))
         let below = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate)
@@ -360,7 +360,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(RevocationTrustEvaluator(sources: .all, scope: .leaf), below, staple: staple) == nil)
     }
 
-    @Test("URLs that are not plain http are ignored")
+    @Test("URLs that are too long or not plain HTTP are ignored")
     func schemes() throws {
         for url in ["https://ocsp.test/", "ldap://ocsp.test/", "file:///etc/passwd", "http://" + String(repeating: "a", count: 2_000)] {
             let certificate = try TestPKI.leaf(hosts: ["api.test"], issuer: root, revocation: TestRevocation(ocsp: url, crl: url))
@@ -368,9 +368,9 @@ struct RevocationTrustEvaluatorTests {
         }
     }
 
-    // MARK: What is kept
+    // MARK: Cache
 
-    @Test("what was verified is kept until it ends, and what was not is not kept")
+    @Test("The evaluator keeps a verified answer until it expires, but no malformed one while other sources remain")
     func kept() throws {
         let evaluator = RevocationTrustEvaluator()
         #expect(try refusal(evaluator, ocsp: result([1, 2, 3]))?.lookups.map(\.kind) == [.crl])
@@ -378,18 +378,18 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(evaluator, ocsp: result(TestPKI.ocspResponse(for: leaf))) == nil)
         #expect(try refusal(evaluator) == nil)
         #expect(try refusal(evaluator, time: Date(timeIntervalSinceNow: 3_700))?.lookups.map(\.kind) == [.ocsp])
-        // Every evaluator has its own memory.
+        // Every evaluator has its own cache.
         #expect(try refusal()?.lookups.map(\.kind) == [.ocsp])
     }
 
-    @Test("an answer that does not count is not fetched and judged again for 30 seconds, and the server stays refused")
+    @Test("After an answer that does not count, the server stays refused for 30 seconds without another look-up")
     func keptProblem() throws {
         let (evaluator, now) = (RevocationTrustEvaluator(sources: .crl), Date())
         let stale = try result(TestPKI.revocationList(of: root, nextUpdate: now.addingTimeInterval(-1_000)))
         let fresh = try result(TestPKI.revocationList(of: root))
         #expect(try refusal(evaluator, crl: stale, time: now)?.detail.contains("is not valid") == true)
         for time in [now, now.addingTimeInterval(30)] {
-            // Neither are look-ups asked for, nor is one that another caller waited for judged.
+            // The evaluator asks for no look-up, and does not judge one that another caller awaited.
             for crl in [nil, fresh] {
                 let refused = try refusal(evaluator, crl: crl, time: time)
                 #expect(refused?.reason == .revocationUnknown && refused?.lookups == [])
@@ -397,13 +397,13 @@ struct RevocationTrustEvaluatorTests {
             }
         }
         #expect(try refusal(evaluator, time: now.addingTimeInterval(31))?.reason == .lookupsUnavailable)
-        // A staple is judged nevertheless.
+        // A staple is judged all the same.
         let stapled = RevocationTrustEvaluator(sources: [.stapledResponse, .crl])
         #expect(try refusal(stapled, crl: stale, time: now)?.reason == .revocationUnknown)
         #expect(try refusal(stapled, staple: TestPKI.ocspResponse(for: leaf), time: now) == nil)
     }
 
-    @Test("a look-up that brought nothing at all is tried again at once, and a clock that was set back ends every wait")
+    @Test("A failed look-up is retried at once, and setting the clock back ends the wait after an invalid answer")
     func forgottenProblem() throws {
         let (evaluator, now) = (RevocationTrustEvaluator(sources: .crl), Date())
         #expect(try refusal(evaluator, crl: TrustLookupResult(failure: "down", receivedAt: now))?.reason == .revocationUnknown)
@@ -412,7 +412,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(evaluator, time: now.addingTimeInterval(-60))?.reason == .lookupsUnavailable)
     }
 
-    @Test("a certificate that is known to be revoked stays so, also where the server staples an older answer that still holds")
+    @Test("A revoked certificate stays revoked, even if the server staples a valid older answer that says good")
     func staysRevoked() throws {
         let evaluator = RevocationTrustEvaluator()
         let good = try TestPKI.ocspResponse(for: leaf)
@@ -420,7 +420,7 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(evaluator, staple: good)?.reason == .revoked)
     }
 
-    @Test("the memory is bounded, and the least recently used entry goes first")
+    @Test("The cache is bounded, drops the least recently used entry first, and forgets expired entries")
     func bounded() throws {
         let cache = RevocationCache(capacity: 2)
         let issuer = try Certificate(root)
@@ -441,7 +441,7 @@ struct RevocationTrustEvaluatorTests {
 
     // MARK: In a handshake
 
-    @Test("a staple is asked for and judged, under TLS 1.2 and 1.3", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    @Test("The client asks for a staple and judges it, under TLS 1.2 and TLS 1.3", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func handshake(version: Int32) throws {
         let cases: [([UInt8]?, TrustRefusal.Reason?)] = [
             (try TestPKI.ocspResponse(for: leaf), nil), (try TestPKI.ocspResponse(for: leaf, status: .revoked), .revoked),
@@ -456,12 +456,12 @@ struct RevocationTrustEvaluatorTests {
             #expect(try pair.connect().isConnected == (reason == nil))
             let refusal = hook.results.first?.refusal ?? hook.statusResults.first?.refusal
             #expect(refusal?.reason == reason)
-            // Under TLS 1.2 the response comes after the certificates: the judgement waits for it.
+            // Under TLS 1.2 the response arrives after the certificates, so its judgement comes later.
             #expect(hook.statusResults.isEmpty == (version == TLS1_3_VERSION))
         }
     }
 
-    @Test("no staple is asked for where nothing would judge it")
+    @Test("The client asks for no staple if no evaluator would judge it")
     func notAsked() throws {
         let hook = try HandshakePair.Hook(host: "api.test", rule: .pathValidation, anchors: TrustAnchors(root))
         let pair = try HandshakePair(server: leaf.chain(), hook: hook)

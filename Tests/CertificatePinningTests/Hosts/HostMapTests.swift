@@ -11,7 +11,7 @@ struct HostMapTests {
     }
 
     @Test(
-        "the most specific pattern decides",
+        "The most specific pattern decides",
         arguments: [
             ("a.test", "a.test"), ("x.a.test", "x.a.test"), ("z.a.test", "*.a.test"), ("y.x.a.test", "**.x.a.test"),
             ("z.z.a.test", "**.a.test"), ("b.test", "+b.test"), ("z.b.test", "+b.test"), ("z.z.b.test", "+b.test"),
@@ -27,13 +27,13 @@ struct HostMapTests {
     }
 
     @Test(
-        "a host without a pattern has no value", arguments: ["evila.test", "test", "a.test.evil", "a.test", "x.y.a.test", "4.3.2.1", "::1"])
+        "A host without a pattern has no value", arguments: ["evila.test", "test", "a.test.evil", "a.test", "x.y.a.test", "4.3.2.1", "::1"])
     func unmatched(host: String) throws {
         #expect(try map([("*.a.test", false), ("1.2.3.4", false)]).value(for: CanonicalHost(host)) == nil)
     }
 
     @Test(
-        "patterns that claim the same hosts are refused, in either order",
+        "Patterns that claim the same hosts are rejected, in either order",
         arguments: [
             ("a.test", false, "A.test.", false), ("a.test", true, "a.test", false), ("a.test", true, "**.a.test", false),
             ("*.a.test", false, "*.a.test", false), ("**.a.test", false, "**.a.test", false), ("[::ffff:1.2.3.4]", false, "1.2.3.4", false),
@@ -43,13 +43,13 @@ struct HostMapTests {
         expectPinningError(.duplicatePattern) { try map([(second, secondBelow), (first, firstBelow)]) }
     }
 
-    @Test("an empty map has no value for any host")
+    @Test("An empty map has no value for any host")
     func empty() throws {
         #expect(try HostMap<Int>([]).value(for: CanonicalHost("a.test")) == nil)
         #expect(try HostMap<Int>([]).count == 0)
     }
 
-    @Test("it says what the patterns say one by one, for hosts of every shape")
+    @Test("A host has a value if and only if a pattern matches it, and the value is that of a matching pattern")
     func agreesWithPatterns() throws {
         let labels = ["a", "b", "c"]
         let names = labels.flatMap { x in labels.flatMap { y in labels.map { "\($0).\(y).\(x).test" } + ["\(y).\(x).test"] } }
@@ -63,7 +63,7 @@ struct HostMapTests {
         }
     }
 
-    @Test("what a public suffix parts from a base has no value by it, and its own one where it has one")
+    @Test("A pattern does not apply below a public suffix, but hosts there can have their own pattern")
     func suffixesBelow() throws {
         let map = try map([("amazonaws.com", true), ("*.mine.s3.amazonaws.com", false), ("*.demo.localhost", false)])
         let expected = [
@@ -75,7 +75,7 @@ struct HostMapTests {
         #expect(try self.map([("*.amazonaws.com", false)]).value(for: CanonicalHost("s3.amazonaws.com")) == nil)
     }
 
-    @Test("where the most specific pattern excludes a host, the next wider one decides, and nothing where there is none")
+    @Test("If the most specific pattern excludes a host, the next wider pattern decides, if there is one")
     func exclusions() throws {
         let map = try HostMap([
             (HostPattern("**.test.org"), 1), (HostPattern("a.test.org", includeSubdomains: true, excluding: ["open.a.test.org"]), 2),

@@ -1,13 +1,12 @@
 import CertificatePinning
 import Testing
 
-/// Covers C18 of the list of traps.
 @Suite("HostPattern")
 struct HostPatternTests {
     private static let hosts = ["a.test", "x.a.test", "y.x.a.test", "evila.test", "a.test.evil.test", "test", "1.2.3.4", "::1"]
 
     @Test(
-        "a pattern is for the hosts that it says and for no other",
+        "A pattern matches exactly the hosts that it describes",
         arguments: [
             ("a.test", false, ["a.test"]),
             ("A.TEST.", false, ["a.test"]),
@@ -25,7 +24,7 @@ struct HostPatternTests {
     }
 
     @Test(
-        "a pattern that is too wide or has its star elsewhere is refused",
+        "A pattern that is malformed, too wide or has a misplaced star is rejected",
         arguments: [
             "*", "**", "*.", "**.", "*.com", "**.com", "*.localhost", "*a.test", "a*.test", "a.*.test", "*.*.test", "***.a.test",
             "**.*.a.test", "*.1.2.3.4", "*.[::1]", "*.::1", "*.1", "", ".", "a..test", "a.test:443", "https://a.test", "*.a.test/",
@@ -37,34 +36,34 @@ struct HostPatternTests {
     }
 
     @Test(
-        "includeSubdomains is refused where nothing can be below, or everything",
+        "includeSubdomains is rejected for names of one label, addresses and patterns with a star",
         arguments: ["com", "localhost", "1.2.3.4", "::1", "*.a.test", "**.a.test"])
     func refusedSubdomains(text: String) {
         expectPinningError(.malformedPattern) { try HostPattern(text, includeSubdomains: true) }
     }
 
     @Test(
-        "a pattern that covers a public suffix is refused, of the list's ICANN section and of its private one",
+        "A pattern that covers a public suffix is rejected, whether the suffix is an ICANN or a private one",
         arguments: ["*.co.uk", "**.co.uk", "*.github.io", "**.s3.amazonaws.com", "*.anything.ck", "*.xn--p1ai", "*.CO.UK."])
     func publicSuffixes(text: String) {
         expectPinningError(.malformedPattern) { try HostPattern(text) }
     }
 
-    @Test("includeSubdomains on a public suffix is refused, and the suffix alone is a host like any other")
+    @Test("includeSubdomains is rejected for a public suffix, but the suffix itself can be a host")
     func publicSuffixSubdomains() throws {
         expectPinningError(.malformedPattern) { try HostPattern("github.io", includeSubdomains: true) }
         #expect(try HostPattern("github.io").matches(CanonicalHost("github.io")))
     }
 
     @Test(
-        "registered names below a suffix, and names that the list does not know, may be patterns",
+        "Domains below a public suffix, and domains that the list does not contain, are allowed in patterns",
         arguments: ["*.example.co.uk", "**.me.github.io", "*.demo.localhost", "**.corp.internal", "*.www.ck", "*.a.test"])
     func ownDomains(text: String) throws {
         _ = try HostPattern(text)
     }
 
     @Test(
-        "public suffixes below the base, and the hosts below those, are not meant",
+        "A pattern does not match public suffixes below its base, nor the hosts below those suffixes",
         arguments: ["**.amazonaws.com", "*.amazonaws.com", "amazonaws.com and below"])
     func suffixesBelow(text: String) throws {
         let includeSubdomains = text.hasSuffix(" and below")
@@ -81,7 +80,7 @@ struct HostPatternTests {
     }
 
     @Test(
-        "names that the list does not know match below any base",
+        "A pattern matches names below its base that the public suffix list does not contain",
         arguments: [
             ("**.demo.localhost", "x.y.demo.localhost"), ("*.corp.internal", "db.corp.internal"), ("**.me.github.io", "a.b.me.github.io"),
         ])
@@ -89,7 +88,7 @@ struct HostPatternTests {
         #expect(try HostPattern(text).matches(CanonicalHost(host)))
     }
 
-    @Test("a pattern that was checked when it was written may cover a public suffix, of two labels or more")
+    @Test("With allowingPublicSuffix, a pattern may cover a suffix of two labels or more, but not of one")
     func allowedSuffix() throws {
         let pattern = try HostPattern("**.github.io", allowingPublicSuffix: true)
         #expect(try pattern.matches(CanonicalHost("me.github.io")))
@@ -98,12 +97,12 @@ struct HostPatternTests {
         }
     }
 
-    @Test("names of one label are hosts", arguments: ["localhost", "intranet", "db1"])
+    @Test("A name of one label can be a host", arguments: ["localhost", "intranet", "db1"])
     func singleLabels(text: String) throws {
         #expect(try HostPattern(text).matches(CanonicalHost(text)))
     }
 
-    @Test("an excluded name is not matched, nor any name below it, and all others are")
+    @Test("A pattern does not match an excluded name or names below it, and matches all others")
     func exclusions() throws {
         let pattern = try HostPattern("a.test", includeSubdomains: true, excluding: ["X.a.test."])
         let matched = try Self.hosts.filter { try pattern.matches(CanonicalHost($0)) }
@@ -114,13 +113,13 @@ struct HostPatternTests {
     }
 
     @Test(
-        "an exclusion that is not below the pattern is refused", arguments: ["a.test", "b.test", "evila.test", "", "1.2.3.4", "*.a.test"])
+        "An exclusion that is not below the pattern is rejected", arguments: ["a.test", "b.test", "evila.test", "", "1.2.3.4", "*.a.test"])
     func wrongExclusions(text: String) {
         expectPinningError(.malformedPattern) { try HostPattern("**.a.test", excluding: [text]) }
         expectPinningError(.malformedPattern) { try HostPattern("x.a.test", excluding: ["y.x.a.test"]) }
     }
 
-    @Test("two spellings of one pattern are equal")
+    @Test("Two spellings of one pattern are equal")
     func equality() throws {
         #expect(try HostPattern("*.A.test.") == HostPattern("*.a.test"))
         #expect(try HostPattern("*.a.test") != HostPattern("**.a.test"))

@@ -7,7 +7,7 @@ struct PinTests {
     private let bytes = [UInt8](0..<32)
     private var base64: String { Data(bytes).base64EncodedString() }
 
-    @Test("a pin is read with and without its prefix")
+    @Test("A pin is parsed with and without its prefix")
     func bothForms() throws {
         #expect(try Pin("sha256/" + base64) == Pin(base64))
         #expect(try Pin(base64).bytes == bytes)
@@ -15,16 +15,16 @@ struct PinTests {
         #expect(try Pin(base64).description == "sha256/" + base64)
     }
 
-    @Test("a pin of a key is the SHA-256 of its encoding")
+    @Test("A pin is the SHA-256 of the bytes of the key")
     func hashesSPKI() {
-        // SHA-256 of nothing (FIPS 180-4).
+        // SHA-256 of no bytes (FIPS 180-4).
         #expect(Pin(spki: []).description == "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
     }
 
     @Test(
-        "a pin that is not a SHA-256 in canonical base64 is refused",
+        "Text that is not a SHA-256 in canonical base64 is rejected",
         arguments: [
-            // of no bytes, as a pipe prints it whose first command failed
+            // the hash of no bytes, which a shell pipeline prints if its first command fails
             "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
             "", "sha256/", "sha1/AAAAAAAAAAAAAAAAAAAAAAAAAAA=", "SHA256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
             "sha256/sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
@@ -41,7 +41,7 @@ struct PinTests {
         expectPinningError(.malformedPin) { try Pin(text) }
     }
 
-    @Test("the hash of no bytes is refused in bytes as well, and stays readable where it was kept")
+    @Test("The hash of no bytes is rejected as bytes and in a list, unless the caller allows it")
     func hashOfNothing() throws {
         let nothing = Pin(spki: [])
         expectPinningError(.malformedPin) { try Pin(spkiSHA256: nothing.bytes) }
@@ -49,12 +49,12 @@ struct PinTests {
         #expect(try Pin(nothing.description, allowingHashOfNothing: true) == nothing)
     }
 
-    @Test("a pin of 31 or 33 bytes is refused", arguments: [0, 31, 33])
+    @Test("A pin that is not 32 bytes long is rejected", arguments: [0, 31, 33])
     func wrongLength(count: Int) {
         expectPinningError(.malformedPin) { try Pin(spkiSHA256: [UInt8](repeating: 1, count: count)) }
     }
 
-    @Test("pins that differ in one byte anywhere are different")
+    @Test("Pins that differ in a single byte are different")
     func everyByteCounts() throws {
         let pin = try Pin(spkiSHA256: bytes)
         for index in bytes.indices {
@@ -64,22 +64,22 @@ struct PinTests {
         }
     }
 
-    @Test("an empty list of pins is refused, for it must not mean every key")
+    @Test("An empty list of pins is rejected, because it must not mean that every key matches")
     func emptyList() {
         expectPinningError(.noPins) { try Pin.list([String]()) }
     }
 
-    @Test("a list that names a pin twice is refused, also when it is spelled differently")
+    @Test("A list that contains a pin twice is rejected, even in different spellings")
     func duplicate() {
         expectPinningError(.duplicatePin) { try Pin.list(["sha256/" + base64, base64]) }
     }
 
-    @Test("one malformed pin spoils a list")
+    @Test("A list with one malformed pin is rejected")
     func malformedInList() {
         expectPinningError(.malformedPin) { try Pin.list([base64, "sha256/x"]) }
     }
 
-    @Test("the message shows the text without its control characters and says what to do")
+    @Test("The error shows the text without control characters and says what to do")
     func message() {
         let error = #expect(throws: PinningError.self) { try Pin("evil\n\u{1B}[31m") }
         #expect(error?.message.contains("\n") == false)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("PublicKeyFile")
 struct PublicKeyFileTests {
-    @Test("every encoding of a key has its pin, for every type of key", arguments: TestKeyType.allCases)
+    @Test("Every encoding of a key yields the same pin, for every key type", arguments: TestKeyType.allCases)
     func everyEncoding(type: TestKeyType) throws {
         let key = try TestKey(type)
         let certificate = try TestPKI.leaf(hosts: ["api.test"], issuer: nil, key: key)
@@ -21,7 +21,7 @@ struct PublicKeyFileTests {
     }
 
     @Test(
-        "the pin is what `openssl pkey -pubin -outform der | sha256` says",
+        "The pin equals the output of `openssl pkey -pubin -outform der | sha256`",
         .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")), arguments: TestKeyType.allCases)
     func agreesWithCommand(type: TestKeyType) async throws {
         let key = try TestKey(type)
@@ -31,7 +31,7 @@ struct PublicKeyFileTests {
         #expect(try PublicKeyFile.pins(inFile: file) == [Pin(spki: [UInt8](der))])
     }
 
-    @Test("an RSA key in PKCS#1 has the pin of its SubjectPublicKeyInfo")
+    @Test("An RSA key in PKCS #1 yields the pin of its SubjectPublicKeyInfo")
     func pkcs1() throws {
         let key = try TestKey(.rsa2048)
         #expect(try PublicKeyFile.pins(in: KeyForms.pkcs1PublicDER(key)) == [Pin(key)])
@@ -42,7 +42,7 @@ struct PublicKeyFileTests {
         #expect(try PublicKeyFile.pins(in: [UInt8](pem.utf8)) == [Pin(key)])
     }
 
-    @Test("a file of several has each pin once, in its order")
+    @Test("A file with several keys yields each pin once, in the order of the file")
     func several() throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
@@ -50,7 +50,7 @@ struct PublicKeyFileTests {
         #expect(try PublicKeyFile.pins(in: [UInt8](text.utf8)) == [Pin(leaf.key), Pin(root.key)])
     }
 
-    @Test("an encrypted private key is an error that says what to do, and no user is asked for a passphrase")
+    @Test("An encrypted private key is an error that says what to do, without a prompt for the passphrase")
     func encrypted() throws {
         for bytes in try KeyForms.encrypted(TestKey(.rsa2048)) {
             let error = #expect(throws: PinningError.self) { try PublicKeyFile.pins(in: bytes) }
@@ -60,7 +60,7 @@ struct PublicKeyFileTests {
     }
 
     @Test(
-        "what holds no key is an error",
+        "Text without a valid key is an error",
         arguments: [
             "", "hello", "-----BEGIN", "-----BEGIN CERTIFICATE-----\n", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
             "-----BEGIN PUBLIC KEY-----\n????\n-----END PUBLIC KEY-----\n", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
@@ -74,7 +74,7 @@ struct PublicKeyFileTests {
         #expect(error.map { [.malformedKey, .malformedCertificate].contains($0.code) } == true)
     }
 
-    @Test("DER truncated anywhere or followed by a byte is an error")
+    @Test("Truncated DER and DER with an extra byte are errors")
     func truncated() throws {
         let key = try TestKey()
         for der in try [key.spki, KeyForms.pkcs8DER(key), KeyForms.requestDER(key)] {
@@ -83,14 +83,14 @@ struct PublicKeyFileTests {
         }
     }
 
-    @Test("a key of an unknown algorithm is an error: no server could present it")
+    @Test("A key of an unknown algorithm is an error, because no server could present it")
     func unknownAlgorithm() {
         // SEQUENCE { SEQUENCE { OID 1.3.6.1.4.1.32473.1 }, BIT STRING 00 01 }
         let der: [UInt8] = [0x30, 0x12, 0x30, 0x0C, 0x06, 0x0A, 0x2B, 6, 1, 4, 1, 0x81, 0xFD, 0x59, 1, 1, 0x03, 0x02, 0x00, 0x01]
         expectPinningError(.malformedKey) { try PublicKeyFile.pins(in: der) }
     }
 
-    @Test("a folder, a FIFO, a device, a missing, an unreadable or an endless file is an error at once")
+    @Test("A folder, a FIFO, a device, a huge file and a missing file are errors at once")
     func files() throws {
         let folder = try TemporaryFolder()
         let fifo = folder.path("fifo")
@@ -102,7 +102,7 @@ struct PublicKeyFileTests {
         }
     }
 
-    @Test("a file of exactly the size allowed is read, one of a byte more is not")
+    @Test("A file of exactly the maximum size is read, and one that is a byte longer is not")
     func size() throws {
         let pem = try TestKey().publicKeyPEM
         let folder = try TemporaryFolder()

@@ -12,7 +12,7 @@ struct TrustPolicyTests {
         rules = try HostMap([(HostPattern("*.a.test"), TrustRule(evaluators: [DisabledTrustEvaluator()]))])
     }
 
-    @Test("every policy has its own generation, higher than those before")
+    @Test("Each policy has its own generation, higher than all earlier ones")
     func generations() async {
         let policies = await withTaskGroup(of: UInt64.self) { group in
             for _ in 0..<200 { group.addTask { TrustPolicy(rules: rules, defaultAnchors: anchors).generation } }
@@ -22,7 +22,7 @@ struct TrustPolicyTests {
         #expect(TrustPolicy(rules: rules, defaultAnchors: anchors).generation > policies.max() ?? 0)
     }
 
-    @Test("a host without a rule gets path validation alone", arguments: ["x.y.a.test", "a.test", "evila.test"])
+    @Test("A host without a rule gets path validation only", arguments: ["x.y.a.test", "a.test", "evila.test"])
     func unmatched(host: String) throws {
         let policy = TrustPolicy(rules: rules, defaultAnchors: anchors)
         let rule = try policy.rule(for: CanonicalHost(host))
@@ -31,7 +31,7 @@ struct TrustPolicyTests {
         #expect(try policy.hasRule(for: CanonicalHost("x.a.test")))
     }
 
-    @Test("a policy of evaluated hosts only refuses the others, and says what to do")
+    @Test("With refusesUnmatchedHosts, a policy refuses hosts without a rule, and the refusal names the host")
     func refusesUnmatched() throws {
         let policy = TrustPolicy(rules: rules, defaultAnchors: anchors, refusesUnmatchedHosts: true)
         let host = try CanonicalHost("b.test")
@@ -41,7 +41,7 @@ struct TrustPolicyTests {
         #expect(try policy.rule(for: CanonicalHost("x.a.test")).evaluators.count == 1)
     }
 
-    @Test("only a rule of exactly one disabled evaluator skips path validation")
+    @Test("Only a rule with exactly one disabled evaluator skips path validation")
     func validatesPath() {
         #expect(!TrustRule(evaluators: [DisabledTrustEvaluator()]).validatesPath)
         #expect(TrustRule(evaluators: []).validatesPath)

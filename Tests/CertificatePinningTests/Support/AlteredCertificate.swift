@@ -3,7 +3,7 @@ import COpenSSL
 import CertificatePinning
 import Testing
 
-/// Certificates that no sound PKI would issue: a minted one, changed through OpenSSL and signed again by its issuer.
+/// Certificates that no sound PKI would issue: OpenSSL changes a minted certificate, and its issuer signs it again.
 enum AlteredCertificate {
     /// Changes a certificate and signs it again.
     static func make(
@@ -23,7 +23,7 @@ enum AlteredCertificate {
         return try Certificate(der: [UInt8](UnsafeBufferPointer(start: bytes, count: Int(count))))
     }
 
-    /// Replaces an extension by one in the words of openssl.cnf (x509v3_config(5)).
+    /// Replaces an extension with a value in the syntax of openssl.cnf (x509v3_config(5)).
     static func setExtension(_ x509: OpaquePointer, _ identifier: Int32, _ value: String) throws {
         removeExtension(x509, identifier)
         let made = try #require(X509V3_EXT_conf_nid(nil, nil, identifier, value))
@@ -31,7 +31,7 @@ enum AlteredCertificate {
         try #require(X509_add_ext(x509, made, -1) == 1)
     }
 
-    /// Replaces the subject alternative name by one DNS name of any bytes.
+    /// Replaces the subject alternative name with one DNS name of arbitrary bytes.
     static func setDNSName(_ x509: OpaquePointer, _ name: [UInt8]) throws {
         removeExtension(x509, NID_subject_alt_name)
         // SEQUENCE { [2] IA5String }, RFC 5280, section 4.2.1.6
@@ -44,7 +44,7 @@ enum AlteredCertificate {
         try #require(X509_add_ext(x509, made, -1) == 1)
     }
 
-    /// Removes an extension, where it is there.
+    /// Removes an extension if the certificate has it.
     static func removeExtension(_ x509: OpaquePointer, _ identifier: Int32) {
         let index = X509_get_ext_by_NID(x509, identifier, -1)
         if index >= 0 { X509_EXTENSION_free(X509_delete_ext(x509, index)) }

@@ -2,9 +2,9 @@ import COpenSSL
 import CertificatePinning
 import Foundation
 
-/// The second opinion on a graph: every simple path from the server's certificate to a trusted root, each verified by OpenSSL by itself.
+/// A second opinion on a graph: finds every simple path from the server's certificate to a trusted root, and OpenSSL verifies each alone.
 ///
-/// Names alone say what may follow what; nothing is left out because it looks invalid.
+/// Only the names decide which certificate can follow another. No path is left out because it looks invalid.
 struct ExhaustiveSearch {
     let graph: GraphMint.Graph
     let time: Date
@@ -17,7 +17,7 @@ struct ExhaustiveSearch {
         let excludesHost: Bool
     }
 
-    /// Whether OpenSSL verifies any path.
+    /// Whether OpenSSL verifies at least one path.
     func findsPath() -> Bool {
         var seen: Set<[UInt8]> = []
         let certificates = [(graph.leaf, nil)] + graph.nodes.map { ($0.certificate, $0.node) }
@@ -43,9 +43,9 @@ struct ExhaustiveSearch {
     }
 
     private func verifies(_ path: [Vertex]) -> Bool {
-        // OpenSSL does not judge the requested host by name constraints: the plan says which authorities exclude it.
+        // OpenSSL does not apply name constraints to the requested host, so the plan says which authorities exclude it.
         guard !path.contains(where: \.excludesHost) else { return false }
-        // Where the root has the name of another certificate, the order of the search decides which path OpenSSL builds of these.
+        // If the root has the same name as another certificate, the order of the search decides which of these paths OpenSSL builds.
         return [true, false].contains { verifies(path, isTrustedFirst: $0) }
     }
 

@@ -30,11 +30,11 @@ extension TrustRule {
 }
 
 extension PathSearchLimit {
-    /// The usual number of paths by a clock that stands still, so that no test depends on the machine's speed.
+    /// The default number of paths, on a clock that stands still, so that no test depends on the machine's speed.
     static let untimed = PathSearchLimit(uptime: { .zero })
 }
 
-/// What the validator says of a chain without a network.
+/// The validator's result for a chain, without a network.
 func judge(
     _ chain: [TestCertificate], host: String = "api.test", rule: TrustRule = .pathValidation, anchors: TrustAnchors,
     time: Date = Date()
@@ -57,7 +57,7 @@ extension Result where Success == ServerTrust, Failure == TrustRefusal {
 extension HandshakeJudgement {
     var reason: TrustRefusal.Reason? { refusal?.reason }
 
-    /// The validated path of a server that is trusted.
+    /// The validated path of a trusted server.
     func get() throws -> ServerTrust {
         switch self {
         case .trusted(let trust): return trust
@@ -67,7 +67,7 @@ extension HandshakeJudgement {
     }
 }
 
-/// Asserts that making something fails with a code.
+/// Expects that the body throws a `PinningError` with this code.
 func expectPinningError(
     _ code: PinningError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> some Any
 ) {
@@ -75,11 +75,11 @@ func expectPinningError(
     #expect(error?.code == code, sourceLocation: sourceLocation)
 }
 
-/// Runs the openssl command: a second opinion on what OpenSSL's library told us.
+/// Runs the openssl command, as a second opinion beside the OpenSSL library.
 @discardableResult
 func openssl(_ arguments: String...) async throws -> Data { try await openssl(arguments) }
 
-/// Runs the openssl command with arguments from elsewhere.
+/// Runs the openssl command with an array of arguments.
 @discardableResult
 func openssl(_ arguments: [String]) async throws -> Data {
     let run = try await ChildProcess.run(URL(filePath: "/usr/bin/openssl"), arguments)

@@ -4,9 +4,9 @@ import CertificatePinning
 import Foundation
 import Testing
 
-/// Mints graphs by OpenSSL itself, with the same keys again and again, so that hundreds of them take seconds.
+/// Mints graphs with OpenSSL directly and uses the same keys for all, so that hundreds of graphs take seconds.
 final class GraphMint {
-    /// The host for which every graph's server has a certificate, by a wildcard.
+    /// The host that the server's wildcard certificate covers in every graph.
     static let host = "api.graph.test"
 
     private let keys: [TestKey]
@@ -25,7 +25,7 @@ final class GraphMint {
 
     deinit { parsed.forEach(EVP_PKEY_free) }
 
-    /// The certificates of a plan, each beside its node.
+    /// The certificates of a plan, each with its node.
     struct Graph {
         let leaf: Certificate
         let nodes: [(node: GraphPlan.Node, certificate: Certificate)]
@@ -105,7 +105,7 @@ final class GraphMint {
         return try Certificate(der: [UInt8](UnsafeBufferPointer(start: bytes, count: Int(count))))
     }
 
-    /// An arc for examples (RFC 7299), which has no meaning, with an ASN.1 NULL.
+    /// Adds an OID that RFC 7299 reserves for examples, with an ASN.1 NULL as its value.
     private func addUnknownExtension(_ x509: OpaquePointer) throws {
         let identifier = try #require(OBJ_txt2obj("1.3.6.1.4.1.32473.1", 1))
         defer { ASN1_OBJECT_free(identifier) }

@@ -1,20 +1,20 @@
 import ApproovTesting
 
-/// A graph of certificates before it is minted: what is certified, by which authority, and what is wrong with it.
+/// A graph of certificates before it is minted: its authorities, which of them certify which, and the flaws of the certificates.
 struct GraphPlan {
-    /// What can be wrong with one certificate of a graph.
+    /// The possible flaws of one certificate.
     enum Flaw: CaseIterable {
         case expired, notYetValid, wrongKeyUsage, notCA, noBasicConstraints, pathLength, badSignature, weakSignature, clientsOnly
         case unknownCriticalExtension, excludesHost, permitsOthers, excludesBehindWildcard, excludesAuthority
     }
 
-    /// One certificate of an authority.
+    /// One certificate of one authority.
     struct Node {
-        /// Which name the subject has.
+        /// The number of the subject's name.
         var name: Int
-        /// Which key the subject has.
+        /// The number of the subject's key.
         var key: Int
-        /// The name and the key of the authority that signed it; nil: it is self-signed.
+        /// The name and the key of the authority that signed it; nil if it is self-signed.
         var issuer: (name: Int, key: Int)?
         var flaw: Flaw?
         var isTrusted = false
@@ -24,24 +24,24 @@ struct GraphPlan {
 
     /// The kinds of graphs.
     enum Kind: CaseIterable {
-        /// Issuers that several authorities certified.
+        /// Authorities with certificates from several issuers.
         case crossSigned
-        /// A sound path, and beside each of its certificates a flawed twin.
+        /// A sound path with a flawed twin beside each of its certificates.
         case invalidEdge
         /// Authorities that certify one another through a bridge.
         case bridge
     }
 
-    /// The most certificates of a graph, the server's own included.
+    /// The maximum number of certificates in a graph, with the server's.
     static let maximumCount = 20
 
     private(set) var nodes: [Node] = []
-    /// Which authority issued the server's certificate.
+    /// The authority that issued the server's certificate.
     private(set) var leafIssuer: (name: Int, key: Int) = (0, 0)
-    /// Whether certificates say by which key they are signed; without it OpenSSL goes by names alone.
+    /// Whether certificates identify the key that signed them; if not, OpenSSL uses names alone.
     let hasKeyIdentifiers: Bool
 
-    /// A graph of just these certificates.
+    /// A graph of exactly these certificates.
     init(_ nodes: [Node], leafIssuer: (name: Int, key: Int), hasKeyIdentifiers: Bool = true) {
         self.nodes = nodes
         self.leafIssuer = leafIssuer
@@ -64,7 +64,7 @@ struct GraphPlan {
         nodes.append(node)
     }
 
-    /// Layers of authorities, each certified by some of the layer above; the highest are roots, of which some are trusted.
+    /// Layers of authorities, each certified by authorities of the layer above; the top layer has roots, some of them trusted.
     private mutating func crossSign(using random: inout SeededGenerator) {
         let layers = Int.random(in: 1...4, using: &random)
         var authorities: [[(name: Int, key: Int)]] = []
@@ -72,7 +72,7 @@ struct GraphPlan {
         for _ in 0...layers {
             var layer: [(name: Int, key: Int)] = []
             for _ in 0..<Int.random(in: 1...2, using: &random) {
-                // Now and then a second key under the name of the first, as after a key change.
+                // Sometimes a second key has the name of the first, as after a key change.
                 let isRenewed = number > 0 && Int.random(in: 0..<6, using: &random) == 0
                 layer.append((isRenewed ? number - 1 : number, number))
                 number += 1
@@ -99,14 +99,14 @@ struct GraphPlan {
         }
     }
 
-    /// One authority above the other, each with twins of which one at most is sound.
+    /// A line of authorities, each with twins, at most one of them sound.
     private mutating func flawTwins(using random: inout SeededGenerator) {
         let height = Int.random(in: 1...5, using: &random)
         for level in 0..<height {
             var twins = (0..<Int.random(in: 1...3, using: &random)).map { _ in
                 Node(name: level, key: level, issuer: (level + 1, level + 1), flaw: Flaw.allCases.randomElement(using: &random))
             }
-            // Nearly always one is sound.
+            // In nearly every case one twin is sound.
             if Int.random(in: 0..<12, using: &random) > 0 { twins[0].flaw = nil }
             nodes += twins
         }
@@ -115,7 +115,7 @@ struct GraphPlan {
         add(Node(name: height, key: height, issuer: (height + 1, height + 1)), flawedOneIn: 3, using: &random)
     }
 
-    /// Domains of a root and an authority, and a bridge that certifies the roots and is certified by them.
+    /// Domains with a root and an authority each, and a bridge that certifies the roots and that the roots certify.
     private mutating func bridge(using random: inout SeededGenerator) {
         let domains = Int.random(in: 2...4, using: &random)
         let bridge = (name: 100, key: 11)

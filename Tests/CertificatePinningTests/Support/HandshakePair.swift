@@ -4,16 +4,16 @@ import CertificatePinning
 import Foundation
 import Testing
 
-/// A TLS client and server that talk through memory: the client's context is what libcurl would hand out.
+/// A TLS client and server that talk through memory, with the client's context in the state in which libcurl hands it out.
 final class HandshakePair {
-    /// What the verify callback judges by, and what it said.
+    /// The host, rule and anchors of the verify callback, and its results.
     final class Hook {
         let host: CanonicalHost
         let rule: TrustRule
         let anchors: TrustAnchors
         var results: [HandshakeJudgement] = []
         var errors: [Int32] = []
-        /// What the status callback said.
+        /// The results of the status callback.
         var statusResults: [Result<ServerTrust, TrustRefusal>] = []
 
         init(host: String, rule: TrustRule, anchors: TrustAnchors) throws {
@@ -34,12 +34,14 @@ final class HandshakePair {
     let server: OpaquePointer
     private let hook: Hook
     private var stapled: [UInt8] = []
-    /// What the client's session callback was given.
+    /// The sessions that the client's session callback received.
     private(set) var sessions: [OpaquePointer] = []
-    /// The extensions of the client's first message that have to do with resumption, one set a connection.
+    /// The resumption extensions in the client's first message, one set for each connection.
     private(set) var offers: [Set<UInt32>] = []
 
-    /// Hardens the client's context; `beforeHardening` and `afterHardening` do what libcurl or openssl.cnf would do around it.
+    /// Hardens the client's context.
+    ///
+    /// `beforeHardening` and `afterHardening` do what libcurl or openssl.cnf would do before and after it.
     init(
         server chain: [TestCertificate], hook: Hook, beforeHardening: (OpaquePointer) -> Void = { _ in },
         afterHardening: (OpaquePointer) -> Void = { _ in }
@@ -83,7 +85,7 @@ final class HandshakePair {
         }
     }
 
-    /// Lets the server staple bytes to its handshakes.
+    /// Makes the server staple these bytes in its handshakes.
     func staple(_ bytes: [UInt8]) {
         stapled = bytes
         COpenSSL_set_status_callback(
@@ -91,7 +93,7 @@ final class HandshakePair {
             { ssl, argument in
                 guard let ssl, let argument else { return SSL_TLSEXT_ERR_NOACK }
                 let bytes = Unmanaged<HandshakePair>.fromOpaque(argument).takeUnretainedValue().stapled
-                // OpenSSL frees what it is given.
+                // OpenSSL frees this memory.
                 guard let copy = CRYPTO_malloc(bytes.count, nil, 0) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
                 copy.copyMemory(from: bytes, byteCount: bytes.count)
                 SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_STATUS_REQ_OCSP_RESP, bytes.count, copy)
@@ -99,14 +101,14 @@ final class HandshakePair {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Resumes whatever session the client's context lets out, as libcurl's session cache does, and notes what the client offers.
+    /// Resumes every session that the client's context hands out, as libcurl's session cache does, and records what the client offers.
     func resumeSessions() {
         let pointer = Unmanaged.passUnretained(self).toOpaque()
         SSL_CTX_set_ex_data(client, 0, pointer)
         SSL_CTX_sess_set_new_cb(client) { ssl, session in
             guard let ssl, let session, let pointer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), 0) else { return 0 }
             Unmanaged<HandshakePair>.fromOpaque(pointer).takeUnretainedValue().sessions.append(session)
-            // It is kept here from now on.
+            // 1 means that the callback keeps the session.
             return 1
         }
         SSL_CTX_set_client_hello_cb(
@@ -133,17 +135,17 @@ final class HandshakePair {
         SSL_CTX_free(server)
     }
 
-    /// What one connection showed.
+    /// The result of one connection.
     struct Outcome {
         var isConnected: Bool
         var isResumed: Bool
         var version: Int32
         var verifyResult: Int
-        /// What OpenSSL holds for the path that was verified, in DER.
+        /// The path that OpenSSL holds as verified, in DER.
         var verifiedChain: [[UInt8]]
     }
 
-    /// Shakes hands and lets one byte of the server arrive, so that tickets would too.
+    /// Completes the handshake and reads one byte from the server, so that session tickets would arrive too.
     func connect() throws -> Outcome {
         let clientEnd = try #require(SSL_new(client))
         let serverEnd = try #require(SSL_new(server))
@@ -169,7 +171,7 @@ final class HandshakePair {
             _ = SSL_write(serverEnd, &byte, 1)
             #expect(SSL_read(clientEnd, &byte, 1) == 1)
         }
-        // A session whose connection ended without this is not resumed.
+        // OpenSSL resumes no session whose connection ended without a shutdown.
         for end in [clientEnd, serverEnd] { SSL_set_shutdown(end, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN) }
         ERR_clear_error()
         return Outcome(
@@ -178,14 +180,14 @@ final class HandshakePair {
     }
 }
 
-/// Macros of OpenSSL that only these tests need (openssl/ssl.h).
+/// OpenSSL macros that only these tests need (openssl/ssl.h).
 enum COpenSSLTest {
     /// SSL_CTX_add1_chain_cert.
     static func addChain(_ context: OpaquePointer, _ certificate: OpaquePointer) -> Int {
         SSL_CTX_ctrl(context, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(certificate))
     }
 
-    /// The certificates of a STACK_OF(X509) in DER.
+    /// The certificates of a STACK_OF(X509), in DER.
     static func encoded(_ chain: OpaquePointer?) -> [[UInt8]] {
         (0..<max(0, COpenSSL_chain_count(chain))).map { index in
             var bytes: UnsafeMutablePointer<UInt8>?

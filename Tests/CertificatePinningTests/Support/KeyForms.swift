@@ -33,7 +33,7 @@ enum KeyForms {
         try withRequest(key) { request in try written { PEM_write_bio_X509_REQ($0, request) } }
     }
 
-    /// PKCS#8 and the traditional form, in PEM and DER, with a passphrase.
+    /// PKCS #8 and the traditional form, in PEM and in DER, encrypted with a passphrase.
     static func encrypted(_ key: TestKey) throws -> [[UInt8]] {
         var passphrase = Array("secret".utf8)
         let count = Int32(passphrase.count)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that goes on by one step with every reading, and when it is told to.
+/// A clock that advances by one step at every reading, and on request.
 final class SteppingClock: Sendable {
     private let step: Duration
     private let state = Mutex((uptime: Duration.zero, readings: 0))
@@ -15,7 +15,7 @@ final class SteppingClock: Sendable {
         }
     }
 
-    /// How often it was read.
+    /// The number of readings.
     var readings: Int { state.withLock(\.readings) }
 
     func advance(by duration: Duration) { state.withLock { $0.uptime += duration } }

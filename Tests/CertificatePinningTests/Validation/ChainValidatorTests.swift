@@ -13,7 +13,7 @@ struct ChainValidatorTests {
         anchors = try TrustAnchors(root)
     }
 
-    @Test("a sound chain is trusted, and the path is the validated one from the server to the root")
+    @Test("A sound chain is trusted, and the result has the validated path from the server to the root")
     func sound() throws {
         let intermediate = try TestPKI.intermediate(issuer: root)
         let leaf = try TestPKI.leaf(hosts: ["api.test", "*.wild.test", "10.1.2.3", "2001:db8::1"], issuer: intermediate)
@@ -29,7 +29,7 @@ struct ChainValidatorTests {
     }
 
     @Test(
-        "a certificate is for its subject alternative names and nothing else",
+        "A certificate is valid only for its subject alternative names",
         arguments: ["test", "x.api.test", "evilapi.test", "wild.test", "x.y.wild.test", "10.1.2.4", "wrong-host.test", "2001:db8::2"])
     func hostMismatch(host: String) throws {
         let leaf = try TestPKI.leaf(hosts: ["api.test", "*.wild.test", "10.1.2.3", "2001:db8::1"], issuer: root)
@@ -38,14 +38,14 @@ struct ChainValidatorTests {
         #expect(refusal?.detail.contains("DNS:api.test") == true)
     }
 
-    @Test("a wildcard stands for a whole label, and an address in a DNS name does not count")
+    @Test("A wildcard that covers only part of a label matches no host")
     func partialWildcards() throws {
         let leaf = try TestPKI.leaf(hosts: ["a*.api.test", "*a.api.test"], issuer: root)
         #expect(try judge([leaf], host: "aa.api.test", anchors: anchors).reason == .hostMismatch)
     }
 
     @Test(
-        "every flaw of a server's certificate has its own reason, also when its key is pinned",
+        "Each flaw of a server's certificate has its own reason, even if the key is pinned",
         arguments: [
             (TestFlaw.expired, TrustRefusal.Reason.expired), (.notYetValid, .notYetValid), (.wrongHost, .hostMismatch),
             (.commonNameOnly, .noSubjectAlternativeName), (.clientAuthOnly, .wrongPurpose), (.leafIsCA, .leafIsCA),
@@ -58,7 +58,7 @@ struct ChainValidatorTests {
     }
 
     @Test(
-        "every flaw of an intermediate has its own reason, also when its key is pinned",
+        "Each flaw of an intermediate has its own reason, even if its key is pinned",
         arguments: [
             (TestFlaw.expired, TrustRefusal.Reason.expired), (.notYetValid, .notYetValid), (.notACA, .notACA),
             (.noBasicConstraints, .notACA), (.wrongKeyUsage, .wrongKeyUsage), (.badSignature, .signatureFailure),
@@ -72,7 +72,7 @@ struct ChainValidatorTests {
         #expect(refusal?.presented.count == 2)
     }
 
-    @Test("a path longer than an issuer allows is refused")
+    @Test("A path that is longer than an issuer allows is refused")
     func pathLength() throws {
         let first = try TestPKI.intermediate("First", issuer: root, pathLength: 0)
         let second = try TestPKI.intermediate("Second", issuer: first)
@@ -81,7 +81,7 @@ struct ChainValidatorTests {
         #expect(try judge(TestPKI.leaf(hosts: ["api.test"], issuer: first).chain(), anchors: anchors).isTrusted)
     }
 
-    @Test("a path of twelve intermediates is followed, one of thirteen is refused")
+    @Test("A path with 12 intermediates is accepted, and one with 13 is refused")
     func longPath() throws {
         var issuer = root
         for number in 1...12 { issuer = try TestPKI.intermediate("Intermediate \(number)", issuer: issuer) }
@@ -90,7 +90,7 @@ struct ChainValidatorTests {
         #expect(try judge(TestPKI.leaf(hosts: ["api.test"], issuer: issuer).chain(), anchors: anchors).reason == .pathTooLong)
     }
 
-    @Test("an untrusted authority is refused although its key, or the server's, is pinned")
+    @Test("An untrusted authority is refused even if its key or the server's key is pinned")
     func untrustedButPinned() throws {
         let foreign = try TestPKI.root("Foreign")
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: foreign)
@@ -99,14 +99,14 @@ struct ChainValidatorTests {
         #expect(try judge(leaf.chain(includingRoot: true), rule: rule, anchors: anchors).reason == .untrustedRoot)
     }
 
-    @Test("an authority that took a trusted one's name is refused")
+    @Test("An authority that uses the name of a trusted authority is refused")
     func impersonatedRoot() throws {
         let impostor = try TestPKI.root("Test Root")
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: impostor)
         #expect(try !judge(leaf.chain(includingRoot: true), anchors: anchors).isTrusted)
     }
 
-    @Test("a self-signed certificate is refused, unless it is configured as a root and is no authority")
+    @Test("A self-signed certificate is refused, unless it is configured as a root and is not an authority")
     func selfSigned() throws {
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: nil)
         #expect(try judge([leaf], rule: .pinned(Pin(leaf.key)), anchors: anchors).reason == .selfSigned)
@@ -115,12 +115,12 @@ struct ChainValidatorTests {
         #expect(try judge([authority], anchors: TrustAnchors(authority)).reason == .leafIsCA)
     }
 
-    @Test("no certificate is no trust")
+    @Test("An empty chain is refused")
     func empty() throws {
         #expect(try judge([], anchors: anchors).reason == .noCertificate)
     }
 
-    @Test("an intermediate that the server forgot is named")
+    @Test("The refusal names the intermediate that the server did not send")
     func incomplete() throws {
         let intermediate = try TestPKI.intermediate("The forgotten one", issuer: root)
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate)
@@ -129,7 +129,7 @@ struct ChainValidatorTests {
         #expect(refusal?.detail.contains("The forgotten one") == true)
     }
 
-    @Test("keys below 112 bits are refused, of the server and of an issuer")
+    @Test("Keys with less than 112 bits of security are refused, for a server and for an issuer")
     func weakKeys() throws {
         let weak = try TestPKI.leaf(hosts: ["api.test"], issuer: root, key: TestKey(.rsa1024))
         #expect(try judge([weak], rule: .pinned(Pin(weak.key)), anchors: anchors).reason == .weakKey)
@@ -137,7 +137,7 @@ struct ChainValidatorTests {
         #expect(try judge([TestPKI.leaf(hosts: ["api.test"], issuer: weakRoot)], anchors: TrustAnchors(weakRoot)).reason == .weakKey)
     }
 
-    @Test("keys of every sound type can be pinned as the server's, the intermediate's and the root's", arguments: TestKeyType.allCases)
+    @Test("For each sound key type, a chain is trusted if its key is pinned and refused if another key is", arguments: TestKeyType.allCases)
     func keyTypes(type: TestKeyType) throws {
         guard type != .rsa1024 else { return }
         let key = try TestKey(type)
@@ -149,7 +149,7 @@ struct ChainValidatorTests {
         #expect(try judge(leaf.chain(), rule: .pinned(Pin(TestKey())), anchors: TrustAnchors(root)).reason == .pinMismatch)
     }
 
-    @Test("the time of the check decides, not the clock of the machine")
+    @Test("The given time decides, not the clock of the machine")
     func time() throws {
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
         #expect(try judge([leaf], anchors: anchors, time: leaf.notAfter.addingTimeInterval(2)).reason == .expired)
@@ -162,7 +162,7 @@ struct ChainValidatorTests {
         }
     }
 
-    @Test("own roots of a rule replace the default ones, in both directions")
+    @Test("A rule's own roots replace the default roots")
     func ownAnchors() throws {
         let own = try TestPKI.root("Own")
         let rule = try TrustRule(evaluators: [], anchors: TrustAnchors(own))
@@ -173,7 +173,7 @@ struct ChainValidatorTests {
         #expect(try !judge([ofOwn], anchors: anchors).isTrusted)
     }
 
-    @Test("the public key algorithms of one chain may differ")
+    @Test("One chain may mix public key algorithms")
     func mixedAlgorithms() throws {
         let root = try TestPKI.root(key: TestKey(.rsa2048))
         let intermediate = try TestPKI.intermediate(issuer: root, key: TestKey(.ed25519))

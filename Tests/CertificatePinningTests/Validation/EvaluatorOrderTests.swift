@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Answers as told and keeps what it was asked.
+/// Gives the scripted verdict and records the hosts that it was asked about.
 private final class ScriptedEvaluator: ServerTrustEvaluating {
     private let verdict: @Sendable (ServerTrust) -> TrustVerdict
     private let asked = Mutex<[String]>([])
@@ -19,7 +19,7 @@ private final class ScriptedEvaluator: ServerTrustEvaluating {
     }
 }
 
-@Suite("Evaluators come after path validation, in order, and all must trust")
+@Suite("Evaluators run after path validation, in order, and all of them must trust the server")
 struct EvaluatorOrderTests {
     private let root: TestCertificate
     private let leaf: TestCertificate
@@ -29,7 +29,7 @@ struct EvaluatorOrderTests {
         leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
     }
 
-    @Test("a path that does not validate never reaches an evaluator")
+    @Test("An evaluator never sees a path that failed validation")
     func validationComesFirst() throws {
         let evaluator = ScriptedEvaluator { _ in .trusted }
         let stranger = try TestPKI.leaf(hosts: ["api.test"], issuer: nil)
@@ -43,7 +43,7 @@ struct EvaluatorOrderTests {
         #expect(evaluator.hosts == ["api.test"])
     }
 
-    @Test("the first refusal ends the judgement, and is the one reported")
+    @Test("The first refusal ends the evaluation, and is the one that is reported")
     func firstRefusal() throws {
         let trusting = ScriptedEvaluator { _ in .trusted }
         let refusing = ScriptedEvaluator { .refused(TrustRefusal(.evaluatorFailed, trust: $0, detail: "first\nline")) }
@@ -55,7 +55,7 @@ struct EvaluatorOrderTests {
         #expect(trusting.hosts.count == 1 && refusing.hosts.count == 1 && last.hosts.isEmpty)
     }
 
-    @Test("look-ups that were not performed are a refusal; with their results the evaluator is asked again")
+    @Test("A missing look-up is a refusal; with its result, the evaluator is asked again")
     func lookups() throws {
         let lookup = TrustLookup(kind: .ocsp, url: "http://ocsp.test/")
         let evaluator = ScriptedEvaluator { $0.lookupResults[lookup] == nil ? .needs([lookup]) : .trusted }
@@ -67,7 +67,7 @@ struct EvaluatorOrderTests {
         #expect(result.isTrusted)
     }
 
-    @Test("a thousand judgements at once over shared anchors and certificates are each right")
+    @Test("A thousand concurrent evaluations with shared anchors and certificates all give the right result")
     func concurrent() async throws {
         let anchors = try TrustAnchors(root)
         let host = try CanonicalHost("api.test")

@@ -3,11 +3,11 @@ import CertificatePinning
 import Foundation
 import Testing
 
-@Suite("Of generated graphs, exactly those are trusted in which OpenSSL verifies some path")
+@Suite("A generated graph is trusted if and only if OpenSSL verifies one of its paths")
 struct GeneratedGraphTests {
     private let time = Date()
 
-    /// By a clock on which every step takes 0.1 ms, a signature's time, on whatever machine.
+    /// Uses a clock on which every step takes 0.1 ms, the time of a signature, on any machine.
     private func judge(_ chain: [Certificate], _ anchors: TrustAnchors) throws -> Result<ServerTrust, TrustRefusal> {
         let clock = SteppingClock(step: .microseconds(100))
         return try ChainValidator.evaluate(
@@ -16,7 +16,7 @@ struct GeneratedGraphTests {
     }
 
     @Test(
-        "500 graphs of up to 20 certificates, sent in random order, and the small ones in every order", arguments: GraphPlan.Kind.allCases)
+        "500 graphs of up to 20 certificates get an exhaustive search's verdict, in several orders", arguments: GraphPlan.Kind.allCases)
     func generated(kind: GraphPlan.Kind) throws {
         let seed = UInt64(GraphPlan.Kind.allCases.firstIndex(of: kind) ?? 0)
         let mint = try GraphMint()
@@ -25,7 +25,7 @@ struct GeneratedGraphTests {
         var counts: [Bool: Int] = [:]
         for number in 0..<[168, 166, 166][Int(seed)] {
             let graph = try mint.mint(GraphPlan(kind, using: &random))
-            // Without a root there are no anchors to make; a foreign one leads nowhere.
+            // A graph may have no root. The foreign root leads nowhere.
             let anchors = try TrustAnchors(certificates: graph.trusted + [foreign])
             let expected = ExhaustiveSearch(graph: graph, time: time).findsPath()
             counts[expected, default: 0] += 1
@@ -34,7 +34,7 @@ struct GeneratedGraphTests {
             for order in orders {
                 let result = try judge([graph.leaf] + order, anchors)
                 #expect(result.isTrusted == expected, "\(kind) \(number): \(result.refusal?.description ?? "trusted")")
-                // Alone, without the certificates beside it, the accepted path is the one that OpenSSL builds.
+                // Without the certificates beside it, the accepted path is the one that OpenSSL builds.
                 if let path = try? result.get().chain {
                     let alone = try TrustAnchors(certificates: Array(path.suffix(1)))
                     #expect(try judge(Array(path.dropLast()), alone).isTrusted)

@@ -4,7 +4,6 @@ import CertificatePinning
 import Foundation
 import Testing
 
-/// Covers C2, C4, C7, C12, C19 of the list of traps.
 @Suite("Inside a TLS handshake")
 struct HandshakeTests {
     private let root: TestCertificate
@@ -23,7 +22,7 @@ struct HandshakeTests {
         try HandshakePair.Hook(host: host, rule: rule, anchors: anchors)
     }
 
-    @Test("a pinned server is trusted, by the path that OpenSSL built", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    @Test("A pinned server is trusted, by the path that OpenSSL built", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func trusted(version: Int32) throws {
         let hook = try hook(rule: .pinned(Pin(root.key)))
         let pair = try HandshakePair(server: leaf.chain(), hook: hook)
@@ -33,7 +32,7 @@ struct HandshakeTests {
         #expect(try hook.results.map { try $0.get().chain.map(\.der) } == [[leaf, intermediate, root].map(\.der)])
     }
 
-    @Test("a refusal ends the handshake, tells OpenSSL why, and is the same as without a network")
+    @Test("A refusal ends the handshake, gives OpenSSL the error code, and equals the refusal without a network")
     func refused() throws {
         let other = try TrustRule.pinned(Pin(TestKey()))
         let stranger = try TestPKI.leaf(hosts: ["api.test"], issuer: nil)
@@ -54,7 +53,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("what libcurl does to the store after the context was handed out has no effect")
+    @Test("Changes that libcurl makes to the certificate store after hardening have no effect")
     func foreignStore() throws {
         let evil = try TestPKI.root("Evil")
         let evilIntermediate = try TestPKI.intermediate(issuer: evil)
@@ -63,7 +62,7 @@ struct HandshakeTests {
         let pair = try HandshakePair(
             server: impostor.chain(includingRoot: true), hook: hook,
             afterHardening: { context in
-                // As curl 7.88 does in the first read after the ClientHello: its own roots, and an intermediate is one.
+                // As curl 7.88 does in the first read after the ClientHello: it adds its own roots, here with an intermediate.
                 let store = X509_STORE_new()
                 for certificate in [evil, evilIntermediate] {
                     certificate.der.withUnsafeBufferPointer { buffer in
@@ -80,7 +79,7 @@ struct HandshakeTests {
         #expect(hook.results.map(\.reason) == [.untrustedRoot])
     }
 
-    @Test("a hardened context without its verify callback trusts no server")
+    @Test("A hardened context without its verify callback trusts no server")
     func withoutCallback() throws {
         let pair = try HandshakePair(server: leaf.chain(includingRoot: true), hook: hook())
         SSL_CTX_set_cert_verify_callback(pair.client, nil, nil)
@@ -89,7 +88,7 @@ struct HandshakeTests {
         #expect(outcome.verifyResult == Int(X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN))
     }
 
-    @Test("verification cannot be switched off around the callback")
+    @Test("Hardening overrides SSL_VERIFY_NONE, and the verify callback still refuses the server")
     func verifyNone() throws {
         let hook = try hook(rule: .pinned(Pin(TestKey())))
         let pair = try HandshakePair(
@@ -97,7 +96,7 @@ struct HandshakeTests {
         #expect(try !pair.connect().isConnected)
     }
 
-    @Test("no session is resumed, so that every handshake is judged", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    @Test("The client resumes no session, so that every handshake is judged", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func noResumption(version: Int32) throws {
         let hook = try hook()
         let pair = try HandshakePair(
@@ -110,11 +109,11 @@ struct HandshakeTests {
             #expect(outcome.isConnected && !outcome.isResumed)
         }
         #expect(hook.results.count == 3)
-        #expect(pair.sessions.isEmpty, "libcurl would have been given a session to keep")
-        #expect(pair.offers == [[], [], []], "no ticket, asked for or shown, and no pre_shared_key")
+        #expect(pair.sessions.isEmpty, "the context handed out a session, which libcurl would have kept")
+        #expect(pair.offers == [[], [], []], "the client asked for a ticket, or offered a ticket or pre_shared_key")
     }
 
-    @Test("a server of TLS 1.2 gets no second handshake, in which it could show another certificate")
+    @Test("Hardening disables renegotiation, in which a TLS 1.2 server could present another certificate")
     func noRenegotiation() throws {
         // SSL_OP_NO_RENEGOTIATION, a macro that Swift does not import.
         let refusal = UInt64(1) << 30
@@ -123,7 +122,7 @@ struct HandshakeTests {
         #expect(SSL_CTX_get_options(pair.client) & refusal != 0)
     }
 
-    @Test("no key log is written, also when another callback was set before")
+    @Test("The client writes no key log, even if a key log callback was set before")
     func keyLog() throws {
         let hook = try hook()
         let pair = try HandshakePair(
@@ -132,7 +131,7 @@ struct HandshakeTests {
         #expect(try pair.connect().isConnected)
     }
 
-    @Test("TLS 1.1 is refused, and TLS 1.3 spoken, whatever openssl.cnf said before")
+    @Test("Hardening refuses TLS 1.1 and enables TLS 1.3, whatever openssl.cnf configured before")
     func versions() throws {
         let loosen: (OpaquePointer) -> Void = { context in
             SSL_CTX_set_security_level(context, 0)
@@ -147,7 +146,7 @@ struct HandshakeTests {
         #expect(try new.connect().version == TLS1_3_VERSION)
     }
 
-    @Test("a weak key is refused in the handshake although the context was at security level 0")
+    @Test("A weak key is refused in the handshake even if the context was at security level 0")
     func securityLevel() throws {
         let weak = try TestPKI.leaf(hosts: ["api.test"], issuer: root, key: TestKey(.rsa1024))
         let pair = try HandshakePair(
@@ -155,7 +154,7 @@ struct HandshakeTests {
         #expect(try !pair.connect().isConnected)
     }
 
-    @Test("a disabled rule trusts every server, and says nothing of the next host")
+    @Test("A disabled rule trusts every server, but has no effect on the next handshake")
     func disabled() throws {
         let stranger = try TestPKI.leaf(hosts: ["else.test"], issuer: nil, flaws: [.expired])
         let open = try hook(rule: TrustRule(evaluators: [DisabledTrustEvaluator()]))
@@ -163,7 +162,7 @@ struct HandshakeTests {
         #expect(try HandshakePair(server: [stranger], hook: hook()).connect().isConnected == false)
     }
 
-    @Test("a hundred handshakes leave the error queue as it was, refused or not")
+    @Test("Refused handshakes and refused chains leave OpenSSL's error queue empty")
     func errorQueue() throws {
         let stack = try HandshakePair(server: leaf.chain(), hook: hook(host: "other.test"))
         for _ in 0..<100 { _ = try stack.connect() }

@@ -23,17 +23,17 @@ struct HostileCertificateTests {
             time: Date())
     }
 
-    @Test("signed again without a change it is trusted: the tests below fail for their own reason")
+    @Test("A certificate that is signed again without a change is trusted (the control for the tests below)")
     func unchanged() throws {
         #expect(try judgeAltered(AlteredCertificate.make(leaf, signedBy: root.key)).isTrusted)
     }
 
-    @Test("a signature with SHA-1 is refused")
+    @Test("A SHA-1 signature is refused")
     func sha1() throws {
         #expect(try judgeAltered(AlteredCertificate.make(leaf, signedBy: root.key, digest: EVP_sha1())).reason == .weakSignature)
     }
 
-    @Test("a name with a NUL in it is not the name before the NUL")
+    @Test("A DNS name with a NUL does not match the name before the NUL")
     func embeddedNUL() throws {
         let certificate = try AlteredCertificate.make(leaf, signedBy: root.key) { x509 in
             try AlteredCertificate.setDNSName(x509, [UInt8]("api.test\0.evil.test".utf8))
@@ -44,7 +44,7 @@ struct HostileCertificateTests {
     }
 
     @Test(
-        "wildcards over one label, over everything and within a label match no host",
+        "A wildcard for every host, for several labels or for part of a label matches no host",
         arguments: ["*", "*.*", "*.t*st", "a*.test", "*pi.test"])
     func wildcards(name: String) throws {
         let certificate = try AlteredCertificate.make(leaf, signedBy: root.key) { x509 in
@@ -53,7 +53,7 @@ struct HostileCertificateTests {
         #expect(try judgeAltered(certificate).reason == .hostMismatch)
     }
 
-    @Test("an address as DNS name is no address, and a DNS name does not match an address")
+    @Test("A DNS name never matches an IP address, even if it spells that address")
     func addressAsName() throws {
         let certificate = try AlteredCertificate.make(leaf, signedBy: root.key) { x509 in
             try AlteredCertificate.setDNSName(x509, [UInt8]("127.0.0.1".utf8))
@@ -65,7 +65,7 @@ struct HostileCertificateTests {
         #expect(try judgeAltered(wildcard, host: "127.0.0.1").reason == .hostMismatch)
     }
 
-    @Test("the common name does not count, also beside a subject alternative name of another kind")
+    @Test("The common name does not count, even if the certificate has no DNS name")
     func commonName() throws {
         let certificate = try AlteredCertificate.make(leaf, signedBy: root.key) { x509 in
             try AlteredCertificate.setExtension(x509, NID_subject_alt_name, "email:admin@api.test")
@@ -73,7 +73,7 @@ struct HostileCertificateTests {
         #expect(try judgeAltered(certificate).reason == .hostMismatch)
     }
 
-    @Test("a key that may only sign certificates or an authority for clients only is not for TLS servers")
+    @Test("A key that may only sign CRLs, or an issuer for clients only, is refused for a TLS server")
     func purposes() throws {
         let forCertificates = try AlteredCertificate.make(leaf, signedBy: root.key) { x509 in
             try AlteredCertificate.setExtension(x509, NID_key_usage, "critical,cRLSign")
@@ -89,7 +89,7 @@ struct HostileCertificateTests {
     }
 
     @Test(
-        "name constraints of an authority hold",
+        "Name constraints of an authority are enforced",
         arguments: [("permitted;DNS:other.test", false), ("excluded;DNS:api.test", false), ("permitted;DNS:api.test", true)])
     func nameConstraints(constraint: String, isTrusted: Bool) throws {
         let intermediate = try TestPKI.intermediate(issuer: root)
@@ -100,14 +100,14 @@ struct HostileCertificateTests {
         #expect(try judgeAltered(below, [constrained]).reason == (isTrusted ? nil : .nameConstraint))
     }
 
-    @Test("a certificate of another key under a trusted one's name and key identifier fails by its signature")
+    @Test("A certificate with a trusted issuer's name but signed by another key is refused for its signature")
     func stolenName() throws {
         let impostor = try TestKey()
         let certificate = try AlteredCertificate.make(leaf, signedBy: impostor)
         #expect(try judgeAltered(certificate).reason == .signatureFailure)
     }
 
-    @Test("no flipped byte of a chain is trusted for the pinned key, and none crashes")
+    @Test("No chain with a flipped bit is trusted, even if the key is pinned, and none crashes the validator")
     func flipped() throws {
         let anchors = try TrustAnchors(root)
         let host = try CanonicalHost("api.test")

@@ -3,9 +3,9 @@ import CertificatePinning
 import Foundation
 import Testing
 
-@Suite("Chains of every kind of key")
+@Suite("Chains with every kind of key")
 struct KeyKindsTests {
-    /// Made by OpenSSL, which is quicker at large RSA keys than a debug build.
+    /// Made by OpenSSL, which generates large RSA keys faster than a debug build does.
     private static func key(_ options: [String], in folder: TemporaryFolder, name: String) async throws -> TestKey {
         try await openssl(["genpkey", "-out", folder.path(name)] + options)
         return try TestKey(pem: folder.text(name))
@@ -21,7 +21,7 @@ struct KeyKindsTests {
     }
 
     @Test(
-        "pin by server, intermediate and root, and the pin is OpenSSL's own",
+        "The pin equals the one that OpenSSL's tools compute, and may be the server's, intermediate's or root's",
         arguments: [
             ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:3072"],
             ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:4096"], ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],

@@ -27,7 +27,7 @@ struct NameConstraintsTests {
     }
 
     @Test(
-        "a wildcard does not bring a host past the constraints that are for it (CVE-2025-61727)",
+        "A wildcard certificate does not bypass the name constraints on the requested host (CVE-2025-61727)",
         arguments: [
             ("excluded;DNS:bar.example.test", "bar.example.test", false), ("excluded;DNS:bar.example.test", "foo.example.test", true),
             ("excluded;DNS:BAR.example.test", "bar.example.test", false), ("excluded;DNS:x.bar.example.test", "bar.example.test", true),
@@ -41,7 +41,7 @@ struct NameConstraintsTests {
         #expect(refusal?.reason == (isTrusted ? nil : .nameConstraint))
     }
 
-    @Test("the refusal names the host and the authority that excludes it")
+    @Test("The refusal names the host and the authority that excludes it")
     func message() throws {
         let leaf = try TestPKI.leaf(hosts: ["*.example.test"], issuer: intermediate)
         let refusal = try #require(try judge(leaf, [constrained("excluded;DNS:bar.example.test")], host: "bar.example.test").refusal)
@@ -49,7 +49,7 @@ struct NameConstraintsTests {
         #expect(refusal.detail.contains("get a certificate"))
     }
 
-    @Test("constraints of the root count too")
+    @Test("Name constraints of the root are enforced too")
     func constrainedRoot() throws {
         let constrained = try AlteredCertificate.make(root, signedBy: root.key) { x509 in
             try AlteredCertificate.setExtension(x509, NID_name_constraints, "critical,excluded;DNS:bar.example.test")
@@ -63,7 +63,7 @@ struct NameConstraintsTests {
         }
     }
 
-    @Test("a path that does not exclude the host is taken in place of one that does")
+    @Test("If one path excludes the host, the validator uses another path that does not")
     func otherPath() throws {
         let leaf = try TestPKI.leaf(hosts: ["*.example.test"], issuer: intermediate)
         let excluding = try constrained("excluded;DNS:bar.example.test")
@@ -74,12 +74,12 @@ struct NameConstraintsTests {
         }
     }
 
-    @Test("a common name that looks like a host is not judged where a server is asked for by its address")
+    @Test("For a server reached by its address, name constraints apply to the address, not to the common name")
     func commonName() throws {
         let leaf = try TestPKI.leaf(hosts: ["10.1.2.3"], issuer: intermediate, commonName: "looks.like.test")
         #expect(try judge(leaf, [constrained("permitted;DNS:other.test")], host: "10.1.2.3").isTrusted)
         #expect(try judge(leaf, [constrained("excluded;DNS:looks.like.test")], host: "10.1.2.3").isTrusted)
-        // The address itself is.
+        // The address itself is checked.
         #expect(try judge(leaf, [constrained("excluded;IP:10.1.2.0/255.255.255.0")], host: "10.1.2.3").reason == .nameConstraint)
         #expect(try judge(leaf, [constrained("permitted;DNS:other.test")], host: "looks.like.test").reason == .hostMismatch)
         let named = try TestPKI.leaf(hosts: ["10.1.2.3", "looks.like.test"], issuer: intermediate)

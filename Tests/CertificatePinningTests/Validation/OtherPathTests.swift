@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Where OpenSSL's first path is invalid, another one is taken")
+@Suite("If OpenSSL's first path is invalid, another path is used")
 struct OtherPathTests {
     private let old: TestCertificate
     private let new: TestCertificate
@@ -25,7 +25,7 @@ struct OtherPathTests {
         leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: byOld)
     }
 
-    @Test("the twin below another root is taken, in whatever order the two are sent")
+    @Test("A cross-signed twin below another root is used, in whatever order the server sends both")
     func twin() throws {
         for others in [[byOld, byNew], [byNew, byOld], [byOld, old, byNew, new], [byOld, byOld, byNew]] {
             let trust = try judge([leaf] + others, anchors: anchors).get()
@@ -34,7 +34,7 @@ struct OtherPathTests {
         #expect(try judge([leaf, byOld], anchors: anchors).reason == .expired)
     }
 
-    @Test("a root's twin that another root certified is taken where the root itself is not valid")
+    @Test("If a root is not valid, the path uses its twin that another root certified")
     func rootTwin() throws {
         let intermediate = try TestPKI.intermediate("Below", issuer: old)
         let server = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate)
@@ -43,10 +43,10 @@ struct OtherPathTests {
         #expect(trust.chain.map(\.der) == [server, intermediate, bridge, new].map(\.der))
     }
 
-    @Test("a root's new key under its old name is reached, though the root of that name stands first")
+    @Test("A root's new key under its old name is found, although OpenSSL tries the root of that name first")
     func keyChange() throws {
         let renewed = try TestPKI.intermediate("New", issuer: new)
-        // Nothing but the name says which key signed the server's certificate.
+        // Only the name says which key signed the server's certificate.
         let server = try AlteredCertificate.make(TestPKI.leaf(hosts: ["api.test"], issuer: renewed), signedBy: renewed.key) { x509 in
             AlteredCertificate.removeExtension(x509, NID_authority_key_identifier)
         }
@@ -56,7 +56,7 @@ struct OtherPathTests {
         #expect(try result.get().chain.map(\.der) == [server.der, renewed.der, new.der])
     }
 
-    @Test("the first valid path is final: a pin on another one does not count, and evaluators are asked once")
+    @Test("The first valid path is final: a pin on another path does not count, and evaluators run once")
     func final() throws {
         let third = try TestPKI.root("Third")
         let byThird = try TestPKI.crossSign(byOld, by: third)
@@ -79,7 +79,7 @@ struct OtherPathTests {
         }
     }
 
-    @Test("a flaw of the server's certificate is reported as such, whatever paths there are")
+    @Test("A flaw of the server's certificate is reported, whatever paths exist")
     func flawedLeaf() throws {
         let expired = try TestPKI.leaf(hosts: ["api.test"], issuer: byOld, flaws: [.expired])
         #expect(try judge([expired, byNew, byOld], anchors: anchors).reason == .expired)
@@ -88,7 +88,7 @@ struct OtherPathTests {
         #expect(try judge([authority, byNew, byOld], anchors: anchors).reason == .leafIsCA)
     }
 
-    @Test("a handshake goes by the accepted path, and OpenSSL holds it as the verified one", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    @Test("A handshake uses the accepted path, and OpenSSL holds it as the verified one", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func handshake(version: Int32) throws {
         for (sent, path) in [([leaf, byOld, byNew], [leaf, byNew, new]), ([leaf, byNew], [leaf, byNew, new])] {
             let hook = try HandshakePair.Hook(host: "api.test", rule: .pinned(Pin(new.key)), anchors: anchors)
@@ -106,7 +106,7 @@ struct OtherPathTests {
         #expect(refused.results.map(\.reason) == [.pinMismatch])
     }
 
-    @Test("a stapled response is judged on the accepted path", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    @Test("A stapled response is judged on the accepted path", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func status(version: Int32) throws {
         let rule = TrustRule(evaluators: [RevocationTrustEvaluator(sources: .withoutNetwork, scope: .leaf)])
         for (status, isConnected) in [(TestStatus.good, true), (.revoked, false)] {

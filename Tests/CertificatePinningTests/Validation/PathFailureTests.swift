@@ -4,12 +4,12 @@ import CertificatePinning
 import Foundation
 import Testing
 
-@Suite("Why no path is valid")
+@Suite("Reasons why no path is valid")
 struct PathFailureTests {
     private let root: TestCertificate
     private let intermediate: TestCertificate
     private let leaf: TestCertificate
-    /// A key identifier that is no key's.
+    /// A key identifier that belongs to no key.
     private let foreignIdentifier = "DER:30:05:80:03:09:09:09"
 
     init() throws {
@@ -32,7 +32,7 @@ struct PathFailureTests {
     }
 
     @Test(
-        "a malformed extension is named, of the server's certificate and of an issuer", arguments: ["DER:02:01:05", "DER:30:03:82:05:61"])
+        "The refusal names a malformed extension, both of a server and of an issuer", arguments: ["DER:02:01:05", "DER:30:03:82:05:61"])
     func malformed(value: String) throws {
         let anchors = try TrustAnchors(root)
         let server = try altered(leaf, by: intermediate, NID_subject_alt_name, value)
@@ -45,7 +45,7 @@ struct PathFailureTests {
         #expect(other.detail.contains("X509v3 Subject Alternative Name"))
     }
 
-    @Test("an issuer of the right name and another key identifier is there, and not the issuer")
+    @Test("The refusal says that an issuer with the right name is present, but has another key identifier")
     func keyIdentifier() throws {
         let server = try altered(leaf, by: intermediate, NID_authority_key_identifier, foreignIdentifier)
         let refusal = try refusal([server, Certificate(intermediate)], TrustAnchors(root))
@@ -54,27 +54,27 @@ struct PathFailureTests {
         #expect(refusal.detail.contains("authority key identifier"))
     }
 
-    @Test("a root whose authority key identifier names another key is refused with the reason")
+    @Test("A root whose authority key identifier names another key is rejected with the reason")
     func rootKeyIdentifier() throws {
         let flawed = try altered(root, by: root, NID_authority_key_identifier, foreignIdentifier)
         let error = #expect(throws: PinningError.self) { try TrustAnchors(certificates: [flawed]) }
         #expect(error?.code == .noAnchors)
         #expect(error?.message.contains("\"CN=Test Root\" cannot be a root") == true)
         #expect(error?.message.contains("authority key identifier") == true)
-        // Beside a sound root it is no anchor either.
+        // It is no anchor beside a sound root either.
         let anchors = try TrustAnchors(certificates: [flawed, Certificate(TestPKI.root("Other"))])
         let refusal = try refusal([Certificate(leaf), Certificate(intermediate)], anchors)
         #expect(refusal.detail.contains("names itself as its issuer"))
         #expect(refusal.detail.contains("authority key identifier"))
     }
 
-    @Test("an intermediate that is given as the only root is called no self-signed root")
+    @Test("If the only given root is an intermediate, the error says that it is not a self-signed root")
     func intermediateAsRoot() throws {
         let error = #expect(throws: PinningError.self) { try TrustAnchors(intermediate) }
         #expect(error?.message.contains("self-signed root") == true)
     }
 
-    @Test("a root that is really not there is still called so")
+    @Test("If the root is really missing, the refusal says that there is no issuer")
     func missing() throws {
         let refusal = try refusal([Certificate(leaf), Certificate(intermediate)], TrustAnchors(TestPKI.root("Other")))
         #expect(refusal.reason == .incompletePath)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The search for other paths is bounded")
 struct PathSearchTests {
-    /// Seven authorities one above the other, each with two certificates: 128 paths to the root.
+    /// Seven authorities, each above the next, with two certificates each: 128 paths to the root.
     private static func manyPaths(flaw: GraphPlan.Flaw? = nil) throws -> GraphMint.Graph {
         let nodes = (0..<7).flatMap { level in
             (0..<2).map { _ in GraphPlan.Node(name: level, key: level, issuer: (level + 1, level + 1)) }
@@ -23,14 +23,14 @@ struct PathSearchTests {
         return PathSearch(made, budget: budget)
     }
 
-    @Test("by default it tries 64 paths and takes 100 ms")
+    @Test("By default the search tries at most 64 paths and takes at most 100 ms")
     func defaults() {
         #expect(PathSearchLimit().paths == 64)
         #expect(PathSearchLimit().time == .milliseconds(100))
         #expect(PathSearchLimit.systemUptime() > .zero)
     }
 
-    @Test("64 paths are tried of 128, and not one more", arguments: [(64, 64, true), (127, 127, true), (128, 128, false), (0, 0, true)])
+    @Test("The search tries no more paths than its limit", arguments: [(64, 64, true), (127, 127, true), (128, 128, false), (0, 0, true)])
     func paths(limit: Int, tried: Int, isExhausted: Bool) throws {
         var search = try Self.search(Self.manyPaths(), PathSearchLimit(paths: limit, uptime: { .zero }))
         var seen: Set<[[UInt8]]> = []
@@ -44,7 +44,7 @@ struct PathSearchTests {
         #expect(search.budget.triedCount == tried && search.budget.isExhausted == isExhausted)
     }
 
-    @Test("the first path that verifies ends the search")
+    @Test("The first path that verifies ends the search")
     func firstIsFinal() throws {
         var search = try Self.search(Self.manyPaths(), PathSearchLimit(uptime: { .zero }))
         var count = 0
@@ -55,7 +55,7 @@ struct PathSearchTests {
         #expect(found == 9 && count == 5 && !search.budget.isExhausted)
     }
 
-    @Test("no path is begun when 100 ms have passed")
+    @Test("The search begins no path after 100 ms")
     func time() throws {
         let clock = SteppingClock()
         var search = try Self.search(Self.manyPaths(), PathSearchLimit(uptime: { clock.uptime }))
@@ -69,7 +69,7 @@ struct PathSearchTests {
         #expect(found == nil && count == 3 && search.budget.isExhausted)
     }
 
-    @Test("the time counts from the search's beginning, also while issuers are looked for", arguments: [1, 3, 10, 20])
+    @Test("The time limit includes the time spent looking for issuers", arguments: [1, 3, 10, 20])
     func timeOfTheGraph(milliseconds: Int) throws {
         let clock = SteppingClock(step: .milliseconds(milliseconds))
         var search = try Self.search(Self.manyPaths(), PathSearchLimit(uptime: { clock.uptime }))
@@ -78,9 +78,9 @@ struct PathSearchTests {
         #expect(clock.readings <= 100 / milliseconds + 2)
     }
 
-    @Test("a refusal says that paths were left, and is that of OpenSSL's first path")
+    @Test("When the limit is reached, the refusal says so, with the reason of OpenSSL's first path")
     func message() throws {
-        // OpenSSL takes the trusted root before its twin that another root certified, and the trusted one is expired.
+        // OpenSSL prefers the trusted root, which has expired, to its twin that another root certified.
         let graph = try GraphMint().mint(
             GraphPlan(
                 [
@@ -100,7 +100,7 @@ struct PathSearchTests {
         }
     }
 
-    @Test("a hundred thousand paths that lead to no root are not followed one by one")
+    @Test("The search does not follow half a million paths without a root one by one")
     func deadEnds() throws {
         let nodes = (0..<12).flatMap { level in
             (0..<3).map { _ in GraphPlan.Node(name: level, key: level, issuer: (level + 1, level + 1)) }

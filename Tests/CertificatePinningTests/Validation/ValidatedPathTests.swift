@@ -3,9 +3,9 @@ import CertificatePinning
 import Foundation
 import Testing
 
-@Suite("What counts is the validated path, not what the server sends")
+@Suite("Only the validated path counts, not the certificates that the server sends")
 struct ValidatedPathTests {
-    @Test("a pinned certificate beside an impostor's path does not help it (CVE-2016-2402)")
+    @Test("A pinned certificate that is sent beside an impostor's path does not make it trusted (CVE-2016-2402)")
     func appended() throws {
         let evil = try TestPKI.root("Evil but trusted")
         let good = try TestPKI.root("Good")
@@ -21,12 +21,12 @@ struct ValidatedPathTests {
                 impostor.chain(includingRoot: true, appending: extra), rule: rule, anchors: anchors
             ).refusal
             #expect(refusal?.reason == .pinMismatch)
-            // What is shown is the path, without what was spliced in.
+            // The refusal shows the path without the appended certificates.
             #expect(try refusal?.presented.map(\.pin) == [Pin(impostor.key), Pin(evil.key)])
         }
     }
 
-    @Test("an impostor's certificate signed by a pinned server key is refused: a server is no authority")
+    @Test("A server's certificate cannot issue another server's certificate, even if its key is pinned")
     func leafAsIssuer() throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
@@ -34,7 +34,7 @@ struct ValidatedPathTests {
         #expect(try judge(impostor.chain(), rule: .pinned(Pin(leaf.key)), anchors: TrustAnchors(root)).reason == .notACA)
     }
 
-    @Test("order of what the server sends does not matter, nor do duplicates")
+    @Test("The order of the sent certificates and their duplicates do not matter")
     func order() throws {
         let root = try TestPKI.root()
         let first = try TestPKI.intermediate("First", issuer: root)
@@ -46,7 +46,7 @@ struct ValidatedPathTests {
         }
     }
 
-    @Test("of two paths the shortest to a trusted root is taken, whatever the server sends to tempt OpenSSL away from it")
+    @Test("The shortest path to a trusted root is used, whatever certificates the server sends with it")
     func crossSigned() throws {
         let old = try TestPKI.root("Old root")
         let new = try TestPKI.root("New root")
@@ -59,12 +59,12 @@ struct ValidatedPathTests {
         ]
 
         for chain in sent {
-            // Both roots are trusted: the path ends in the new one, so a pin of the old one is not on it.
+            // Both roots are trusted. The path ends in the new one, so a pin of the old one does not match.
             let both = try TrustAnchors(old, new)
             #expect(try judge(chain, anchors: both).get().chain.map(\.der) == [leaf, intermediate, new].map(\.der))
             #expect(try judge(chain, rule: .pinned(Pin(old.key)), anchors: both).reason == .pinMismatch)
             #expect(try judge(chain, rule: .pinned(Pin(new.key)), anchors: both).isTrusted)
-            // Only the old one is trusted: the bridge is used. The key of the new root is on that path, as the bridge's.
+            // Only the old root is trusted, so the path uses the bridge. The bridge has the new root's key.
             let oldOnly = try TrustAnchors(old)
             #expect(try judge(chain, anchors: oldOnly).get().chain.map(\.der) == [leaf, intermediate, bridge, old].map(\.der))
             #expect(try judge(chain, rule: .pinned(Pin(old.key)), anchors: oldOnly).isTrusted)
@@ -73,7 +73,7 @@ struct ValidatedPathTests {
         #expect(try judge([leaf, intermediate], anchors: TrustAnchors(old)).reason == .incompletePath)
     }
 
-    @Test("a hundred certificates that lead nowhere end in a refusal of bounded length")
+    @Test("A hundred certificates that lead to no root cause a refusal of bounded length")
     func flood() throws {
         let foreign = try TestPKI.root("Foreign")
         let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: foreign)

@@ -8,14 +8,14 @@ import HTTPTypes
 import TestTags
 import Testing
 
-/// The authority as a separate process, stopped and killed at work.
+/// The authority as a separate process, stopped and killed under load.
 @Suite(.tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct AuthorityCrashTests {
     private static let host = "api.example.com"
     private static let measurement = Base64.encode([UInt8](repeating: 7, count: 32))
     private static let pins = [1, 2].map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }
 
-    @Test("after kill -9 at work, no evidence that was answered is ever answered again, and no version that was served is taken back")
+    @Test("After kill -9, a restarted authority rejects answered evidence and keeps every served version")
     func kill() async throws {
         let folder = try TemporaryFolder()
         let store = try AuthorityStore(directory: folder.url)
@@ -41,7 +41,7 @@ struct AuthorityCrashTests {
                     await self.readVersionsUntilItFails(transport, served)
                     return []
                 }
-                // At work, however slow the machine is, and while versions grow under it.
+                // Enough work on any machine, while the version grows.
                 while count.value <= round * 13 || served.value <= before + 1 {
                     try await store.setPins(Self.pins.reversed(), forHost: Self.host)
                     try await Task.sleep(for: .milliseconds(20))
@@ -63,7 +63,7 @@ struct AuthorityCrashTests {
         #expect(await authority.terminate() == .exit(0))
     }
 
-    @Test("on SIGTERM at work requests end with their connection if at all, the process with 0 within the drain, and a restart goes on")
+    @Test("On SIGTERM under load, the authority exits with 0, and a restart rejects answered evidence")
     func terminate() async throws {
         let folder = try TemporaryFolder()
         let store = try AuthorityStore(directory: folder.url)
@@ -84,8 +84,8 @@ struct AuthorityCrashTests {
             }
         }
         #expect(!work.answered.isEmpty)
-        // Clients that came too late found no server. Some lose a connection: answers that came whole with the GOAWAY are partial ones to libcurl
-        // 7.88. That what was taken is answered wholly is shown by AuthorityTests.
+        // Late clients find no server. Some lose their connection: libcurl 7.88 treats a complete answer as partial if it arrives with
+        // the GOAWAY. AuthorityTests shows that accepted requests are answered completely.
         #expect(work.endings.count == 8)
         for ending in work.endings { #expect(ending.hasPrefix("connectionFailed: ") || ending.hasPrefix("connectionLost: "), "\(ending)") }
         transport.shutDown()
@@ -101,15 +101,15 @@ struct AuthorityCrashTests {
         #expect(await restarted.terminate() == .exit(0))
     }
 
-    /// What one client saw until there was nothing more to see.
+    /// The results of one client until its first failure.
     private struct Work {
         /// The evidence that was answered with a result.
         var answered: [String] = []
-        /// What became of the first request that got no result: a status, or an error.
+        /// The status or error of the first request that got no result.
         var endings: [String] = []
     }
 
-    /// Attests over and over.
+    /// Attests repeatedly until a request fails.
     private func attestUntilItFails(_ transport: AuthorityConnection, account: String, url: String, _ count: Shared<Int>) async -> Work {
         var work = Work()
         let attester = ScriptedAttester(measurement: Self.measurement)
@@ -138,7 +138,7 @@ struct AuthorityCrashTests {
         }
     }
 
-    /// Asks for the newest configuration over and over: none may be older than one that was served before, by whichever process.
+    /// Fetches the newest configuration repeatedly: none may be older than one that any of the processes served before.
     private func readVersionsUntilItFails(_ transport: AuthorityConnection, _ served: Shared<Int64>) async {
         while let version = try? await newestVersion(transport) {
             #expect(version >= served.value)

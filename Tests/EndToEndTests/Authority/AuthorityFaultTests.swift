@@ -5,7 +5,7 @@ import Foundation
 import TestTags
 import Testing
 
-/// What becomes of protected requests while the authority does not do as it should.
+/// Protected requests while the authority fails.
 @Suite("A faulty authority", .tags(.sockets), .timeLimit(.minutes(5)))
 struct AuthorityFaultTests {
     struct Fault: Sendable, CustomTestStringConvertible {
@@ -36,7 +36,7 @@ struct AuthorityFaultTests {
             body: [UInt8](repeating: UInt8(ascii: " "), count: 10 << 20)),
         .answering("the wrong type", "200 OK", "Content-Type: text/html\r\nContent-Length: 2\r\n", body: Array("{}".utf8)),
         .answering("malformed JSON", "200 OK", "Content-Type: application/json\r\nContent-Length: 4\r\n", body: [0x7b, 0, 0xff, 0x7d]),
-        Fault("garbage in place of HTTP") { connection in
+        Fault("garbage instead of HTTP") { connection in
             _ = try await connection.receiveRequest()
             try await connection.send((0..<2_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ 7) })
         },
@@ -50,13 +50,13 @@ struct AuthorityFaultTests {
     ]
 
     @Test(
-        "fifty requests at once fail with one retryable error after one fetch, nothing reaches the API, and then it works again",
+        "Fifty concurrent requests make one connection to a failing authority, fail retryably, and later work again",
         arguments: faults)
     func fails(_ fault: Fault) async throws {
         try await LoopbackWorld.with { world in
             try await AuthorityFront.with(world) { front in
                 front.behavior = .fault(fault.script)
-                // It stands still, so that a caller who comes late finds the authority's rest still on.
+                // The time stands still, so that late callers are still within the pause after the failure.
                 let clock = ManualClock(date: Date())
                 let app = try await world.app { options in
                     options.front = front
@@ -81,7 +81,7 @@ struct AuthorityFaultTests {
         }
     }
 
-    @Test("an authority that no longer runs fails requests the same way")
+    @Test("Without a running authority, a request fails with a retryable error and does not reach the API")
     func gone() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app()
@@ -92,7 +92,7 @@ struct AuthorityFaultTests {
         }
     }
 
-    @Test("a server with another key in the authority's place is never asked for a token")
+    @Test("An app never requests a token from a server with another key in the authority's place")
     func impostor() async throws {
         try await LoopbackWorld.with { world in
             let impostor = try await RawServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: world.root)) {

@@ -6,17 +6,17 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
-/// `approov serve` on a data folder and a port of the system's choosing.
+/// `approov serve` with a data folder, on a port that the system chooses.
 struct AuthorityProcess {
     let url: String
     private let process: ChildProcess
 
     /// Starts it and waits for its URL.
     /// - Parameters:
-    ///   - folder: where its store is
-    ///   - port: the port to come back on, as evidence is for one URL; 0 at first
-    /// - Returns: the process, which is ready
-    /// - Throws: when it ends before it is ready
+    ///   - folder: The folder of its store.
+    ///   - port: The port to listen on again, because evidence is for one URL; 0 at the first start.
+    /// - Returns: The process, which is ready.
+    /// - Throws: `TestServerError` when it ends before it is ready.
     static func start(_ folder: TemporaryFolder, port: Int = 0) async throws -> AuthorityProcess {
         let process = try ChildProcess(
             ChildProcess.approov,
@@ -36,7 +36,7 @@ struct AuthorityProcess {
     }
 }
 
-/// Requests over TLS that is pinned to an authority's keys.
+/// Requests over TLS, pinned to an authority's keys.
 struct AuthorityConnection: Sendable {
     private let transport: CurlTransport
     private let policy: TrustPolicy

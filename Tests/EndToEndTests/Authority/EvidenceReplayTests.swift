@@ -8,7 +8,7 @@ import Foundation
 import TestTags
 import Testing
 
-/// Evidence that the authority must not believe, over its sockets and against its store.
+/// Evidence that the authority must reject, sent over its sockets and checked against its store.
 @Suite("Evidence", .tags(.sockets), .timeLimit(.minutes(5)))
 struct EvidenceReplayTests {
     private func with(
@@ -25,7 +25,7 @@ struct EvidenceReplayTests {
         try Token(try #require(token)).isSigned(with: world.authority.store.accountSecret.bytes)
     }
 
-    @Test("a second time it is refused")
+    @Test("The authority rejects the same evidence a second time")
     func twice() async throws {
         try await with { world, caller, measurement in
             let evidence = try caller.evidence(challenge: try await caller.challenge(), measurement: measurement)
@@ -38,7 +38,7 @@ struct EvidenceReplayTests {
         }
     }
 
-    @Test("fifty times at once it is believed exactly once")
+    @Test("The authority accepts the same evidence exactly once when it arrives fifty times at once")
     func fiftyTimes() async throws {
         try await with { world, caller, measurement in
             let evidence = try caller.evidence(challenge: try await caller.challenge(), measurement: measurement)
@@ -51,7 +51,7 @@ struct EvidenceReplayTests {
         }
     }
 
-    @Test("one challenge is good for one piece of evidence, also when another key signs the other")
+    @Test("A challenge can be used only once, even if another key signs the second evidence")
     func sameChallenge() async throws {
         try await with { world, caller, measurement in
             let challenge = try await caller.challenge()
@@ -65,7 +65,7 @@ struct EvidenceReplayTests {
         }
     }
 
-    @Test("with a challenge that is over it is refused")
+    @Test("The authority rejects evidence with an expired challenge")
     func expired() async throws {
         let clock = ManualClock(date: Date())
         try await with(time: clock) { world, caller, measurement in
@@ -78,7 +78,7 @@ struct EvidenceReplayTests {
         }
     }
 
-    @Test("for another account, audience, host or device, with another's challenge or signature, it is refused, and its challenge is good")
+    @Test("Evidence with a wrong account, audience, host, challenge or signature does not use up the challenge")
     func foreign() async throws {
         try await with { world, caller, measurement in
             let challenge = try await caller.challenge()
@@ -96,7 +96,7 @@ struct EvidenceReplayTests {
             #expect(try await problem(challenge, signedBy: P256.Signing.PrivateKey()) { _ in } == .evidenceMalformed)
             #expect(try await problem(Base64URL.encode([UInt8](repeating: 7, count: 56))) { _ in } == .challengeUnknown)
 
-            // Another text's signature by the same key.
+            // The signature of other evidence by the same key.
             let text = try caller.evidence(challenge: challenge, measurement: measurement).split(separator: ".")
             let other = try caller.evidence(challenge: challenge, measurement: measurement) { $0.appVersion = "2" }.split(separator: ".")
             #expect(try await caller.attest("\(text[0]).\(text[1]).\(other[2])").problem == .evidenceSignature)

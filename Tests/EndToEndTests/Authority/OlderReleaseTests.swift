@@ -9,7 +9,7 @@ import HTTPClient
 import TestTags
 import Testing
 
-/// What release edb79f7 wrote, in use with the code of today: Tests/Fixtures/edb79f7/README.txt.
+/// The current code uses files that release edb79f7 wrote; see Tests/Fixtures/edb79f7/README.txt.
 @Suite("Data of an older release", .tags(.sockets), .timeLimit(.minutes(5)))
 struct OlderReleaseTests {
     private static let fixture = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -18,13 +18,13 @@ struct OlderReleaseTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test("an app goes on with its state and its initial configuration, and gets genuine tokens from the authority's store")
+    @Test("An app's old state and initial configuration still work, and the authority's old store issues genuine tokens")
     func goesOn() async throws {
         let configuration = try ApproovConfiguration(contentsOf: Self.fixture.appending(path: "approov-initial.config"))
         let state = try folder.copy(Self.fixture.appending(path: "state"), to: "state")
         let store = try folder.copy(Self.fixture.appending(path: "store"), to: "store")
         let authority = try await TestAuthority.start(directory: store, host: "authority.localhost")
-        // It listens on another port than then.
+        // The authority now listens on another port.
         let proxy = try await ConnectProxy.start(to: try #require(authority.url.port), heads: Shared([]))
         let attester = try InstallationAttester(stateDirectory: state, executable: Self.fixture.appending(path: "app"))
         let service = try ApproovService(
@@ -33,7 +33,7 @@ struct OlderReleaseTests {
             proxy: ProxyConfiguration(kind: .http, host: try CanonicalHost("127.0.0.1"), port: proxy.port))
         let deviceID = try String(contentsOf: Self.fixture.appending(path: "state/device-id"), encoding: .utf8)
         #expect(service.deviceID.base64 == deviceID.trimmingCharacters(in: .whitespacesAndNewlines))
-        // The last one is known from the stored configuration alone.
+        // Only the stored configuration contains the last one.
         for name in ["api", "es", "rs", "hidden", "late"] {
             let host = "\(name).example.com"
             let result = await service.fetchToken(for: try #require(URL(string: "https://\(host)/")), binding: "data")
@@ -47,7 +47,7 @@ struct OlderReleaseTests {
     }
 }
 
-/// Names the authority by the URL that it has now.
+/// Makes evidence for the authority's current URL.
 private struct AttesterForPort: Attester {
     let base: InstallationAttester
     let audience: String

@@ -8,8 +8,8 @@ import HTTPTypes
 import TestTags
 import Testing
 
-/// What an app finds that names neither a configuration nor a folder for its state: a separate program, which the test copies.
-@Suite("An app with everything by default", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
+/// An app that names neither a configuration nor a state directory: a separate program, which the test copies.
+@Suite("An app with default settings", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct BundledConfigurationTests {
     private let folder: TemporaryFolder
     private let app: URL
@@ -32,7 +32,7 @@ struct BundledConfigurationTests {
         try await ChildProcess.run(app, arguments, in: working, environment: environment)
     }
 
-    @Test("the file beside the executable counts before the one in the working directory, and is not passed over when it is damaged")
+    @Test("The configuration beside the executable precedes the one in the working directory, even if damaged")
     func places() async throws {
         let nowhere = try await run()
         #expect(nowhere.exitCode == 1)
@@ -55,10 +55,10 @@ struct BundledConfigurationTests {
 
         try FileManager.default.removeItem(at: fileBeside)
         try FileManager.default.createSymbolicLink(at: fileBeside, withDestinationURL: folder.file("missing"))
-        #expect(try await run().exitCode == 1, "a link to nothing is a file that cannot be used")
+        #expect(try await run().exitCode == 1, "a dangling link counts as an unusable file")
     }
 
-    @Test("a session of one word is attested and pinned, and keeps its state below $XDG_STATE_HOME or ~/.local/state by the program's name")
+    @Test("A default session is attested and pinned, and keeps its state in $XDG_STATE_HOME or ~/.local/state")
     func session() async throws {
         try await LoopbackWorld.with { world in
             let token = try #require(HTTPField.Name("Approov-Token"))
@@ -78,7 +78,7 @@ struct BundledConfigurationTests {
             #expect(refused.exitCode == 1 && refused.errors.contains("pinMismatch"), "\(refused.errors)")
             #expect(impostor.receivedCount == 0)
 
-            // Another home is another installation.
+            // Another home directory is another installation.
             let other = try await run(
                 world.url("/", port: api.port).absoluteString, environment: ["HOME": folder.path("home"), "XDG_STATE_HOME": "relative"])
             #expect(other.exitCode == 0, "\(other.errors)")

@@ -5,26 +5,26 @@ import Foundation
 import TestTags
 import Testing
 
-/// strace, which kills a program at a system call of one's choice, or makes the call fail.
+/// strace, which kills a program at a chosen system call, or makes the call fail.
 private enum Strace {
     static let path = "/usr/bin/strace"
 
-    /// Whether it is installed and may trace: containers often forbid it.
+    /// Whether strace is installed and may trace; containers often forbid it.
     static func works() async -> Bool {
         (try? await ChildProcess.run(URL(filePath: path), ["-o", "/dev/null", "/bin/true"]).exitCode) == 0
     }
 
-    /// A system call of the writer after it said that it is ready.
+    /// A system call of the writer after it reported that it is ready.
     struct Call {
         let name: String
-        /// Which one of that name it is, counted from the program's start: what `when=` means.
+        /// Its number among the calls of that name, counted from the program's start, for `when=`.
         let number: Int
         let line: String
     }
 
     static let calls = "openat,write,fsync,rename,renameat,close"
 
-    /// What the writer asks of the system while it stores.
+    /// Records the system calls of the writer while it stores.
     static func record(_ files: WriterFiles, _ command: [String]) async throws -> [Call] {
         let trace = files.folder.file("trace").path(percentEncoded: false)
         let run = try await ProgramRun.run([path, "-y", "-o", trace, "-e", "trace=\(calls)"] + command)
@@ -48,9 +48,9 @@ private enum Strace {
     }
 }
 
-@Suite("A configuration that is interrupted while it is stored", .tags(.processes))
+@Suite("Interrupted storing of a configuration", .tags(.processes))
 struct CrashConsistencyTests {
-    /// Version 2 is stored, and version 3 about to be.
+    /// Stores version 2, and returns the command that stores version 3.
     private func prepared() async throws -> (files: WriterFiles, command: [String]) {
         let files = try WriterFiles()
         let run = try await ProgramRun.run(
@@ -59,7 +59,7 @@ struct CrashConsistencyTests {
         return (files, [ProgramRun.writer, files.state.path(percentEncoded: false), files.initialPath, try files.candidates([3])])
     }
 
-    /// What the next start of an app has in force, and what it had to set aside.
+    /// The version in force after the next start of an app.
     private func restarted(_ files: WriterFiles) throws -> Int64 {
         let service = try ApproovService(
             configuration: ApproovConfiguration(files.initial), stateDirectory: files.folder.file("installation"),
@@ -74,7 +74,7 @@ struct CrashConsistencyTests {
     }
 
     @Test(
-        "killed at every open, write, fsync, rename and close it is wholly the old or wholly the new one, and the next update goes through",
+        "Killing the writer at any file operation leaves the complete old or new file; the next update succeeds",
         .enabled("strace is not installed or may not trace here: nothing was killed", Strace.works))
     func killed() async throws {
         let (files, command) = try await prepared()
@@ -95,13 +95,13 @@ struct CrashConsistencyTests {
             if !run.stored.isEmpty { #expect(stored == new) }
             versions.insert(try restarted(files))
             #expect(try await ProgramRun.run(next).stored == [4], "no update after \(call.line)")
-            #expect(try files.names() == ["approov-dynamic.json", "approov-dynamic.lock"], "left behind after \(call.line)")
+            #expect(try files.names() == ["approov-dynamic.json", "approov-dynamic.lock"], "files left behind after \(call.line)")
         }
         #expect(versions == [2, 3])
     }
 
     @Test(
-        "when any of these calls fails, the file is wholly the old or wholly the new one, and the next update goes through",
+        "An error of any file operation leaves the complete old or new file, and the next update succeeds",
         .enabled("strace is not installed or may not trace here: nothing was made to fail", Strace.works),
         arguments: ["ENOSPC", "EIO", "EACCES"])
     func failing(error: String) async throws {
@@ -116,9 +116,9 @@ struct CrashConsistencyTests {
             #expect(run.end == .exit(run.exitCode), "\(call.line)")
             let stored = try PrivateFile(path: files.dynamic).read(upTo: 1 << 20)
             #expect(stored == old || stored == new, "neither old nor new after \(call.line)")
-            // What was said to be stored is; what is not stored was said not to be.
+            // If the old file is still in place, the writer must have reported the failure.
             if stored == old {
-                #expect(run.exitCode == 1 && !run.errors.isEmpty, "silent after \(call.line)")
+                #expect(run.exitCode == 1 && !run.errors.isEmpty, "no error after \(call.line)")
                 reported += 1
             }
             #expect(try restarted(files) == (stored == old ? 2 : 3))
@@ -129,7 +129,7 @@ struct CrashConsistencyTests {
     }
 
     @Test(
-        "the bytes are on the disk before the name is, and the name before it is reported as stored",
+        "The writer syncs the file, renames it and syncs the folder before it reports the version as stored",
         .enabled("strace is not installed or may not trace here: the order was not seen", Strace.works))
     func order() async throws {
         let (files, command) = try await prepared()
@@ -142,10 +142,10 @@ struct CrashConsistencyTests {
         let closed = try first("close", after: synced) { $0.hasPrefix("close(") && $0.contains(".tmp>") }
         let renamed = try first("rename", after: closed) { $0.hasPrefix("rename") && $0.contains(".tmp\"") }
         let folder = try first("fsync of the folder", after: renamed) { $0.hasPrefix("fsync(") && $0.contains("/state>") }
-        _ = try first("said", after: folder) { $0.contains("stored 3") }
+        _ = try first("report", after: folder) { $0.contains("stored 3") }
     }
 
-    @Test("killed at fifty random moments it never goes back and always verifies")
+    @Test("After each of fifty kills at random times, the stored version verifies and has not gone back")
     func randomKills() async throws {
         let files = try WriterFiles()
         var highest: Int64 = 1
@@ -161,6 +161,6 @@ struct CrashConsistencyTests {
         }
         #expect(highest > 20)
         let temporary = try files.names().filter { $0.hasSuffix(".tmp") }
-        #expect(temporary.count <= 1, "only the last one killed can have left something behind: \(temporary)")
+        #expect(temporary.count <= 1, "only the last killed writer may leave a temporary file: \(temporary)")
     }
 }

@@ -6,9 +6,9 @@ import Foundation
 import TestTags
 import Testing
 
-/// A file system of a megabyte in its own mount namespace, which goes with the command that runs in it.
+/// A small file system in its own mount namespace, which ends with the command that runs in it.
 private enum SmallDisk {
-    /// Whether this user may mount one.
+    /// Whether this user may mount a small disk.
     static func isAvailable() async -> Bool {
         guard geteuid() == 0 else { return false }
         let mount = ["-m", "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "/mnt"]
@@ -19,7 +19,7 @@ private enum SmallDisk {
 
     /// Runs a shell script with the disk mounted at `folder`.
     ///
-    /// In it, `fill` takes what is free, and `free` gives it back.
+    /// In the script, `fill` uses up the free space, and `free` releases it.
     static func run(_ script: String, at folder: URL, size: String, arguments: [String]) async throws -> ChildProcess.Run {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let path = folder.path(percentEncoded: false)
@@ -33,10 +33,10 @@ private enum SmallDisk {
     }
 }
 
-@Suite("A disk that is really full", .tags(.processes))
+@Suite("A full disk", .tags(.processes))
 struct FullDiskTests {
     @Test(
-        "keeps the old configuration as it was, says so, and takes the new one once there is room",
+        "The app keeps the old configuration, reports the failure, and stores the new one once there is room",
         .enabled("only root may mount a small disk: no disk was filled", SmallDisk.isAvailable))
     func configuration() async throws {
         let files = try WriterFiles()
@@ -63,7 +63,7 @@ struct FullDiskTests {
     }
 
     @Test(
-        "keeps the authority's store as it was, says so, and takes the change once there is room",
+        "The authority keeps its store, reports the failure, and accepts the change once there is room",
         .enabled("only root may mount a small disk: no disk was filled", SmallDisk.isAvailable))
     func authorityStore() async throws {
         let folder = try TemporaryFolder()

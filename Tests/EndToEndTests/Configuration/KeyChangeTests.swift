@@ -23,7 +23,7 @@ struct KeyChangeTests {
             attester: InstallationAttester(stateDirectory: state, executable: world.executable))
     }
 
-    @Test("changed twice while the app was away, it is followed over both changes, and by the next start without the authority")
+    @Test("An app follows two key changes in one refresh, and its next start has the new version in force")
     func rotation() async throws {
         try await LoopbackWorld.with { world in
             let initial = try await world.authority.initialConfiguration()
@@ -35,14 +35,14 @@ struct KeyChangeTests {
             #expect(service.configuration.hosts.keys.contains(host))
             let version = service.configuration.version
             #expect(try self.service(world, initial).configuration.version == version)
-            // What is shipped from now on follows as well.
+            // An app that ships with a new initial configuration follows as well.
             let shipped = try await world.authority.initialConfiguration()
             #expect(shipped.configKeys != initial.configKeys)
             #expect(try self.service(world, shipped).configuration.hosts.keys.contains(host))
         }
     }
 
-    @Test("the authority's TLS key is replaced by its backup again and again, and an app that keeps in touch follows")
+    @Test("An app in regular contact follows the authority's TLS key changes; one that missed two gets no token")
     func serverKey() async throws {
         let folder = try TemporaryFolder()
         let executable = folder.file("app")
@@ -66,12 +66,12 @@ struct KeyChangeTests {
             #expect(await service.fetchToken(for: url, binding: "\(round)").status == .success)
             #expect(service.configuration.authorityPins == pins)
         }
-        // Two changes without a word between them are one too many: better no token than one from an unknown server.
+        // After two changes without contact, the app knows no key of the server, and must not accept its token.
         #expect(await left.fetchToken(for: url).status == .mitmDetected)
         await authority.stop()
     }
 
-    @Test("lost, a new epoch takes over: apps of the old one keep their pins and call on, and follow with a new initial configuration")
+    @Test("Apps of an old epoch still get tokens, and move to a new epoch with a new initial configuration")
     func newEpoch() async throws {
         try await LoopbackWorld.with { world in
             let initial = try await world.authority.initialConfiguration()
@@ -80,7 +80,7 @@ struct KeyChangeTests {
             #expect(try await old.refreshConfiguration())
             let version = old.configuration.version
             try await world.authority.store.startEpoch()
-            // The new epoch has overtaken the old version's number, so that it is offered, and refused.
+            // Raise the new epoch's version above the old one, so that the authority offers it and the app refuses it.
             while world.authority.store.configurationVersion <= version {
                 try await world.authority.store.updateHost(LoopbackWorld.otherHost) { $0.attested.toggle() }
             }

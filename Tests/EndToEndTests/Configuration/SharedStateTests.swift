@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Processes that share one state directory", .tags(.processes))
 struct SharedStateTests {
-    @Test("two of them update it a thousand times: every read verifies, no version goes back, and the highest wins")
+    @Test("While two processes store 1,000 versions, every read verifies, no version goes back, and the highest wins")
     func thousandUpdates() async throws {
         let files = try WriterFiles()
         let state = files.state.path(percentEncoded: false)
@@ -32,7 +32,7 @@ struct SharedStateTests {
         #expect(try files.storedVersion() == 1_001)
         #expect(seen == seen.sorted())
         #expect(seen.count > 10)
-        // Both had their turn: one process alone would store each of its versions.
+        // Both processes stored versions.
         #expect(Set(runs[0].stored).isDisjoint(with: runs[1].stored))
         #expect(!runs[0].stored.isEmpty && !runs[1].stored.isEmpty)
         #expect(try files.names() == ["approov-dynamic.json", "approov-dynamic.lock"])

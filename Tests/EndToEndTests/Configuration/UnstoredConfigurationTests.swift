@@ -9,14 +9,14 @@ import TestTags
 import Testing
 
 /// A pin is revoked while the new configuration cannot be stored.
-@Suite("A revoked pin and a store that does not work", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
+@Suite("A revoked pin while the configuration cannot be stored", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct UnstoredConfigurationTests {
-    /// Pins two keys that the API does not have.
+    /// Pins two keys that are not the API's.
     private func revoke(_ world: LoopbackWorld) async throws {
         try await world.authority.store.setPins(world.keys[1...2].map(\.pin.description), forHost: LoopbackWorld.apiHost)
     }
 
-    @Test("while another process holds the lock, the pin is refused at once, and the configuration is stored when the lock is free")
+    @Test("While another process holds the lock, the app refuses the revoked key at once and stores later")
     func locked() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app { $0.state = "locked" }
@@ -25,7 +25,7 @@ struct UnstoredConfigurationTests {
             let before = app.service.configuration.version
             let held = try HeldLock(state.appending(path: "approov-dynamic.lock").path(percentEncoded: false))
             try await revoke(world)
-            // Nothing here waits for the lock, which is given back only below.
+            // This must not wait for the lock, which is released only below.
             #expect(try await app.service.refreshConfiguration())
             let requests = world.api.counters.requests
             #expect(try await app.failure(of: world.url("/shapes")).refusal?.reason == .pinMismatch)
@@ -46,7 +46,7 @@ struct UnstoredConfigurationTests {
     }
 
     @Test(
-        "with the disk full, or mounted for reading alone, the pin is refused at once, and the failure is reported",
+        "With a full or read-only disk, the app refuses the revoked key at once and reports the failure to store",
         .enabled("only root may mount a small disk: no disk was filled", mayMount),
         arguments: ["dd if=/dev/zero of=\"$D/filler\" bs=4k 2>/dev/null", "mount -o remount,ro \"$D\""])
     func disk(_ spoil: String) async throws {

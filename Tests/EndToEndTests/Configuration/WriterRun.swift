@@ -5,7 +5,7 @@ import Crypto
 import Foundation
 import Testing
 
-/// An account's initial configuration and versions to follow it, as files for `configuration-writer`.
+/// An account's initial configuration and the versions after it, as files for `configuration-writer`.
 struct WriterFiles {
     let folder: TemporaryFolder
     let initial: InitialConfiguration
@@ -28,7 +28,7 @@ struct WriterFiles {
 
     private static let pins = [1, 2].map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }
 
-    /// Names so many hosts that the file is longer than a page and a pipe's atomic write.
+    /// By default, has so many hosts that the file is longer than a page and a pipe's atomic write.
     private static func configuration(_ version: Int64, of account: String, hosts: Int = 40) -> DynamicConfiguration {
         let now = Int64(Date().timeIntervalSince1970)
         let hosts = (0..<hosts).map { ("host\($0).version\(version).test", HostSettings(pins: pins)) }
@@ -49,7 +49,7 @@ struct WriterFiles {
         return file.path(percentEncoded: false)
     }
 
-    /// The version that is stored, verified from the initial configuration on; nil when nothing is.
+    /// The stored version, verified starting from the initial configuration; nil if none is stored.
     func storedVersion() throws -> Int64? {
         try PrivateFile(path: dynamic).read(upTo: ConfigurationState.maximumSerializedBytes).map {
             try ConfigurationState(initial: initial, restoring: $0).accepted.version
@@ -62,13 +62,13 @@ struct WriterFiles {
     }
 }
 
-/// Runs of `configuration-writer`, by itself or below a program that disturbs it.
+/// Runs of `configuration-writer`, alone or under a program that disturbs it.
 enum ProgramRun {
     static let writer = ChildProcess.beside("configuration-writer").path(percentEncoded: false)
 
-    /// Runs a program to its end, or kills it a while after its first output.
+    /// Runs a program to its end, or kills it after a delay from its first output.
     static func run(_ arguments: [String], killedAfter delay: Duration? = nil) async throws -> ChildProcess.Run {
-        // Most of these are killed or made to fail on purpose.
+        // No backtraces: most of these programs are killed or made to fail on purpose.
         let environment = ["SWIFT_BACKTRACE": "enable=no"]
         let (program, arguments) = (URL(filePath: arguments[0]), Array(arguments.dropFirst()))
         guard let delay else { return try await ChildProcess.run(program, arguments, environment: environment) }
@@ -81,7 +81,7 @@ enum ProgramRun {
 }
 
 extension ChildProcess.Run {
-    /// The versions that the writer says it stored.
+    /// The versions that the writer reported as stored.
     var stored: [Int64] {
         output.split(separator: "\n").compactMap { $0.hasPrefix("stored ") ? Int64($0.dropFirst(7)) : nil }
     }

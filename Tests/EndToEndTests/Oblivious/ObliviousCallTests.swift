@@ -29,7 +29,7 @@ struct ObliviousCallTests {
         }
     }
 
-    @Test("it is answered, and its token names neither device nor address", arguments: [nil, true, false])
+    @Test("An oblivious call is answered, and its token contains neither device nor address", arguments: [nil, true, false])
     func answered(chunked: Bool?) async throws {
         try await withPath(chunked: chunked) { world, _ in
             let app = try await world.app()
@@ -46,7 +46,7 @@ struct ObliviousCallTests {
         }
     }
 
-    @Test("a first call with more than the gateway takes whole goes in chunks, once the gateway has said that it knows them, and once")
+    @Test("A first upload of 3 MiB reaches the API completely and exactly once")
     func firstUpload() async throws {
         try await withPath { world, path in
             let app = try await world.app()
@@ -61,12 +61,12 @@ struct ObliviousCallTests {
         }
     }
 
-    @Test("when the gateway's keys change, the app takes the new configuration up and loses no call")
+    @Test("When the gateway's keys change without overlap, a call gets the new configuration and succeeds")
     func rotation() async throws {
         try await withPath { world, path in
             let app = try await world.app { $0.limits.configurationCheckInterval = .zero }
             #expect(try await app.get(world.url("/shapes")).status == 200)
-            // No overlap: the old key is gone at once, and a call that was sealed to it is not understood.
+            // No overlap: the old key is gone at once, and the gateway cannot open a call that was sealed to it.
             _ = try path.keyFile.rotate(overlap: .zero)
             try await path.publish(to: world)
             try await path.waitForKeys()
@@ -76,7 +76,7 @@ struct ObliviousCallTests {
         }
     }
 
-    @Test("during the overlap both keys are understood")
+    @Test("During the overlap, a call sealed to the old key succeeds without a new configuration")
     func overlap() async throws {
         try await withPath { world, path in
             let app = try await world.app()
@@ -89,7 +89,7 @@ struct ObliviousCallTests {
         }
     }
 
-    @Test("a target that the gateway does not forward to is answered 403 inside")
+    @Test("A call to a target that the gateway does not allow gets 403 and does not reach the API")
     func otherTarget() async throws {
         try await withPath { world, _ in
             let app = try await world.app()
@@ -100,7 +100,7 @@ struct ObliviousCallTests {
         }
     }
 
-    @Test("a thousand calls at 64 at once: none is lost, and each gets its own answer")
+    @Test("A thousand calls from 64 concurrent workers all get their own answers")
     func load() async throws {
         try await withPath { world, _ in
             let app = try await world.app()
@@ -127,7 +127,7 @@ struct ObliviousCallTests {
         }
     }
 
-    @Test("a relay that is not there is an error that says so, and the call is not made in the open")
+    @Test("Without the relay, a call fails with a networking error and is not made directly")
     func noRelay() async throws {
         try await withPath { world, path in
             let app = try await world.app()
@@ -138,7 +138,7 @@ struct ObliviousCallTests {
         }
     }
 
-    @Test("a gateway that is not there is an error that says so")
+    @Test("Without the gateway, a call fails with an oblivious error that contains status 502")
     func noGateway() async throws {
         try await withPath { world, path in
             let app = try await world.app()

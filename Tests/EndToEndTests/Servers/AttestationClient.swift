@@ -4,8 +4,8 @@ import HTTPClient
 /// Posts to an authority and sends each request once.
 protocol AuthorityPosting: Sendable {
     /// Posts a body.
-    /// - Returns: The answer; nil when no server takes connections any more.
-    /// - Throws: What kept an answer from coming, when the request may have been executed.
+    /// - Returns: The answer; nil if no server accepts connections any more.
+    /// - Throws: The error of a request that may have been executed.
     func post(_ path: String, _ body: String) async throws -> (status: Int, body: [UInt8])?
 
     /// Closes its connection.
@@ -27,7 +27,7 @@ struct HTTP2Authority: AuthorityPosting {
     func end() { connection.shutDown() }
 }
 
-/// Attests over and over, each time with the challenge of the result before.
+/// Attests repeatedly, each time with the challenge of the previous result.
 struct AttestationClient: BusyClient {
     private let authority: any AuthorityPosting
     private let evidence: @Sendable (_ challenge: String) async throws -> String
@@ -40,14 +40,14 @@ struct AttestationClient: BusyClient {
         (self.authority, self.evidence) = (authority, evidence)
     }
 
-    /// The request is known by its evidence.
+    /// Attests once; the evidence identifies the request.
     mutating func request() async throws -> (id: String, isAnswered: Bool)? {
         while challenge == nil {
             do {
                 guard let answer = try await authority.post("/v1/challenges", "") else { return nil }
                 challenge = try JSONDecoder().decode(ChallengeAnswer.self, from: Data(answer.body)).challenge
             } catch {
-                // The authority is stopping; it executes nothing for a challenge.
+                // The authority is stopping. A request for a challenge executes nothing that could get lost.
                 continue
             }
         }

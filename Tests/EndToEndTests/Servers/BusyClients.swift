@@ -3,21 +3,21 @@ import ApproovTesting
 /// One of ``BusyClients``, on its own connection.
 protocol BusyClient: Sendable {
     /// Makes the next request.
-    /// - Returns: The request, and whether it was answered as it should be; nil when no server takes connections any more.
-    /// - Throws: What keeps a request from being made.
+    /// - Returns: The request, and whether its answer was correct; nil if no server accepts connections any more.
+    /// - Throws: The error that prevented a request.
     mutating func request() async throws -> (id: String, isAnswered: Bool)?
 
     /// Closes its connection.
     func end() async
 }
 
-/// Clients that make one request after the other until they are told to stop.
+/// Clients that each make one request after another until the test stops them.
 struct BusyClients<Client: BusyClient> {
-    /// What became of the requests.
+    /// The outcome of the requests.
     struct Outcome {
-        /// Answered as they should be.
+        /// The requests with a correct answer.
         var answered: Set<String> = []
-        /// Failed, so that their clients cannot know whether they were executed.
+        /// The failed requests, whose clients cannot know whether they were executed.
         var failed: Set<String> = []
     }
 
@@ -27,13 +27,13 @@ struct BusyClients<Client: BusyClient> {
     /// - Parameter client: Makes a client from its number.
     init(_ client: @escaping @Sendable (Int) async throws -> Client) { self.client = client }
 
-    /// Lets clients work.
+    /// Runs the clients.
     /// - Parameters:
-    ///   - count: How many.
-    ///   - answers: How many answers there must be.
-    ///   - body: What happens then; the clients work on until it returns.
-    /// - Returns: What became of the requests.
-    /// - Throws: What the body or a client throws; `TestFailure` when a client ends earlier.
+    ///   - count: The number of clients.
+    ///   - answers: The number of answers after which the body runs.
+    ///   - body: Runs while the clients go on; they stop when it returns.
+    /// - Returns: The outcome of the requests.
+    /// - Throws: The error of the body or of a client; `TestFailure` if a client ends early.
     func work(_ count: Int, untilAnswers answers: Int, _ body: () async throws -> Void) async throws -> Outcome {
         let (enough, isEnough) = AsyncStream.makeStream(of: Void.self)
         let outcome = Shared(Outcome())

@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Posts over HTTP/1.1 and TLS, on one connection for as long as the server keeps it open.
+/// Posts over HTTP/1.1 and TLS, on one connection while the server keeps it open.
 actor HTTP1Authority: AuthorityPosting {
     private let port: Int
     private let tls: NIOSSLContext
@@ -29,7 +29,7 @@ actor HTTP1Authority: AuthorityPosting {
         var head = HTTPRequestHead(version: .http1_1, method: .POST, uri: path)
         head.headers = ["Host": "127.0.0.1:\(port)", "Content-Type": "application/jose", "Content-Length": "\(body.utf8.count)"]
         let answer = open.eventLoop.makePromise(of: NIOHTTPClientResponseFull.self)
-        // A closed connection has no handler any more that could fail the answer.
+        // A closed connection no longer has a handler that could fail the answer.
         open.writeAndFlush(HTTP1Exchange.Request(head: head, body: body, answer: answer)).whenFailure { answer.fail($0) }
         let response = try await answer.futureResult.get()
         return (Int(response.head.status.code), Array((response.body ?? ByteBuffer()).readableBytesView))
@@ -57,7 +57,7 @@ actor HTTP1Authority: AuthorityPosting {
     }
 }
 
-/// One request at a time, and its whole answer.
+/// Sends one request at a time, and collects its complete answer.
 private final class HTTP1Exchange: ChannelDuplexHandler {
     struct Request: Sendable {
         let head: HTTPRequestHead

@@ -7,7 +7,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
-/// What becomes of requests when a server's process is told to stop.
+/// Requests under way when a server's process gets SIGTERM.
 ///
 /// `APPROOV_STOPS=100` stops each server a hundred times.
 @Suite(.tags(.sockets, .processes), .serialized, .timeLimit(.minutes(30))) struct StopUnderLoadTests {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("a backend with a connection guard that gets SIGTERM under load loses no answer to a request that it executed (HTTP/2)")
+    @Test("On SIGTERM under load, a guarded backend loses no answer to a request that it executed (HTTP/2)")
     func backend() async throws {
         let site = try Site()
         for _ in 0..<Self.stops {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("a relay that gets SIGTERM under load loses no answer to a request that it forwarded (HTTP/1.1)", arguments: [false, true])
+    @Test("On SIGTERM under load, a relay loses no answer to a request that it forwarded (HTTP/1.1)", arguments: [false, true])
     func relay(isSecure: Bool) async throws {
         let site = try Site()
         let forwarded = Shared<Set<String>>([])
@@ -82,7 +82,7 @@ import Testing
         var testDescription: String { self == .http1 ? "HTTP/1.1" : "HTTP/2" }
     }
 
-    @Test("an authority that gets SIGTERM under load loses no answer to an attestation that it executed", arguments: Version.allCases)
+    @Test("On SIGTERM under load, an authority loses no answer to an attestation that it executed", arguments: Version.allCases)
     func authority(version: Version) async throws {
         let host = "api.example.com"
         let measurement = Base64.encode([UInt8](repeating: 7, count: 32))
@@ -97,7 +97,7 @@ import Testing
         for stop in 0...Self.stops {
             let authority = try await AuthorityProcess.start(folder, port: port)
             port = authority.port
-            // Only evidence that was judged has used up its challenge. A client without an answer must be able to send it again.
+            // Only judged evidence has used up its challenge. A client without an answer must be able to send its evidence again.
             let connection = try await AuthorityConnection(authority.url, store: store)
             for evidence in outcome.answered.prefix(3) {
                 #expect(try await connection.post("/v1/attestations", evidence).status == 409)

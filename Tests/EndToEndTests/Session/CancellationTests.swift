@@ -4,15 +4,13 @@ import Foundation
 import TestTags
 import Testing
 
-/// Calls whose callers no longer wait.
-///
-/// Covers F61 of the list of traps.
-@Suite("A call that is cancelled", .tags(.sockets), .timeLimit(.minutes(5)))
+/// Calls that their callers cancel.
+@Suite("Cancelled calls", .tags(.sockets), .timeLimit(.minutes(5)))
 struct CancellationTests {
-    @Test("of a thousand calls a third is cancelled at random moments: the others get their own answers, and no connection stays")
+    @Test("When a third of 1,000 calls is cancelled at random times, the others get their own answers")
     func storm() async throws {
         try await LoopbackWorld.with { world in
-            // Fewer tokens than users: fetches begin, are shared, and are given up all the time.
+            // Fewer cached tokens than users, so that fetches start, are shared and are abandoned all the time.
             let app = try await world.app { $0.limits.cachedTokens = 8 }
             let url = try world.url("/shapes")
             let counts = try await withThrowingTaskGroup(of: (answered: Int, cancelled: Int).self) { group in
@@ -26,13 +24,13 @@ struct CancellationTests {
             }
             #expect(counts.answered + counts.cancelled == 1_000)
             #expect(counts.answered >= 666 && counts.cancelled > 50, "\(counts)")
-            // A connection that was given up is closed, not kept open.
+            // The connections of cancelled calls are closed, not kept open.
             #expect(await eventually { world.api.counters.open <= 8 })
             #expect(try await app.get(url).status == 200)
         }
     }
 
-    /// Every 32nd of a thousand calls, each for one of 40 users.
+    /// Makes every 32nd of a thousand calls, each for one of 40 users.
     private static func calls(of worker: Int, _ app: App, _ url: URL) async throws -> (answered: Int, cancelled: Int) {
         var (answered, cancelled) = (0, 0)
         for number in stride(from: worker, to: 1_000, by: 32) {

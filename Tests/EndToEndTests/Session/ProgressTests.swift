@@ -7,19 +7,19 @@ import HTTPTypes
 import TestTags
 import Testing
 
-/// What callers are told while bodies are on their way.
+/// Progress reports during uploads and downloads.
 @Suite("Progress", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ProgressTests {
     private static let size = 1_000_000
 
-    /// What was told must grow up to the whole.
+    /// The reported progress must grow until it is complete.
     private func check(_ told: Shared<[TransferProgress]>) {
         #expect(told.value.count > 1)
         #expect(told.value.last == TransferProgress(completed: Self.size, total: Self.size))
         for (earlier, later) in zip(told.value, told.value.dropFirst()) { #expect(earlier.completed < later.completed) }
     }
 
-    @Test("an upload from memory, one from a file and a download tell how far they are")
+    @Test("An upload from memory, an upload from a file and a download report their progress")
     func session() async throws {
         try await LoopbackWorld.with { world in
             let server = try await world.server(key: world.keys[0]) { request in

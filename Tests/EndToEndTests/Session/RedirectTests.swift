@@ -7,18 +7,16 @@ import HTTPTypes
 import TestTags
 import Testing
 
-/// Where a token goes when a protected API sends its caller elsewhere.
-///
-/// Covers C8, C10 of the list of traps.
+/// Redirects by a protected API, and other spellings of its URL.
 @Suite("Redirects and spellings", .tags(.sockets), .timeLimit(.minutes(5)))
 struct RedirectTests {
-    /// Sends the app from the protected API to a URL.
+    /// The protected API's URL that redirects the app to `target`.
     private func redirect(_ world: LoopbackWorld, to target: String) throws -> URL {
         let allowed = CharacterSet.alphanumerics
         return try world.url("/redirect?to=\(target.addingPercentEncoding(withAllowedCharacters: allowed) ?? "")")
     }
 
-    @Test("to a host that is not protected carries neither token nor Authorization")
+    @Test("A redirect to an unprotected host carries neither token nor Authorization")
     func toOpenHost() async throws {
         try await LoopbackWorld.with { world in
             let seen = Shared<[HTTPFields]>([])
@@ -37,7 +35,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("to another protected host carries a token for that host, bound to what an interceptor sets there")
+    @Test("A redirect to a protected host carries that host's token, bound to the credential of the interceptor")
     func toProtectedHost() async throws {
         try await LoopbackWorld.with { world in
             let seen = Shared<[HTTPFields]>([])
@@ -57,7 +55,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("to an impostor of another protected host is refused before a byte is sent there")
+    @Test("A redirect to an impostor of a protected host is refused before any byte is sent to it")
     func toImpostor() async throws {
         try await LoopbackWorld.with { world in
             let impostor = try await world.impostor()
@@ -70,7 +68,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("to plain http is refused, and no server is connected to", arguments: [LoopbackWorld.apiHost, LoopbackWorld.openHost])
+    @Test("A redirect to plain HTTP is refused without a connection", arguments: [LoopbackWorld.apiHost, LoopbackWorld.openHost])
     func toPlainHTTP(_ host: String) async throws {
         try await LoopbackWorld.with { world in
             let plain = try await RawServer.start { _ in }
@@ -83,7 +81,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "to a URL that could be read in two ways is refused, and no server is connected to",
+        "A redirect to an ambiguous or unsupported URL is refused without a connection",
         arguments: [
             "https://\(LoopbackWorld.apiHost)@\(LoopbackWorld.openHost):PORT/", "https://user:secret@\(LoopbackWorld.openHost):PORT/",
             "https://open%2Elocalhost:PORT/", "https://2130706433:PORT/", "https://0x7f000001:PORT/", "https://127.1:PORT/",
@@ -102,7 +100,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "a protected host in another spelling is the same host: pinned, and called with its token",
+        "A protected host in another spelling is still pinned and called with its token",
         arguments: ["API.Test.LocalHost", "api.test.localhost."])
     func spelledOtherwise(_ host: String) async throws {
         try await LoopbackWorld.with { world in
@@ -116,7 +114,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "a call to a URL with user info, percent signs or a number for a host is refused, and no server is connected to",
+        "A call to a URL with user info or a percent-encoded or numeric host fails without a connection",
         arguments: ["https://user:secret@api.test.localhost:PORT/", "https://api%2Etest.localhost:PORT/", "https://2130706433:PORT/"])
     func oddURL(_ text: String) async throws {
         try await LoopbackWorld.with { world in
@@ -128,7 +126,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("a protected host is not called over plain http at all")
+    @Test("A call to a protected host over plain HTTP fails without a connection")
     func plainHTTP() async throws {
         try await LoopbackWorld.with { world in
             let plain = try await RawServer.start { _ in }
@@ -140,7 +138,7 @@ struct RedirectTests {
     }
 }
 
-/// Signs in at each host with its own credential, as an OAuth interceptor does.
+/// Sets a different credential for each host, as an OAuth interceptor does.
 private struct SignIn: RequestInterceptor {
     func adapt(_ request: URLRequest) async throws -> URLRequest {
         var request = request

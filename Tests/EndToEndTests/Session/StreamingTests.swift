@@ -5,19 +5,19 @@ import Foundation
 import TestTags
 import Testing
 
-/// Bodies that are larger than what a process should take.
+/// Bodies larger than the memory that a process may use.
 @Suite("Streams", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct StreamingTests {
     private static let size = 256 << 20
-    /// What a process may have in memory.
+    /// The most memory that a process may use, in bytes.
     private static let bound = 64 << 20
-    /// The bytes up to here have filled every buffer.
+    /// After this many bytes, all buffers have been filled.
     private static let settled = 64 << 20
-    /// What may be in memory after that beyond what was before: pages that an allocator takes or gives back.
+    /// The most additional memory after that, for pages that an allocator takes or returns.
     private static let tolerance = 4 << 20
     private static let piece = [UInt8](repeating: 0x61, count: 1 << 18)
 
-    /// The bytes that a process holds in its own memory, without mapped files.
+    /// The resident memory of a process in bytes, without mapped files.
     private static func memory(of id: Int32) -> Int? {
         guard let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("RssAnon:") }),
@@ -51,7 +51,7 @@ struct StreamingTests {
         #expect(after <= before + Self.tolerance, "\(before >> 10) KiB, then \(after >> 10) KiB")
     }
 
-    @Test("256 MiB come down in less than 64 MiB of memory, of which none is added after the first 64 MiB")
+    @Test("A download of 256 MiB uses less than 64 MiB of memory, which stops growing after the first 64 MiB")
     func down() async throws {
         try await LoopbackWorld.with { world in
             let sent = Shared(0)
@@ -67,7 +67,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("256 MiB go up in less than 64 MiB of memory, of which none is added after the first 64 MiB")
+    @Test("An upload of 256 MiB uses less than 64 MiB of memory, which stops growing after the first 64 MiB")
     func up() async throws {
         try await LoopbackWorld.with { world in
             let received = Shared(0)
@@ -76,7 +76,7 @@ struct StreamingTests {
                 return TestResponse()
             }
             let file = world.folder.file("upload")
-            // Sparse: what is read from it is zeros.
+            // A sparse file: reads return zeros.
             #expect(truncate(try world.folder.write("", to: "upload"), off_t(Self.size)) == 0)
             try await checkMemory(world, server, moved: received, ["-d", "@\(file.path(percentEncoded: false))"])
             await server.stop()

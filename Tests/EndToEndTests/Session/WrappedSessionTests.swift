@@ -6,10 +6,10 @@ import HTTPTypes
 import TestTags
 import Testing
 
-/// What the wrapped session's configuration goes on doing.
+/// Settings of the wrapped session that stay in effect.
 @Suite("A wrapped session", .tags(.sockets), .timeLimit(.minutes(5)))
 struct WrappedSessionTests {
-    /// Starts an API that keeps what headers it was called with.
+    /// Starts an API that records the headers of its requests.
     private func recording(
         _ world: LoopbackWorld, _ answer: TestResponse = TestResponse()
     ) async throws -> (TestHTTPServer, Shared<[HTTPFields]>) {
@@ -21,7 +21,7 @@ struct WrappedSessionTests {
         return (server, seen)
     }
 
-    @Test("its additional headers are sent, a request's own come first, and a token is bound to what is sent")
+    @Test("Additional headers are sent unless a request sets its own, and the token is bound to the sent value")
     func additionalHeaders() async throws {
         try await LoopbackWorld.with { world in
             let (server, seen) = try await recording(world)
@@ -40,7 +40,7 @@ struct WrappedSessionTests {
         }
     }
 
-    @Test("its cookies are kept and sent to their host alone")
+    @Test("Cookies are stored and sent only to their host")
     func cookies() async throws {
         try await LoopbackWorld.with { world in
             let (server, seen) = try await recording(world, TestResponse(headerFields: [.setCookie: "session=7; Path=/; Secure"]))
@@ -53,7 +53,7 @@ struct WrappedSessionTests {
         }
     }
 
-    @Test("its protocol classes answer for hosts that are not protected, and never for one that is")
+    @Test("Protocol classes answer for unprotected hosts, and never for a protected one")
     func protocolClasses() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app { $0.wrapping.protocolClasses = [Mock.self] }
@@ -66,7 +66,7 @@ struct WrappedSessionTests {
         }
     }
 
-    @Test("its timeout for a request without progress is kept to")
+    @Test("A request without progress fails after the session's timeout, and not before")
     func timeout() async throws {
         try await LoopbackWorld.with { world in
             let silent = try await RawServer.start(
@@ -85,7 +85,7 @@ struct WrappedSessionTests {
     }
 }
 
-/// Answers every request by itself, as mocks in apps' tests do.
+/// Answers every request itself, as mocks in apps' tests do.
 private final class Mock: URLProtocol {
     static let text = "mocked"
 

@@ -8,7 +8,7 @@ import Foundation
 import FoundationNetworking
 import HTTPClient
 
-/// An app as its developer writes it: wraps a URLSession and calls.
+/// An app as a developer writes it: it wraps a URLSession and makes calls.
 struct App: Sendable {
     let service: ApproovService
     let session: ApproovSession
@@ -25,7 +25,7 @@ struct App: Sendable {
         return Answer(status: response.statusCode, text: String(decoding: data, as: UTF8.self))
     }
 
-    /// Makes a call that must fail, and returns what it failed with.
+    /// Makes a call that must fail, and returns its error.
     func failure(of url: URL, authorization: String? = "Bearer alice") async throws -> ApproovError {
         let answer: Answer
         do {
@@ -38,20 +38,22 @@ struct App: Sendable {
 }
 
 extension LoopbackWorld {
-    /// What an app is made of, when it is not the usual.
+    /// The parts of an app that differ from the default.
     struct AppOptions {
-        /// The name of its state directory; two apps with the same name are one app, restarted.
+        /// The name of its state directory; a second app with the same name is the first one, restarted.
         var state = "app-state"
         var wrapping = URLSessionConfiguration.ephemeral
         var interceptors: [any RequestInterceptor] = []
         var bindHeader: String? = LoopbackWorld.bindingHeader
+        /// The other settings of its session.
+        var configuration = ApproovSessionConfiguration()
         var limits = ApproovServiceLimits()
         var clock: any TimeSource = SystemTimeSource()
-        /// Where it finds the authority, when not at its own address.
+        /// The front through which it reaches the authority; nil for the authority's own address.
         var front: AuthorityFront?
-        /// What it reaches the authority through.
+        /// The proxy through which it reaches the authority.
         var authorityProxy: ProxyConfiguration?
-        /// What it measures.
+        /// The executable that it measures; nil for the registered one.
         var executable: URL?
         /// The account's development key, in a developer's build.
         var developmentKey: String?
@@ -79,12 +81,12 @@ extension LoopbackWorld {
         let session = try ApproovSession(
             wrapping: URLSession(configuration: options.wrapping), service: service,
             trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: root.pem)), interceptors: options.interceptors,
-            bindHeader: options.bindHeader)
+            bindHeader: options.bindHeader, configuration: options.configuration)
         return App(service: service, session: session)
     }
 }
 
-/// Gives evidence to the authority behind a front, which knows itself by another URL.
+/// Makes evidence for the authority behind a front, whose URL differs from the front's.
 private struct AttesterBehindFront: Attester {
     let base: InstallationAttester
     let authority: URL

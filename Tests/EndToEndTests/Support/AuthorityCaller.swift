@@ -5,7 +5,7 @@ import Attestation
 import Crypto
 import Foundation
 
-/// Talks to an authority as the SDK does, request by request, so that a test can say each one twice.
+/// Calls an authority as the SDK does, but request by request, so that a test can repeat each one.
 struct AuthorityCaller: Sendable {
     private let connection: AuthorityConnection
     private let url: String
@@ -24,9 +24,9 @@ struct AuthorityCaller: Sendable {
     struct Answer: Sendable {
         let status: Int
         let json: JSONValue
-        /// What kind of problem it is; nil for none.
+        /// The name of the problem; nil if there is none.
         var problem: Problem.Name? { try? Problem(json: json).name }
-        /// The token it brings, when it does.
+        /// The token of a successful answer.
         var token: String? { status == 200 ? try? AttestationResult(json: json).token : nil }
     }
 
@@ -39,7 +39,7 @@ struct AuthorityCaller: Sendable {
         return Answer(status: response.status, json: try JSONValue(reading: response.body, limit: 1 << 20))
     }
 
-    /// Evidence that the authority believes, unless the test changes it.
+    /// Evidence that the authority accepts, unless the test changes it.
     func evidence(
         challenge: String, measurement: String, signedBy signer: P256.Signing.PrivateKey? = nil,
         _ change: (inout Evidence) -> Void = { _ in }

@@ -5,15 +5,15 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 
-/// A server before the authority, with the authority's key, whose pins configurations bring: counts what passes, holds it up or breaks it.
+/// A server in front of the authority, with the authority's key: counts, delays or breaks the requests.
 final class AuthorityFront: Sendable {
-    /// What happens to a connection or a request.
+    /// The treatment of a connection or a request.
     enum Behavior: Sendable {
-        /// Everything passes.
+        /// Forwards every request.
         case forward
-        /// Every request waits for this first; it is told the path.
+        /// Calls this with the path of every request, and forwards the request when it returns.
         case hold(@Sendable (String) async -> Void)
-        /// Every connection is in the hands of this script.
+        /// Passes every connection to this script.
         case fault(@Sendable (RawConnection) async throws -> Void)
     }
 
@@ -34,7 +34,7 @@ final class AuthorityFront: Sendable {
         self.pins = pins
     }
 
-    /// Starts a front, hands it over, and ends it.
+    /// Starts a front, runs the body, and stops the front.
     static func with(_ world: LoopbackWorld, _ body: (AuthorityFront) async throws -> Void) async throws {
         let identity = try await world.authority.store.serverIdentity(hosts: [])
         let certificate = try TestPKI.leaf(hosts: ["localhost"], issuer: world.root, key: TestKey(pem: identity.keyPEM))
@@ -59,10 +59,10 @@ final class AuthorityFront: Sendable {
 
     var url: URL { URL(string: "https://localhost:\(server.port)") ?? URL(filePath: "/") }
 
-    /// How many connections were accepted.
+    /// The number of accepted connections.
     var connections: Int { server.counters.connections }
 
-    /// How many requests passed or were held up, by path.
+    /// The number of requests for a path.
     func requests(_ path: String) -> Int { state.value.requests[path, default: 0] }
 
     var behavior: Behavior {
@@ -70,7 +70,7 @@ final class AuthorityFront: Sendable {
         set { state.change { $0.behavior = newValue } }
     }
 
-    /// Passes one request on, and its answer back.
+    /// Forwards one request, and returns its answer to the client.
     private static func forward(
         _ connection: RawConnection, to authority: String, policy: TrustPolicy, over transport: CurlTransport, _ state: Shared<State>
     ) async throws {
@@ -95,9 +95,9 @@ final class AuthorityFront: Sendable {
 
 extension RawConnection {
     /// Waits for a whole HTTP/1.1 request whose body has a length.
-    /// - Returns: The words of its first line, its fields under their names in lower case, and its body.
+    /// - Returns: The words of its first line, its fields by their lower-case names, and its body.
     func receiveRequest() async throws -> (line: [Substring], fields: [String: String], body: [UInt8]) {
-        // One scalar is one byte here, as RawConnection has it.
+        // RawConnection represents each byte as one scalar.
         let scalars = Array(try await receiveHead().unicodeScalars)
         guard let end = scalars.indices.first(where: { scalars[$0...].starts(with: "\r\n\r\n".unicodeScalars) }) else {
             throw TestFailure("no end of head")

@@ -1,11 +1,11 @@
 import ApproovTesting
 
-/// An HTTP proxy that answers CONNECT and passes bytes on to one port of this machine, wherever the client wants to go.
+/// An HTTP proxy that answers CONNECT and forwards all bytes to one port of this machine, whatever the target.
 enum ConnectProxy {
     /// Starts the proxy.
     /// - Parameters:
-    ///   - port: Where every tunnel ends.
-    ///   - heads: Gets what clients send before the tunnel stands.
+    ///   - port: The port at which every tunnel ends.
+    ///   - heads: Receives the request heads that clients send before the tunnel opens.
     /// - Returns: The proxy.
     /// - Throws: When no port is free.
     static func start(to port: Int, heads: Shared<[String]>) async throws -> RawServer {

@@ -12,7 +12,7 @@ import Hummingbird
 
 /// The whole system on loopback, with real sockets, TLS and a store: the authority, and an API behind the token check.
 ///
-/// Every `*.localhost` name is this machine (RFC 6761, section 6.3), so that each server can have the names it needs.
+/// Every `*.localhost` name is this machine (RFC 6761, section 6.3), so each server can have the names that it needs.
 struct LoopbackWorld {
     /// The protected host of the account.
     static let apiHost = "api.test.localhost"
@@ -24,22 +24,22 @@ struct LoopbackWorld {
     static let bindingHeader = "Authorization"
 
     let folder: TemporaryFolder
-    /// The certificate authority that all certificates are below, and that every client trusts.
+    /// The root of all certificates, which every client trusts.
     let root: TestCertificate
-    /// The API's key, and those it may change to.
+    /// The API's key, and the keys to which it may change.
     let keys: [TestKey]
     let authority: TestAuthority
     let api: TestHTTPServer
-    /// What apps measure, and the authority knows.
+    /// The executable that apps measure and that the authority has registered.
     let executable: URL
 
-    /// Starts a world, hands it over, and ends it.
+    /// Starts a world, runs the body, and stops the world.
     /// - Parameters:
-    ///   - tokenLifetime: How long tokens are good for, in seconds.
+    ///   - tokenLifetime: The lifetime of tokens, in seconds.
     ///   - time: The authority's clock.
-    ///   - share: How many of the few places for worlds it takes: more for one in which time counts.
+    ///   - share: The number of places that it takes in ``Turnstile/worlds``; more for a test that depends on time.
     ///   - body: The test.
-    /// - Throws: What the test throws, or what kept the world from starting.
+    /// - Throws: The error of the test, or of starting the world.
     static func with(
         tokenLifetime: Int = 300, time: any TimeSource = SystemTimeSource(), share: Int = 1, _ body: (LoopbackWorld) async throws -> Void
     ) async throws {
@@ -77,8 +77,9 @@ struct LoopbackWorld {
         return LoopbackWorld(folder: folder, root: root, keys: keys, authority: authority, api: api, executable: executable)
     }
 
-    /// What a backend developer writes: `/shapes` answers with the token it was called with, a POST with how many bytes it had;
-    /// `/redirect?to=…` sends elsewhere.
+    /// A backend as a developer writes it.
+    ///
+    /// `GET /shapes` answers with the request's token, `POST /shapes` with the number of bytes received; `/redirect?to=…` redirects.
     private static func router(_ store: AuthorityStore, audience: String = apiHost) throws -> Router<BasicTokenCheckedRequestContext> {
         let router = Router(context: BasicTokenCheckedRequestContext.self)
         let checked = router.group()
@@ -100,14 +101,14 @@ struct LoopbackWorld {
         return router
     }
 
-    /// Starts the API of another host, under the same pins, which takes that host's tokens only.
+    /// Starts the API of another host, with the same pins, which accepts only that host's tokens.
     func backend(_ host: String) async throws -> TestHTTPServer {
         try await TestHTTPServer.start(
             certificate: TestPKI.leaf(hosts: [host], issuer: root, key: keys[0]),
             responder: LoopbackWorld.router(authority.store, audience: host).buildResponder())
     }
 
-    /// Starts another server with a certificate for all names below the same root.
+    /// Starts another server, with a certificate for all names under the same root.
     func server(
         key: TestKey? = nil, versions: TestHTTPServer.Versions = .http1AndHTTP2,
         handler: @escaping @Sendable (TestRequest) async throws -> TestResponse
@@ -117,7 +118,7 @@ struct LoopbackWorld {
         )
     }
 
-    /// A server with a certificate of the same trusted root but a key that is not pinned.
+    /// A server with a certificate under the same trusted root, but with a key that is not pinned.
     func impostor() async throws -> RawServer {
         try await RawServer.start(certificate: TestPKI.leaf(hosts: LoopbackWorld.names, issuer: root)) { connection in
             _ = try await connection.receiveHead()
@@ -130,7 +131,7 @@ struct LoopbackWorld {
         return url
     }
 
-    /// The status that a client without the SDK gets: path validation only, headers as it likes.
+    /// The status that a client without the SDK gets; it only validates the path and may send any headers.
     func plainStatus(_ url: URL, token: String?, authorization: String?) async throws -> Int {
         let transport = try CurlTransport()
         defer { transport.shutdown() }
@@ -148,7 +149,7 @@ struct LoopbackWorld {
     }
 }
 
-/// Why a test cannot run, in words.
+/// The reason why a test cannot go on.
 struct TestFailure: Error, CustomStringConvertible {
     let description: String
 

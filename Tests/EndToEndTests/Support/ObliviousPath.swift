@@ -19,7 +19,7 @@ struct ObliviousPath {
     let keyFile: GatewayKeyFile
     let root: TestCertificate
 
-    /// Starts both and has the account call its API over them.
+    /// Starts both and makes the API's host oblivious.
     static func start(_ world: LoopbackWorld, chunked: Bool? = nil) async throws -> ObliviousPath {
         let keyFile = GatewayKeyFile(world.folder.file("gateway.keys"))
         let pins = world.keys.prefix(2).map(\.pin.description)
@@ -52,7 +52,7 @@ struct ObliviousPath {
         return path
     }
 
-    /// Puts the gateway's keys, as they are now, into the account's configuration.
+    /// Publishes the gateway's current keys in the account's configuration.
     func publish(to world: LoopbackWorld, chunked: Bool? = nil) async throws {
         try await world.authority.store.setOblivious(
             ObliviousSettings(
@@ -60,7 +60,7 @@ struct ObliviousPath {
                 chunked: chunked), checkedBy: KeyConfigurationList.checked(published:))
     }
 
-    /// Waits until the gateway serves the keys that are in its file now.
+    /// Waits until the gateway serves the keys that its file contains now.
     func waitForKeys() async throws {
         let keys = try keyFile.load().published.encoded()
         let transport = try CurlTransport()

@@ -1,11 +1,11 @@
 import ApproovTesting
 
-/// A SOCKS 5 proxy without authentication (RFC 1928) that passes bytes on to one port of this machine, wherever the client wants to go.
+/// A SOCKS 5 proxy without authentication (RFC 1928) that forwards all bytes to one port of this machine, whatever the target.
 enum SOCKSProxy {
     /// Starts the proxy.
     /// - Parameters:
-    ///   - port: Where every tunnel ends.
-    ///   - targets: Gets where clients want to go, as host:port; only names are taken, for the proxy is to resolve them.
+    ///   - port: The port at which every tunnel ends.
+    ///   - targets: Receives the requested targets as host:port; the proxy accepts only names, which it must resolve itself.
     /// - Returns: The proxy.
     /// - Throws: When no port is free.
     static func start(to port: Int, targets: Shared<[String]>) async throws -> RawServer {

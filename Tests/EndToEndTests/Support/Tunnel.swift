@@ -3,11 +3,11 @@ import NIOCore
 import NIOPosix
 
 extension RawConnection {
-    /// Passes bytes on to a port of this machine, and back, until one side ends.
+    /// Forwards bytes to a port of this machine and back, until one side ends.
     /// - Parameters:
-    ///   - port: Where the tunnel ends.
-    ///   - onReady: Tells the client, once a server listens there.
-    /// - Throws: When no server does, or a side breaks off.
+    ///   - port: The port at which the tunnel ends.
+    ///   - onReady: Tells the client that the tunnel is connected.
+    /// - Throws: When no server listens there, or a connection fails.
     func tunnel(to port: Int, onReady: () async throws -> Void) async throws {
         let server = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup).connect(host: "127.0.0.1", port: port) {
             channel in
@@ -24,7 +24,7 @@ extension RawConnection {
                 group.addTask {
                     for try await buffer in inbound { try await self.send(Array(buffer.readableBytesView)) }
                 }
-                // Whichever side ends first ends the tunnel.
+                // The side that ends first ends the tunnel.
                 try await group.next()
                 group.cancelAll()
             }

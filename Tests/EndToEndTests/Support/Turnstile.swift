@@ -1,6 +1,6 @@
-/// Lets in as many as there is room for, in the order in which they came.
+/// Limits how many worlds run at the same time, in the order of arrival.
 ///
-/// The tests run all at once; forty worlds at a time would be so slow that every deadline in them passed.
+/// All tests run concurrently; forty worlds at a time would be so slow that every deadline in them passed.
 actor Turnstile {
     static let worlds = Turnstile(places: 6)
 

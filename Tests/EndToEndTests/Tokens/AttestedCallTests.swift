@@ -8,10 +8,10 @@ import Foundation
 import TestTags
 import Testing
 
-/// What a protected call carries, and what the API makes of it.
+/// The token of a protected call, and the API's response to it.
 @Suite("An attested call", .tags(.sockets), .timeLimit(.minutes(5)))
 struct AttestedCallTests {
-    @Test("it is answered, with a token that the account's secret signed and that is bound to Authorization")
+    @Test("An attested call succeeds with a token signed with the account's secret and bound to Authorization")
     func answered() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app()
@@ -26,7 +26,7 @@ struct AttestedCallTests {
         }
     }
 
-    @Test("its token is refused with another Authorization, with none, and by another API")
+    @Test("The API rejects a call without a token, with another or no Authorization, and with another host's token")
     func replayed() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app()
@@ -42,7 +42,7 @@ struct AttestedCallTests {
         }
     }
 
-    @Test("calls at once with different Authorization values each carry their own token")
+    @Test("Concurrent calls with different Authorization values each carry their own token")
     func ownTokens() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app()
@@ -63,7 +63,7 @@ struct AttestedCallTests {
         }
     }
 
-    @Test("without the header that tokens are bound to it is refused before anything is sent")
+    @Test("A call without the binding header fails before any connection to the API")
     func unbound() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app()
@@ -74,7 +74,7 @@ struct AttestedCallTests {
         }
     }
 
-    @Test("of an executable that is not registered it is refused by the API, and its token does not verify")
+    @Test("The API rejects a call of an unregistered executable, whose token does not verify")
     func unregistered() async throws {
         try await LoopbackWorld.with { world in
             let stranger = world.folder.file("stranger")
@@ -87,7 +87,7 @@ struct AttestedCallTests {
     }
 }
 
-/// A token as any JWT library sees it: nothing of this package reads it.
+/// A token parsed without any code of this package, as another JWT library does.
 struct Token {
     let claims: [String: Any]
     private let signed: Data
@@ -106,7 +106,7 @@ struct Token {
         HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signed, using: SymmetricKey(data: secret))
     }
 
-    /// What `pay` says for a binding.
+    /// The `pay` claim for a binding.
     static func pay(_ binding: String) -> String { Data(SHA256.hash(data: Data(binding.utf8))).base64EncodedString() }
 
     private static func decoded(_ text: String) -> Data? {

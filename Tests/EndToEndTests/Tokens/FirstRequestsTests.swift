@@ -2,10 +2,10 @@ import Foundation
 import TestTags
 import Testing
 
-/// An app's first requests, all at once.
+/// An app's first requests, all at the same time.
 @Suite("First requests", .tags(.sockets), .timeLimit(.minutes(5)))
 struct FirstRequestsTests {
-    @Test("a thousand at once ask the authority for one token and are all answered")
+    @Test("A thousand concurrent first requests cause one attestation and are all answered")
     func oneAttestation() async throws {
         try await LoopbackWorld.with { world in
             try await AuthorityFront.with(world) { front in

@@ -7,11 +7,11 @@ import Foundation
 import TestTags
 import Testing
 
-/// An entry of the configuration that is for many hosts.
-@Suite("An entry for many hosts", .tags(.sockets), .timeLimit(.minutes(5)))
+/// A host rule that applies to many hosts.
+@Suite("A host rule for many hosts", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ManyHostsTests {
     @Test(
-        "gives each of them its own token, which its backend takes and its sibling's refuses",
+        "Each host gets its own token, which its own backend accepts and the other host's rejects",
         arguments: [("*.shop.localhost", false), ("**.shop.localhost", false), ("shop.localhost", true)])
     func ownTokens(_ entry: String, _ includeSubdomains: Bool) async throws {
         try await LoopbackWorld.with { world in

@@ -3,10 +3,10 @@ import Foundation
 import TestTags
 import Testing
 
-/// Tokens that end while an app goes on calling.
+/// Tokens that expire while an app makes calls.
 @Suite("Token lifetimes", .tags(.sockets), .timeLimit(.minutes(5)))
 struct TokenLifetimeTests {
-    /// The app's clock and the authority's, which go together.
+    /// The app's clock and the authority's, which advance together.
     private struct Clocks {
         let app = ManualClock(date: Date())
         let authority = ManualClock(date: Date())
@@ -17,7 +17,7 @@ struct TokenLifetimeTests {
         }
     }
 
-    @Test("over three lifetimes under steady load no request waits for a slow authority, and every one is answered")
+    @Test("Over three token lifetimes under load, no request waits for a slow authority, and every one is answered")
     func steadyLoad() async throws {
         let clocks = Clocks()
         try await LoopbackWorld.with(tokenLifetime: 300, time: clocks.authority) { world in
@@ -30,8 +30,8 @@ struct TokenLifetimeTests {
                 let first = try await app.get(url)
                 #expect(first.status == 200)
                 let seen = Shared((answers: 1, tokens: Set([first.text]), holds: 0, stuck: 0))
-                // From here on the authority answers only when more requests have been answered meanwhile: were one of them to
-                // wait for the authority, both would wait.
+                // From here the authority answers only after five more requests have been answered. If one of them waited for the
+                // authority, neither would end.
                 front.behavior = .hold { _ in
                     let enough = seen.change { state in
                         state.holds += 1
@@ -54,7 +54,7 @@ struct TokenLifetimeTests {
                     }
                     var elapsed = Duration.zero
                     while elapsed < .seconds(3 * 300) {
-                        // The app sleeps until half the life of its token is over.
+                        // The app sleeps until half of its token's lifetime is over.
                         await clocks.app.sleepers(atLeast: 1)
                         let tokens = seen.value.tokens.count
                         let next = try #require(clocks.app.nextWakeUp)

@@ -6,10 +6,8 @@ import Foundation
 import TestTags
 import Testing
 
-/// What variables of the environment can do to a protected call of another process: nothing.
-///
-/// Covers C11, C12, C14, C19 of the list of traps.
-@Suite("The environment", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
+/// Environment variables must not weaken a protected call, here in a separate process.
+@Suite("Environment variables", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct EnvironmentTests {
     /// Makes an attested call of the built `approov` with variables in its environment.
     private func call(
@@ -26,7 +24,7 @@ struct EnvironmentTests {
             ], environment: environment)
     }
 
-    @Test("its proxies see no connection")
+    @Test("A call makes no connection to a proxy of the environment")
     func proxies() async throws {
         try await LoopbackWorld.with { world in
             let proxy = try await RawServer.start { await $0.waitForClose() }
@@ -39,16 +37,16 @@ struct EnvironmentTests {
         }
     }
 
-    @Test("SSLKEYLOGFILE gets no key")
+    @Test("A call does not create the file that SSLKEYLOGFILE names")
     func keyLog() async throws {
         try await LoopbackWorld.with { world in
             let run = try await call(world, environment: ["SSLKEYLOGFILE": world.folder.path("keys.log")])
             #expect(run.exitCode == 0, "\(run.errors)")
-            #expect(!FileManager.default.fileExists(atPath: world.folder.path("keys.log")), "it is not even opened")
+            #expect(!FileManager.default.fileExists(atPath: world.folder.path("keys.log")), "the file must not exist")
         }
     }
 
-    @Test("SSLKEYLOGFILE that names a FIFO keeps no call waiting for a reader")
+    @Test("A call does not wait for a reader if SSLKEYLOGFILE names a FIFO")
     func keyLogFIFO() async throws {
         try await LoopbackWorld.with { world in
             let path = world.folder.path("keys.fifo")
@@ -58,7 +56,7 @@ struct EnvironmentTests {
         }
     }
 
-    @Test("its roots are not trusted, whatever variable names them")
+    @Test("A call does not trust roots that environment variables name")
     func roots() async throws {
         let folder = try TemporaryFolder()
         let evil = try TestPKI.root("Evil Root")
@@ -74,12 +72,12 @@ struct EnvironmentTests {
         let refused = try await ChildProcess.run(ChildProcess.approov, arguments, environment: environment)
         #expect(refused.exitCode == 60)
         #expect(server.counters.requests == 0)
-        // The control: named by the caller, the same root is trusted.
+        // The control: if the caller names it, the same root is trusted.
         #expect(try await ChildProcess.run(ChildProcess.approov, arguments + ["--cacert", file]).exitCode == 0)
         await server.stop()
     }
 
-    /// A library that is loaded before libcurl and answers one option as a libcurl does that was built without it.
+    /// A library, loaded before libcurl, that rejects one option like a libcurl that was built without it.
     private static let withoutTrustHook = """
         #define _GNU_SOURCE
         #include <dlfcn.h>
@@ -95,7 +93,7 @@ struct EnvironmentTests {
         }
         """
 
-    @Test("a libcurl that does not take the trust hook makes no connection")
+    @Test("A call makes no connection if libcurl does not accept the trust hook")
     func withoutTrustHook() async throws {
         let folder = try TemporaryFolder()
         let root = try TestPKI.root()
@@ -114,12 +112,12 @@ struct EnvironmentTests {
         let run = try await ChildProcess.run(ChildProcess.approov, arguments, environment: ["LD_PRELOAD": library])
         #expect(run.exitCode == 1 && run.errors.contains("refused option 20108"), "\(run.errors)")
         #expect(server.counters.connections == 0)
-        // The control: without that answer the same call succeeds.
+        // The control: without that library the same call succeeds.
         #expect(try await ChildProcess.run(ChildProcess.approov, arguments).exitCode == 0)
         await server.stop()
     }
 
-    @Test("OPENSSL_CONF weakens nothing: a weak key below a trusted root is still refused")
+    @Test("OPENSSL_CONF cannot lower the security level: a weak key under a trusted root is still refused")
     func weakenedOpenSSL() async throws {
         let folder = try TemporaryFolder()
         let root = try TestPKI.root()
@@ -147,7 +145,7 @@ struct EnvironmentTests {
         await server.stop()
     }
 
-    @Test("OPENSSL_CONF is not even read: one that would stop OpenSSL stops nothing")
+    @Test("A call succeeds even if OPENSSL_CONF names a configuration that breaks OpenSSL")
     func brokenOpenSSL() async throws {
         try await LoopbackWorld.with { world in
             let configuration = """
@@ -166,7 +164,7 @@ struct EnvironmentTests {
         }
     }
 
-    @Test("all of them together do not open the way to an impostor")
+    @Test("Variables for roots, key log and proxy together do not let an impostor through")
     func together() async throws {
         try await LoopbackWorld.with { world in
             let impostor = try await world.impostor()

@@ -7,10 +7,10 @@ import Foundation
 import TestTags
 import Testing
 
-/// Which servers protected calls go to, as pins change.
+/// The servers that protected calls may reach, while pins change.
 @Suite("Pins", .tags(.sockets), .timeLimit(.minutes(5)))
 struct PinningTests {
-    @Test("an impostor with another key below the same root sees no byte of HTTP")
+    @Test("An impostor with another key under the same root receives no byte of HTTP")
     func impostor() async throws {
         try await LoopbackWorld.with { world in
             let impostor = try await world.impostor()
@@ -22,13 +22,13 @@ struct PinningTests {
             #expect(!error.isRetryable)
             #expect(impostor.counters.connections > 0)
             #expect(impostor.receivedCount == 0)
-            // The control: without pins the impostor is trusted, so it was the pins that refused it.
+            // The control: without pins the impostor is trusted, so the pins caused the failure.
             #expect(try await world.plainStatus(url, token: nil, authorization: nil) == 200)
             await impostor.stop()
         }
     }
 
-    @Test("pins that change at the authority reach the running app: the new key is called, the old one no more")
+    @Test("A running app follows changed pins: it calls the server with the new key and refuses the old one")
     func rotation() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app()
@@ -40,7 +40,7 @@ struct PinningTests {
 
             let version = app.service.configuration.version
             try await world.authority.store.setPins(world.keys.suffix(2).map(\.pin.description), forHost: LoopbackWorld.apiHost)
-            // Another user's first call: the authority's answer brings the pins along with the token.
+            // Another user's first call: the authority's answer contains the new pins and the token.
             #expect(try await app.get(url, authorization: "Bearer bob").text == "renewed")
             #expect(app.service.configuration.version > version)
             let requests = world.api.counters.requests
@@ -50,10 +50,10 @@ struct PinningTests {
         }
     }
 
-    @Test("an app restarted while the authority is down is still pinned, by what it stored")
+    @Test("An app restarted while the authority is down is still pinned by its stored configuration")
     func restartOffline() async throws {
         try await LoopbackWorld.with { world in
-            // Known to the authority only after the app shipped.
+            // A host that the authority adds after the app shipped.
             let late = "late.test.localhost"
             let server = try await TestHTTPServer.start(
                 certificate: TestPKI.leaf(hosts: [late], issuer: world.root, key: world.keys[0])
@@ -83,7 +83,7 @@ struct PinningTests {
         }
     }
 
-    /// The app as it starts with the configuration it shipped with.
+    /// The app, started with the configuration that it shipped with.
     private func restarted(_ world: LoopbackWorld, _ shipped: InitialConfiguration) throws -> App {
         let state = world.folder.file("shipped")
         let service = try ApproovService(
@@ -95,7 +95,7 @@ struct PinningTests {
         return App(service: service, session: session)
     }
 
-    @Test("the error says in one line who answered with which keys, which were expected, why it is refused and what to do, and no secret")
+    @Test("A pinning error names presented and expected keys, cause and remedy in one line, and contains no secret")
     func errorContainsTheFix() async throws {
         try await LoopbackWorld.with { world in
             let intermediate = try TestPKI.intermediate(issuer: world.root)
@@ -113,11 +113,11 @@ struct PinningTests {
                 "\(leaf.pin) (CN=\(LoopbackWorld.apiHost))", "\(intermediate.pin) (", "\(world.root.pin) (",
                 "expected one of: ", "\(world.keys[0].pin)", "\(world.keys[1].pin)",
             ] { #expect(text.contains(part), "\(part) is not in: \(text)") }
-            // In the order of the path.
+            // The presented keys are in the order of the path.
             let places = [leaf.pin, intermediate.pin, world.root.pin].compactMap { text.range(of: $0.description)?.lowerBound }
             #expect(places.count == 3 && places == places.sorted())
             for secret in ["alice-secret", "secret=query", "eyJ"] { #expect(!text.contains(secret)) }
-            // And programs need not read the text.
+            // Programs need not parse the text.
             let refusal = try #require(error.refusal)
             #expect(refusal.presented.map(\.pin) == [leaf.pin, intermediate.pin, world.root.pin])
             #expect(Set(refusal.expected) == Set(world.keys.prefix(2).map(\.pin)))
@@ -125,7 +125,7 @@ struct PinningTests {
         }
     }
 
-    @Test("pins that change under two hundred requests in flight let these end and no other one begin")
+    @Test("When pins change, 200 requests in flight finish, and no new request to the old key starts")
     func changeInFlight() async throws {
         try await LoopbackWorld.with { world in
             let (arrived, gate) = (Shared(0), Gate())
@@ -141,7 +141,7 @@ struct PinningTests {
                 try #require(await eventually { arrived.value == 200 })
                 try await world.authority.store.setPins(world.keys.suffix(2).map(\.pin.description), forHost: LoopbackWorld.apiHost)
                 #expect(try await app.service.refreshConfiguration())
-                // The connections of the old policy are open and idle streams could be had on them: nothing new may use them.
+                // Connections of the old policy are still open and have free streams, but no new request may use them.
                 #expect(try await app.failure(of: url).refusal?.reason == .pinMismatch)
                 gate.open()
                 for try await answer in group { #expect(answer.text == "old") }
@@ -152,7 +152,7 @@ struct PinningTests {
         }
     }
 
-    @Test("while pins change, every request is wholly under the old ones or wholly under the new ones")
+    @Test("While pins change, each request follows either the old pins or the new ones")
     func changeUnderLoad() async throws {
         try await LoopbackWorld.with { world in
             let server = try await world.server(key: world.keys[0]) { _ in TestResponse(text: "old") }
@@ -164,7 +164,7 @@ struct PinningTests {
                 for _ in 0..<10 {
                     group.addTask {
                         var answered: [Bool] = []
-                        // Until it is refused, and a little longer.
+                        // Until it is refused, and for a few calls more.
                         while answered.count < 1_000, answered.suffix(5).contains(true) || answered.count < 5 {
                             do {
                                 answered.append(try await app.get(url).status == 200)
@@ -182,7 +182,7 @@ struct PinningTests {
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             for answered in outcomes { #expect(answered.first == true && answered.last == false) }
-            // Each worker sees answers, then refusals, never an answer again; and the server saw only what was answered.
+            // Each worker gets answers, then only refusals, and the server got only the answered requests.
             for answered in outcomes { #expect(answered == answered.filter { $0 } + answered.filter { !$0 }) }
             #expect(server.counters.requests == 1 + outcomes.joined().filter { $0 }.count)
             await server.stop()

@@ -8,8 +8,6 @@ import TestTags
 import Testing
 
 /// Protected calls through a proxy that the caller configured.
-///
-/// Covers C11 of the list of traps.
 @Suite("A configured proxy", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ProxyTests {
     private func wrapping(proxy port: Int) -> URLSessionConfiguration {
@@ -18,7 +16,7 @@ struct ProxyTests {
         return configuration
     }
 
-    @Test("it is used, and what it sees of a call is the host")
+    @Test("The session uses its proxy, which sees only the host of a call")
     func tunnel() async throws {
         try await LoopbackWorld.with { world in
             let heads = Shared<[String]>([])
@@ -26,13 +24,13 @@ struct ProxyTests {
             let app = try await world.app { $0.wrapping = wrapping(proxy: proxy.port) }
             let answer = try await app.get(world.url("/shapes"))
             #expect(answer.status == 200)
-            #expect(heads.value.count == 1, "the authority is asked past the session's proxy")
+            #expect(heads.value.count == 1, "requests to the authority bypass the session's proxy")
             let head = try #require(heads.value.first)
             #expect(head.hasPrefix("CONNECT \(LoopbackWorld.apiHost):\(world.api.port) HTTP/1.1\r\n"))
             #expect(!head.lowercased().contains("approov"))
             #expect(!head.lowercased().contains("authorization"))
             #expect(!head.contains("alice"))
-            // What follows is TLS: neither token nor path can be read.
+            // The rest is TLS: neither token nor path is readable.
             let seen = proxy.received
             for secret in [answer.text, "Bearer alice", "/shapes"] {
                 #expect(seen.firstRange(of: Array(secret.utf8)) == nil)
@@ -41,7 +39,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("one that ends tunnels at its own server, with a certificate below the trusted root, is refused by the pins")
+    @Test("The pins refuse a proxy that ends tunnels at its own server, with a certificate under the trusted root")
     func interception() async throws {
         try await LoopbackWorld.with { world in
             let heads = Shared<[String]>([])
@@ -58,7 +56,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("a SOCKS proxy is used, and asked for the host by its name")
+    @Test("The session uses a SOCKS proxy, passes it the host by name, and never bypasses it")
     func socks() async throws {
         try await LoopbackWorld.with { world in
             let targets = Shared<[String]>([])
@@ -74,13 +72,13 @@ struct ProxyTests {
                 #expect(seen.firstRange(of: Array(secret.utf8)) == nil)
             }
             await proxy.stop()
-            // It is never gone past.
+            // The session does not bypass it.
             #expect(try await app.failure(of: world.url("/shapes"), authorization: "Bearer bob").isRetryable)
             #expect(world.api.counters.requests == 1)
         }
     }
 
-    @Test("one that the service names is for the authority alone, over HTTP or SOCKS, and is never gone past", arguments: [true, false])
+    @Test("The service's HTTP or SOCKS proxy carries only requests to the authority, and is never bypassed", arguments: [true, false])
     func authority(isSOCKS: Bool) async throws {
         try await LoopbackWorld.with { world in
             let seen = Shared<[String]>([])
@@ -103,7 +101,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("one of the service's that ends tunnels at its own server is refused by the authority's pins")
+    @Test("The authority's pins refuse a proxy of the service that ends tunnels at its own server")
     func interceptedAuthority() async throws {
         try await LoopbackWorld.with { world in
             let impostor = try await RawServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: world.root)) {

@@ -8,23 +8,23 @@ import Synchronization
 import TestTags
 import Testing
 
-/// Calls, thousands of them, while an operator changes the server's key again and again, as operators should: publish the next key's pin, change
-/// the key, wait for what is under way, publish without the old pin.
+/// Thousands of calls while an operator changes the server's key five times in the right order: publish the next key's pin, change
+/// the key, wait for the calls under way, publish without the old pin.
 @Suite("Pins that rotate under load", .tags(.sockets))
 struct RotationTests {
-    /// `APPROOV_CALLS=100000` makes more of them.
+    /// The number of calls; `APPROOV_CALLS=100000` makes more.
     private static let requests = ProcessInfo.processInfo.environment["APPROOV_CALLS"].flatMap(Int.init) ?? 4_000
     private static let workers = 64
     private static let keyChanges = 5
 
-    /// What the test and its servers know of each other.
+    /// The state that the test shares with its workers.
     private final class Ledger: Sendable {
         struct State {
-            /// Which server serves the API now.
+            /// The server that serves the API now.
             var current = 0
-            /// How many good calls to each server are under way.
+            /// The number of good calls under way to each server.
             var underWay = [Int](repeating: 0, count: keyChanges + 1)
-            /// By server, the first configuration version that no longer pins its key.
+            /// For each server, the first configuration version that no longer pins its key.
             var retiredBy = [Int64](repeating: .max, count: keyChanges + 1)
             var begun = 0
             var finished = 0
@@ -39,7 +39,7 @@ struct RotationTests {
         func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
     }
 
-    @Test("no good request fails, and none reaches a server whose pins no longer match", .timeLimit(.minutes(5)))
+    @Test("No call to the current server fails, and none reaches a server whose key is no longer pinned", .timeLimit(.minutes(5)))
     func manyRequests() async throws {
         try await LoopbackWorld.with(share: 6) { world in
             let ledger = Ledger()
@@ -60,11 +60,11 @@ struct RotationTests {
                 for change in 1...Self.keyChanges {
                     let due = Self.requests / (Self.keyChanges + 1) * change
                     try #require(await eventually { ledger.read(\.finished) >= due })
-                    // The next key has been pinned beside the old one since the last change: change the server's key.
+                    // The next key has been pinned beside the old one since the last change, so the server's key can change now.
                     ledger.change { $0.current = change }
                     try #require(await eventually { ledger.read { $0.underWay[change - 1] } == 0 })
                     try await publish(keys[change...change + 1])
-                    // No client takes the old server for a good one any more; a client that begins under the new version must be refused there.
+                    // No worker calls the old server as a good one any more; a call that starts under the new version must fail there.
                     _ = try await app.service.refreshConfiguration()
                     let version = app.service.configuration.version
                     ledger.change { $0.retiredBy[change - 1] = version }
@@ -75,7 +75,7 @@ struct RotationTests {
             #expect(end.flaws.isEmpty, "\(end.flaws.prefix(5))")
             #expect(end.finished == Self.requests && end.good + end.refused == Self.requests)
             #expect(end.refused > 100 && end.good > Self.requests * 9 / 10)
-            // What was answered is all that any server saw.
+            // The servers got only the requests that were answered.
             #expect(servers.map(\.counters.requests).reduce(0, +) == end.good)
             #expect(app.service.configuration.version >= Int64(Self.keyChanges))
             for server in servers { await server.stop() }
@@ -89,7 +89,7 @@ struct RotationTests {
                 return state.begun
             }
             guard number <= requests else { return }
-            // Every twentieth goes where a key was retired, over connections that were good ones once.
+            // Every twentieth call goes to a server with a retired key, to which good connections once existed.
             if number % 20 == 0, let retired = ledger.read({ state in state.retiredBy.lastIndex { $0 < .max } }) {
                 try await callRetired(retired, world, app, ports, ledger)
             } else {

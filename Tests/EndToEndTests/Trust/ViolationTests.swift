@@ -10,7 +10,7 @@ import Synchronization
 import TestTags
 import Testing
 
-@Suite("Violations of pins, on the wire", .tags(.sockets), .timeLimit(.minutes(5)))
+@Suite("Reports of pin violations", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ViolationTests {
     private final class Inbox: Sendable {
         private let list = Mutex<[(path: String, body: [UInt8], headers: String)]>([])
@@ -42,7 +42,7 @@ struct ViolationTests {
         return try await session.data(for: request).1.statusCode
     }
 
-    @Test("an impostor is reported once, over its own connection, with its certificate and no word of the request")
+    @Test("An impostor is reported once for five calls, with its certificates and without secrets of the request")
     func impostor() async throws {
         try await LoopbackWorld.with { world in
             let inbox = Inbox()
@@ -69,7 +69,7 @@ struct ViolationTests {
             }
             var violations = manager.violations().makeAsyncIterator()
             #expect(await violations.next()?.host == LoopbackWorld.apiHost)
-            // Reports go out one after the other: had the five calls made more than one, another host's would not be the second.
+            // Reports are sent in order: if the five calls had made more than one report, another host's would not be the second.
             let other = try world.url("/shapes", host: LoopbackWorld.otherHost, port: impostor.port)
             await #expect(throws: ApproovError.self) { _ = try await call(other, session) }
             try await inbox.wait(for: 2)
@@ -80,7 +80,7 @@ struct ViolationTests {
         }
     }
 
-    @Test("a signed enforce: false lets a server with other keys through, reports it, and a signed true ends that")
+    @Test("A signed enforce: false allows and reports a server with other keys; enforce: true refuses it again")
     func killSwitch() async throws {
         try await LoopbackWorld.with { world in
             let inbox = Inbox()
@@ -110,7 +110,7 @@ struct ViolationTests {
         }
     }
 
-    @Test("a report server that refuses connections or says nothing costs the request nothing", arguments: [true, false])
+    @Test("Requests do not wait for a report server that refuses connections or never answers", arguments: [true, false])
     func deadReportServer(isSilent: Bool) async throws {
         try await LoopbackWorld.with { world in
             let silent = try await RawServer.start(certificate: TestPKI.leaf(hosts: LoopbackWorld.names, issuer: world.root)) {
@@ -126,7 +126,7 @@ struct ViolationTests {
             let others = try (0..<2).map { _ in try TestKey().pin.description }
             try await world.authority.store.setPins(others, forHost: LoopbackWorld.apiHost)
             _ = try await service.refreshConfiguration()
-            // Were they to wait for the reports, they would wait until the test's time is over.
+            // If these calls waited for the reports, they would wait until the test's time limit.
             for _ in 0..<20 { #expect(try await call(world.url("/shapes"), session) == 200) }
             if isSilent { await silent.stop() }
         }

@@ -3,19 +3,19 @@ import HTTPClient
 import Synchronization
 import Testing
 
-@Suite("A body for a reader that holds bytes back")
+@Suite("The pause that tells a reader to send the bytes it holds back")
 final class BodyPauseTests: Sendable {
     private struct Broken: Error {}
 
     private let clock = ManualClock()
     private let parts: AsyncThrowingStream<[UInt8], any Error>
     private let source: AsyncThrowingStream<[UInt8], any Error>.Continuation
-    /// What the user of the body saw: a part's first byte, or 0 for a pause.
+    /// The events that the reader got: a part's first byte, or 0 for a pause.
     private let seen = Mutex<[UInt8]>([])
 
     init() { (parts, source) = AsyncThrowingStream.makeStream() }
 
-    /// Reads the stream and holds what it is told to.
+    /// Reads the stream; `holding` returns a number for the bytes held after an event, or nil for none.
     private func read(holding: @escaping @Sendable (BodyPause.Event) -> Int?) async throws {
         let (clock, parts) = (clock, parts)
         try await BodyPause { try await clock.sleep(for: .milliseconds(50)) }.forEach({
@@ -36,7 +36,7 @@ final class BodyPauseTests: Sendable {
         await eventually { self.seen.withLock { $0 == expected } }
     }
 
-    @Test("held bytes are released after the time, once")
+    @Test("The reader gets one pause when it has held bytes for 50 ms")
     func pause() async throws {
         async let reading: Void = read { event in
             if case .part = event { 1 } else { nil }
@@ -47,7 +47,7 @@ final class BodyPauseTests: Sendable {
         #expect(seen.withLock { $0 } == [7])
         clock.advance(by: .milliseconds(1))
         #expect(await hasSeen([7, 0]))
-        // Nothing is held any more, so no timer runs.
+        // No bytes are held now, so no timer runs.
         #expect(clock.sleeperCount == 0)
         source.yield([8])
         await clock.sleepers(atLeast: 1)
@@ -57,7 +57,7 @@ final class BodyPauseTests: Sendable {
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test("bytes that came after others went out wait their own time")
+    @Test("The timer of bytes already sent causes no pause; the newer bytes get the next one")
     func newer() async throws {
         async let reading: Void = read { event in
             if case .part(let part) = event { Int(part[0]) } else { nil }
@@ -75,7 +75,7 @@ final class BodyPauseTests: Sendable {
         try await reading
     }
 
-    @Test("a stream of small parts that never stops does not hold them without end")
+    @Test("A steady stream of small parts does not delay the pause")
     func trickle() async throws {
         async let reading: Void = read { event in
             if case .part = event { 1 } else { nil }
@@ -92,7 +92,7 @@ final class BodyPauseTests: Sendable {
         try await reading
     }
 
-    @Test("an error of the body ends it, and no reader waits on")
+    @Test("An error of the body ends the reading and leaves no timer running")
     func failure() async throws {
         let reading = Task { try await read { _ in 1 } }
         source.yield([1])
@@ -102,7 +102,7 @@ final class BodyPauseTests: Sendable {
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test("cancellation ends it")
+    @Test("Cancelling the task ends the reading with a CancellationError")
     func cancellation() async throws {
         let task = Task { try await read { _ in 1 } }
         source.yield([1])

@@ -12,7 +12,7 @@ import Testing
                 }))
     }
 
-    @Test("a stream is there for a request until a reader has begun to read it; anything else always is")
+    @Test("A stream can be sent until it has been read; every other body can be sent again")
     func canBeSentAgain() async throws {
         let stream = Self.stream()
         #expect(stream.canBeSentAgain)
@@ -23,7 +23,7 @@ import Testing
         #expect(bytes.canBeSentAgain && RequestBody.none.canBeSentAgain && RequestBody.file(path: "/dev/null").canBeSentAgain)
     }
 
-    @Test("a second reader of a stream gets an error and no empty body, in whichever way it is read", arguments: [true, false])
+    @Test("A second reader of a stream gets an error instead of an empty body, with and without pauses", arguments: [true, false])
     func readTwice(isPulled: Bool) async throws {
         let stream = Self.stream()
         try await stream.forEachPart { _ in }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Client certificates", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ClientCertificateTests {
     @Test(
-        "a server that demands one gets it where the host's rule names it, and from a request to any other host gets none",
+        "The client presents a certificate only to a host whose rule in the policy names it",
         arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func mutual(versions: TestHTTPServer.Versions) async throws {
         let (root, clientRoot) = (try TestPKI.root(), try TestPKI.root("Client Root"))
@@ -31,7 +31,7 @@ struct ClientCertificateTests {
         }
         #expect(try await get("a.site.localhost", policy) == 200)
         let seen = server.counters
-        // The rule's absence, another rule, and the same host under a policy that names no certificate.
+        // A host whose rule names no certificate, a host without a rule, and the first host under a policy that names none.
         for host in ["b.site.localhost", "c.site.localhost"] {
             let error = await transportError { try await get(host, policy) }
             #expect(error != nil && error?.refusal == nil)
@@ -44,7 +44,7 @@ struct ClientCertificateTests {
         await server.stop()
     }
 
-    @Test("a server that is refused sees no client certificate")
+    @Test("A server that the pins refuse sees no client certificate")
     func refused() async throws {
         let (root, clientRoot) = (try TestPKI.root(), try TestPKI.root("Client Root"))
         let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: root)
@@ -59,7 +59,7 @@ struct ClientCertificateTests {
         let transport = try CurlTransport()
         let request = TransportRequest(url: try TransportURL("https://localhost:\(server.port)/"), policy: policy)
         #expect(await transportError { try await transport.send(request) }?.refusal?.reason == .pinMismatch)
-        // The handshake, in which the certificate would have come, never ended.
+        // The handshake, which would have carried the certificate, never finished.
         #expect(server.counters.handshakes == 0)
         transport.shutdown()
         await server.stop()

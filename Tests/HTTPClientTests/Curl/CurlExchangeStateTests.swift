@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("the head goes to its waiter once")
+    @Test("The state hands out the waiter for the head only once")
     func head() {
         var state = State()
         state.expectHead("head")
@@ -31,7 +31,7 @@ import Testing
         #expect(state.takeHeadWaiter() == nil)
     }
 
-    @Test("parts are read in order")
+    @Test("Parts are read in order")
     func parts() {
         var state = State()
         for byte in 1...3 as ClosedRange<UInt8> {
@@ -41,7 +41,7 @@ import Testing
         #expect(end(state.read()) == "none")
     }
 
-    @Test("a part goes to the reader that waits, and the next one is kept")
+    @Test("A part goes to the waiting reader, and the next part is kept")
     func waitingReader() {
         var state = State()
         #expect(end(state.read(or: "reader").read) == "none")
@@ -50,7 +50,7 @@ import Testing
         #expect(part(state.read(or: "reader").read)?.bytes == [2])
     }
 
-    @Test("a second reader displaces the first")
+    @Test("A second reader displaces the first")
     func secondReader() {
         var state = State()
         _ = state.read(or: "first")
@@ -58,7 +58,7 @@ import Testing
         #expect(append([1], to: &state).name == "second")
     }
 
-    @Test("receiving pauses at the limit, and continues when half has been read")
+    @Test("Receiving pauses at the limit, and continues when half of the bytes have been read")
     func pauses() {
         var state = State()
         let quarter = [UInt8](repeating: 0, count: State.highWater / 4)
@@ -73,13 +73,13 @@ import Testing
         #expect(part(state.read())?.unpause == false)
     }
 
-    @Test("a part larger than the limit is kept when no other waits")
+    @Test("A part larger than the limit is kept if no other part is waiting")
     func largePart() {
         var state = State()
         #expect(append([UInt8](repeating: 0, count: State.highWater + 1), to: &state).name == "kept")
     }
 
-    @Test("the end comes after the parts, and the first end counts")
+    @Test("The end comes after the parts, and only the first end counts")
     func end() throws {
         var state = State()
         state.expectHead("head")
@@ -92,14 +92,14 @@ import Testing
         #expect(end(state.read()) == "success")
     }
 
-    @Test("a failure resumes the reader that waits")
+    @Test("A failure resumes the waiting reader")
     func failureWhileWaiting() {
         var state = State()
         _ = state.read(or: "reader")
         #expect(state.finish(.failure(Reset()), trailers: []).body == "reader")
     }
 
-    @Test("a failure drops the unread parts")
+    @Test("A failure drops the unread parts")
     func failure() {
         var state = State()
         _ = append([1], to: &state)

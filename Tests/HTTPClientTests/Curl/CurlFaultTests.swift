@@ -6,9 +6,9 @@ import HTTPTypes
 import TestTags
 import Testing
 
-/// Covers C16, C20, C21 of the list of traps.
+/// Covers the traps C16, C20 and C21; see `TrapTests`.
 @Suite(.tags(.sockets, .processes), .timeLimit(.minutes(5))) struct CurlFaultTests {
-    /// A server that does what the script says over TLS, and a client that trusts it.
+    /// Starts a TLS server that follows the script, and a client that trusts it.
     private func withScript(
         _ script: @escaping @Sendable (RawConnection) async throws -> Void,
         body: (RawServer, TransportRequest, CurlTransport) async throws -> Void
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "half a body, half a head, garbage and silence each have their own error",
+        "A response that is cut off, missing or badly chunked is a lost connection; garbage is malformed",
         arguments: [
             ("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly half", TransportError.Code.connectionLost),
             ("HTTP/1.1 200 OK\r\nContent-Le", .connectionLost),
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "a refusal that comes while the content is still being made ends the request, whatever becomes of the connection",
+        "A response that arrives while the request's body is being produced ends the request and is delivered",
         .timeLimit(.minutes(5)),
         arguments: [
             ["Content-Length: 4", "busy"], ["Transfer-Encoding: chunked", "4\r\nbusy\r\n0\r\n\r\n"],
@@ -56,10 +56,10 @@ import Testing
             try await connection.send("HTTP/1.1 408 Request Timeout\r\n\(answer[0])\r\n\r\n")
             if order.isLate { try await Task.sleep(for: .milliseconds(50)) }
             try await connection.send(answer[1])
-            // Its length is where the connection ends.
+            // Without a length, the end of the connection ends the response.
             if answer[0] != "Connection: close" { await connection.waitForClose() }
         } body: { _, request, transport in
-            // One part, and then nothing; or more and more until the refusal is there.
+            // The body sends one part and then nothing, or it continues until the response arrives.
             let (parts, more) = AsyncStream.makeStream(of: [UInt8].self)
             more.yield([1, 2, 3])
             let producer = Task {
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("a refusal that is cut off is an error, also where the content was still being made", .timeLimit(.minutes(5)))
+    @Test("A cut-off response is an error even while the request's body is still being produced", .timeLimit(.minutes(5)))
     func earlyRefusalCutOff() async throws {
         for answer in ["Content-Length: 9\r\n\r\nbusy", "Transfer-Encoding: chunked\r\n\r\n9\r\nbusy"] {
             try await withScript { connection in
@@ -98,7 +98,9 @@ import Testing
         }
     }
 
-    @Test("a request's fields go out octet for octet, and none is added", arguments: [RequestBody.none, .bytes([123, 125])])
+    @Test(
+        "The client sends the request's fields byte for byte and adds only Host and Content-Length",
+        arguments: [RequestBody.none, .bytes([123, 125])])
     func fields(body: RequestBody) async throws {
         try await withScript { connection in
             _ = try await connection.receiveHead()
@@ -118,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("a response's fields come octet for octet, in the head and behind the body")
+    @Test("The client keeps the bytes of field values in a response's head and trailers")
     func responseFields() async throws {
         let latin: [UInt8] = [0xE9, 0x74, 0xE9]
         try await withScript { connection in
@@ -136,13 +138,13 @@ import Testing
         }
     }
 
-    @Test("a response can be read to its end when the last reference to the transport is gone")
+    @Test("A response can be read to its end after the last reference to the transport is gone")
     func bodyWithoutTransport() async throws {
         let root = try TestPKI.root()
         let gate = Gate()
         let server = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root)) { _ in
             TestResponse(length: nil) { index in
-                // The rest comes once no other reference to the transport is left.
+                // The server sends the rest once no other reference to the transport is left.
                 if index == 1 { try await gate.wait() }
                 return index < 10 ? [UInt8](repeating: 7, count: 1_000) : nil
             }
@@ -155,7 +157,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("a proxy that refuses to connect is named, with its status")
+    @Test("The error for a proxy that refuses to connect mentions the proxy and its status code")
     func refusingProxy() async throws {
         let proxy = try await RawServer.start { connection in
             _ = try await connection.receiveHead()
@@ -173,10 +175,11 @@ import Testing
         await proxy.stop()
     }
 
-    @Test("without a thread for it a transport is not made")
+    @Test("Creating a transport fails if its thread cannot be started")
     func noThread() async {
         await #expect(processExitsWith: .success) {
-            // libcurl is set up before, and then there is no room for another thread's stack; one that ended would leave its own.
+            // The first transport sets up libcurl. It stays alive, because a thread that ended would leave its stack for the next one.
+            // The limit then leaves no room for a second thread's stack.
             let first = try CurlTransport()
             let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ").first.flatMap { UInt($0) }
             var limit = rlimit(rlim_cur: try #require(pages) * 4_096 + (2 << 20), rlim_max: .max)
@@ -186,7 +189,7 @@ import Testing
         }
     }
 
-    @Test("an endless header section is cut off")
+    @Test("The client rejects an endless header section as too large")
     func endlessHeader() async throws {
         try await withScript { connection in
             _ = try await connection.receiveHead()
@@ -197,7 +200,7 @@ import Testing
         }
     }
 
-    @Test("a header line, or section, beyond what libcurl takes is a header that is too large, and not a lack of memory")
+    @Test("A header line or section above libcurl's own limit fails as too large, not as out of memory")
     func longHeader() async throws {
         for (line, count) in [(1 << 20, 1), (1_000, 400)] {
             try await withScript { connection in
@@ -217,7 +220,7 @@ import Testing
         }
     }
 
-    @Test("a timeout says whether the request may be sent again: when it is idempotent, or nothing of it was sent")
+    @Test("A timed-out request is safe to repeat if it is idempotent or none of it was sent")
     func repeatable() async throws {
         let root = try TestPKI.root()
         let server = try await RawServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root)) { connection in
@@ -246,7 +249,7 @@ import Testing
         await silent.stop()
     }
 
-    /// Answers with content, and with trailer lines behind it.
+    /// Starts a server that answers with content and trailer lines after it.
     private func withTrailers(_ lines: String, body: (TransportRequest, CurlTransport) async throws -> Void) async throws {
         try await withScript { connection in
             _ = try await connection.receiveHead()
@@ -257,7 +260,7 @@ import Testing
         }
     }
 
-    @Test("trailer fields are there once the body has been read", arguments: [("X-Sum: 7\r\nX-Sum:  8 \r\n", ["7", "8"]), ("", [])])
+    @Test("Trailer fields are available once the body has been read", arguments: [("X-Sum: 7\r\nX-Sum:  8 \r\n", ["7", "8"]), ("", [])])
     func trailers(lines: String, expected: [String]) async throws {
         try await withTrailers(lines) { request, transport in
             let response = try await transport.send(request)
@@ -269,14 +272,14 @@ import Testing
         }
     }
 
-    @Test("a malformed trailer section breaks the response off", arguments: ["X-Sum: 7\r\nno field\r\n", "HTTP/1.1 200 OK\r\n"])
+    @Test("A malformed trailer section makes the response fail", arguments: ["X-Sum: 7\r\nno field\r\n", "HTTP/1.1 200 OK\r\n"])
     func malformedTrailers(lines: String) async throws {
         try await withTrailers(lines) { request, transport in
             #expect(await transportError { try await transport.send(request).body.collect(upTo: 10) } != nil)
         }
     }
 
-    @Test("an endless trailer section is cut off")
+    @Test("The client rejects an endless trailer section as too large")
     func endlessTrailers() async throws {
         try await withScript { connection in
             _ = try await connection.receiveHead()
@@ -287,7 +290,7 @@ import Testing
         }
     }
 
-    @Test("interim responses are skipped")
+    @Test("The client skips an interim response")
     func interim() async throws {
         try await withScript { connection in
             _ = try await connection.receiveHead()
@@ -300,7 +303,7 @@ import Testing
         }
     }
 
-    @Test("a server that never answers runs into the idle timeout, a dripping one into the total timeout")
+    @Test("A server that never answers causes the idle timeout, and one that sends slowly the total timeout")
     func timeouts() async throws {
         try await withScript { connection in
             await connection.waitForClose()
@@ -319,7 +322,7 @@ import Testing
             request.options.idleTimeout = .seconds(3_600)
             request.options.totalTimeout = .seconds(1)
             let total = request
-            // On a busy machine the time may be over before the connection is there.
+            // On a busy machine the time may be over before the client is connected.
             let isOver = await eventually {
                 await transportError { try await transport.send(total).body.collect(upTo: 1000) }?.code == .totalTimeout
             }
@@ -327,7 +330,7 @@ import Testing
         }
     }
 
-    @Test("a server that accepts and never shakes hands runs into the connect timeout; no server there is a failed connection")
+    @Test("A stalled handshake, a closed port and an unknown host fail with the matching error codes")
     func connecting() async throws {
         let silent = try await RawServer.start { connection in await connection.waitForClose() }
         let transport = try CurlTransport()
@@ -342,14 +345,14 @@ import Testing
         request.url = try TransportURL("https://no-such-host.invalid/")
         let unresolved = request
         let error = await transportError { try await transport.send(unresolved) }
-        // A name server that does not answer at all is the machine's way to say the same.
+        // If the machine's name server does not answer, the connect timeout comes first.
         #expect(error?.code == .hostUnresolved || error?.code == .connectTimeout, "\(String(describing: error))")
         transport.shutdown()
     }
 
-    @Test("a POST that was read and not answered is not sent a second time")
+    @Test("The client does not resend a POST that the server read but did not answer")
     func noResend() async throws {
-        // The first request of a connection is answered, the second read and dropped.
+        // The server answers the first request of a connection; it reads the second and closes.
         try await withScript { connection in
             _ = try await connection.receiveHead()
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -368,7 +371,7 @@ import Testing
         }
     }
 
-    @Test("a GET whose reused connection is dead is sent again")
+    @Test("The client resends a GET if the reused connection is dead")
     func resendIdempotent() async throws {
         try await withScript { connection in
             _ = try await connection.receiveHead()
@@ -382,7 +385,7 @@ import Testing
         }
     }
 
-    @Test("cancelling frees the connection at once and throws CancellationError")
+    @Test("Cancelling a request throws CancellationError and closes its connection")
     func cancellation() async throws {
         try await withScript { connection in
             await connection.waitForClose()
@@ -395,7 +398,7 @@ import Testing
         }
     }
 
-    @Test("dropping a body unread ends its transfer")
+    @Test("Dropping an unread body ends its transfer")
     func droppedBody() async throws {
         try await withScript { connection in
             _ = try await connection.receiveHead()
@@ -411,10 +414,10 @@ import Testing
     }
 
     @Test(
-        "a thousand requests cancelled at random leave no descriptor open and no request hanging", .timeLimit(.minutes(3)),
+        "A thousand requests cancelled at random leak no descriptors and leave no request hanging", .timeLimit(.minutes(3)),
         arguments: ["1", "2"])
     func cancellationStorm(version: String) async throws {
-        // In a separate process, where no other code opens or closes anything.
+        // In a separate process, where no other code opens or closes descriptors.
         let run = try await ChildProcess.run(ChildProcess.beside("cancellation-storm"), [version])
         #expect(run.exitCode == 0, "\(run.errors)")
         let counts = run.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }

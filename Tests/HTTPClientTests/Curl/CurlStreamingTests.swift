@@ -8,9 +8,9 @@ import Synchronization
 import TestTags
 import Testing
 
-/// Covers C21 of the list of traps.
+/// Covers the trap C21; see `TrapTests`.
 @Suite(.tags(.sockets, .processes)) struct CurlStreamingTests {
-    @Test("a body streams up and down while it is made", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    @Test("A body streams in both directions while it is being produced", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func echo(versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions) { request in
             let (pieces, feed) = AsyncStream.makeStream(of: [UInt8].self)
@@ -37,7 +37,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a file is uploaded whole, and progress says so")
+    @Test("The client uploads a whole file, and reports progress up to its size")
     func file() async throws {
         let site = try await Site.start { request in
             var count = 0
@@ -58,7 +58,9 @@ import Testing
         await site.stop()
     }
 
-    @Test("progress is told of a body of any kind and size that goes up", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    @Test(
+        "The client reports upload progress of small and large bodies, in memory and streamed",
+        arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func uploadProgress(versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions) { request in
             for try await _ in request.body {}
@@ -89,7 +91,8 @@ import Testing
     }
 
     @Test(
-        "progress is told of what comes down, of how much where that is known", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+        "The client reports download progress, with the total where it is known",
+        arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func downloadProgress(versions: TestHTTPServer.Versions) async throws {
         let size = 3_000_000
         let packed = try await gzip([UInt8](repeating: 0, count: size))
@@ -99,7 +102,7 @@ import Testing
                 index < 30 ? [UInt8](repeating: 1, count: size / 30) : nil
             }
         }
-        // The announced length is that of the encoded bytes; the decoded ones are counted.
+        // Progress counts decoded bytes, but the announced length is that of the encoded ones.
         for (path, total) in [("/known", size), ("/unknown", nil), ("/packed", nil)] as [(String, Int?)] {
             let told = Shared<[TransferProgress]>([])
             var request = TransportRequest(url: try site.url(path), policy: try site.policy())
@@ -117,7 +120,7 @@ import Testing
         for (earlier, later) in zip(told, told.dropFirst()) { #expect(earlier.completed < later.completed) }
     }
 
-    @Test("a folder, a FIFO and a missing file are not uploaded")
+    @Test("The client refuses to upload a folder, a FIFO or a missing file, and does not connect")
     func badFiles() async throws {
         let site = try await Site.start()
         let folder = try TemporaryFolder()
@@ -132,7 +135,7 @@ import Testing
     }
 
     @Test(
-        "a body of another length than declared fails the request",
+        "A body that is shorter or longer than declared fails the request",
         arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1], [5, 50])
     func wrongLength(versions: TestHTTPServer.Versions, declared: Int) async throws {
         let site = try await Site.start(versions: versions) { request in
@@ -149,7 +152,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a body that cannot be made fails the request with its own error")
+    @Test("A body that throws fails the request, and its error is the cause")
     func failingBody() async throws {
         struct NoMore: Error {}
         let site = try await Site.start { request in
@@ -168,7 +171,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("what no reader asks for is not fetched", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    @Test("The client receives at most 600 kB of a body ahead of its reader", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func backPressure(versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions) { request in
             guard request.path == "/" else { return TestResponse(text: "small") }
@@ -181,7 +184,7 @@ import Testing
         let response = try await site.transport.send(request)
         // 32 MiB in all, of which half a mebibyte is held for the reader.
         try #require(await eventually { received.value >= 500_000 })
-        // While other requests come and go, on the same thread, there is time for all of it.
+        // These requests run on the same thread, so the client would have time to receive the whole body.
         for _ in 0..<50 { _ = try await site.get("/small", policy: policy) }
         #expect(received.value <= 600_000)
         var total = 0
@@ -194,7 +197,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a reader that waits does not stall other requests on its connection")
+    @Test("A body that is not being read does not stall other requests on its connection")
     func noHeadOfLineBlocking() async throws {
         let site = try await Site.start { request in
             guard request.path == "/big" else { return TestResponse(text: "small") }
@@ -205,7 +208,7 @@ import Testing
         var request = TransportRequest(url: try site.url("/big"), policy: policy)
         request.options.onDownload = { progress in received.value = progress.completed }
         let big = try await site.transport.send(request)
-        // All that is held for the reader.
+        // Now the buffer for the reader is full.
         try #require(await eventually { received.value >= 500_000 })
         for _ in 0..<5 {
             var request = TransportRequest(url: try site.url("/small"), policy: policy)
@@ -219,7 +222,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a body over its cap is refused, and so is one over its reader's limit")
+    @Test("The client refuses a body above the request's cap or the reader's limit")
     func caps() async throws {
         let site = try await Site.start { _ in TestResponse(text: String(repeating: "x", count: 100_000)) }
         var request = TransportRequest(url: try site.url(), policy: try site.policy())
@@ -235,9 +238,9 @@ import Testing
         await site.stop()
     }
 
-    @Test("gzip is undone, its description taken off, and the cap holds for what comes out")
+    @Test("The client decodes gzip, drops the fields that describe it, and applies the cap to the decoded body")
     func compression() async throws {
-        // 1 MiB of zeros as gzip makes it: about a kilobyte.
+        // 1 MiB of zeros, which gzip compresses to about a kilobyte.
         let bomb = try await gzip([UInt8](repeating: 0, count: 1 << 20))
         let site = try await Site.start { request in
             let offered = request.headerFields[.acceptEncoding] ?? ""
@@ -263,19 +266,20 @@ import Testing
     }
 
     @Test(
-        "brotli is undone, and the cap holds for what comes out",
+        "The client decodes brotli and applies the cap to the decoded body",
         .enabled(if: isBuilt(with: CURL_VERSION_BROTLI), "this libcurl has no brotli"))
     func brotli() async throws {
         try await decodes("br", "W///j38CIB4LBHLvHwA=")
     }
 
     @Test(
-        "zstd is undone, and the cap holds for what comes out", .enabled(if: isBuilt(with: CURL_VERSION_ZSTD), "this libcurl has no zstd"))
+        "The client decodes zstd and applies the cap to the decoded body",
+        .enabled(if: isBuilt(with: CURL_VERSION_ZSTD), "this libcurl has no zstd"))
     func zstd() async throws {
         try await decodes("zstd", "KLUv/QRoTAAACAABAPz/ORACAgAQAAIAEAACABAAAgAQAAIAEAACABAAAwAQAPE+FuE=")
     }
 
-    /// Gets 1 MiB of zeros in an encoding.
+    /// Checks that the client decodes 1 MiB of zeros and applies the cap to them.
     private func decodes(_ encoding: String, _ base64: String) async throws {
         let packed = [UInt8](try #require(Data(base64Encoded: base64)))
         let site = try await Site.start { request in
@@ -297,9 +301,9 @@ import Testing
         await site.stop()
     }
 
-    @Test("the cap also holds for what was decoded while the reader was behind")
+    @Test("The cap also applies to bytes that were decoded while the reader was behind")
     func capAfterPause() async throws {
-        // Decoded in one go, so that libcurl holds most of it while receiving is paused.
+        // libcurl decodes this in one step and holds most of it while receiving is paused.
         let bomb = try await gzip([UInt8](repeating: 0, count: 8 << 20))
         let site = try await Site.start { _ in TestResponse(.ok, headerFields: [.contentEncoding: "gzip"], body: bomb) }
         var request = TransportRequest(url: try site.url(), policy: try site.policy())
@@ -310,7 +314,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("nothing that a refused request asked for lingers in the next one")
+    @Test("A refused request leaves no options behind for the next one")
     func nothingLingers() async throws {
         let packed = try await gzip(Array("hello".utf8))
         let site = try await Site.start { _ in TestResponse(.ok, headerFields: [.contentEncoding: "gzip"], body: packed) }
@@ -324,7 +328,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a body that is a stream is not begun for a server that is refused")
+    @Test("The client does not begin to read a body stream for a server that it refuses")
     func refusedStream() async throws {
         let site = try await Site.start()
         let isBegun = Mutex(false)
@@ -340,7 +344,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a HEAD request with a body is refused, not waited for")
+    @Test("The client refuses a HEAD request with a body")
     func headWithBody() async throws {
         let site = try await Site.start(versions: .http1)
         let request = TransportRequest(url: try site.url(), method: .head, body: .bytes([1]), policy: try site.policy())
@@ -348,7 +352,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a broken encoding is an error, not a body")
+    @Test("A body that is not valid gzip makes the response fail as malformed")
     func brokenEncoding() async throws {
         let site = try await Site.start { _ in
             TestResponse(.ok, headerFields: [.contentEncoding: "gzip"], body: Array("this is not gzip at all".utf8))
@@ -359,7 +363,7 @@ import Testing
     }
 }
 
-/// Whether the linked libcurl says of itself that it was built with a feature.
+/// Whether the linked libcurl reports that it was built with a feature.
 private func isBuilt(with feature: Int32) -> Bool {
     clibcurl_version_info().map { $0.pointee.features & feature != 0 } ?? false
 }

@@ -5,12 +5,12 @@ import HTTPTypes
 import TestTags
 import Testing
 
-/// When a response is whole that neither a length nor chunks delimit (RFC 9112, section 9.8).
+/// When a response is complete although it has neither a length nor chunks (RFC 9112, section 9.8).
 @Suite("The end of a response", .tags(.sockets), .timeLimit(.minutes(5)))
 struct CurlTransferEndTests {
     /// How a server ends a connection.
     enum Ending: Sendable, CaseIterable {
-        /// TLS's close_notify, then FIN; without TLS a FIN.
+        /// A TLS close_notify and then a FIN; without TLS only a FIN.
         case close
         /// A FIN alone.
         case cut
@@ -18,12 +18,12 @@ struct CurlTransferEndTests {
         case reset
     }
 
-    /// What a server speaks.
+    /// The layer below the server's HTTP.
     enum Layer: Sendable, CaseIterable {
         case plain, tls12, tls13
     }
 
-    /// Sends a request to a server that answers with `answer`, and ends the connection once the client has all of that.
+    /// Sends a request to a server that sends `answer`, and ends the connection when `body` calls its second argument.
     private func withAnswer(
         _ answer: String, over layer: Layer, ending: Ending, method: HTTPRequest.Method = .get,
         body: (TransportResponse, @Sendable () -> Void) async throws -> Void
@@ -51,7 +51,7 @@ struct CurlTransferEndTests {
     }
 
     @Test(
-        "a body that only the connection delimits is whole after close_notify, or a FIN without TLS, and cut off otherwise",
+        "A body without a length is complete only after close_notify, or without TLS after a FIN",
         arguments: Layer.allCases, Ending.allCases)
     func ends(layer: Layer, ending: Ending) async throws {
         let isWhole = ending == .close || layer == .plain && ending == .cut
@@ -74,7 +74,7 @@ struct CurlTransferEndTests {
         }
     }
 
-    @Test("a body with a length or in chunks, and a response that has none, need no close_notify", arguments: [Layer.tls12, .tls13])
+    @Test("A body with a length or in chunks, and a response without a body, need no close_notify", arguments: [Layer.tls12, .tls13])
     func delimited(layer: Layer) async throws {
         let answers: [(String, HTTPRequest.Method, String)] = [
             ("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nfull", .get, "full"),

@@ -6,9 +6,11 @@ import HTTPTypes
 import TestTags
 import Testing
 
-/// Covers C10 of the list of traps.
+/// Covers the trap C10; see `TrapTests`.
 @Suite(.tags(.sockets)) struct CurlTransportTests {
-    @Test("a GET is answered with status, fields and body", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    @Test(
+        "The client sends a GET with its exact target and returns status, version, fields and body",
+        arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func get(versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions) { request in
             var fields = HTTPFields()
@@ -25,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "each method carries its content and its fields",
+        "POST, PUT, PATCH and DELETE carry their body and their fields",
         arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1], ["POST", "PUT", "PATCH", "DELETE"])
     func methods(versions: TestHTTPServer.Versions, method: String) async throws {
         let site = try await Site.start(versions: versions) { request in
@@ -45,7 +47,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("HEAD is answered without waiting for a body")
+    @Test("The client does not wait for a body in the response to HEAD")
     func head() async throws {
         let site = try await Site.start { _ in TestResponse(.ok, headerFields: [.eTag: "x"]) }
         let response = try await site.transport.send(TransportRequest(url: try site.url(), method: .head, policy: try site.policy()))
@@ -54,7 +56,39 @@ import Testing
         await site.stop()
     }
 
-    @Test("a redirect comes back as it is")
+    /// Rules that are replaced after so many questions.
+    final class AgingRules: RequestRules {
+        private let questions: Shared<Int>
+
+        init(after questions: Int) { self.questions = Shared(questions) }
+
+        var areInForce: Bool {
+            questions.change {
+                $0 -= 1
+                return $0 >= 0
+            }
+        }
+    }
+
+    @Test(
+        "A request whose rules were replaced before it is sent is not sent, on a new connection or an open one",
+        arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1], [0, 1])
+    func replacedRules(versions: TestHTTPServer.Versions, sent: Int) async throws {
+        let seen = Shared(0)
+        let site = try await Site.start(versions: versions) { _ in
+            seen.change { $0 += 1 }
+            return TestResponse(.ok)
+        }
+        var request = TransportRequest(url: try site.url(), method: .post, body: .bytes([1]), policy: try site.policy())
+        request.options.rules = AgingRules(after: sent)
+        for _ in 0..<sent { _ = try await site.transport.send(request).body.collect(upTo: 10) }
+        let error = await #expect(throws: TransportError.self) { try await site.transport.send(request) }
+        #expect(error?.code == .rulesChanged && error?.isSafeToRepeat == true)
+        #expect(seen.value == sent)
+        await site.stop()
+    }
+
+    @Test("The client returns a redirect without following it")
     func redirect() async throws {
         let site = try await Site.start { _ in TestResponse(.found, headerFields: [.location: "https://localhost:1/"]) }
         let (response, _) = try await site.get(policy: site.policy())
@@ -63,7 +97,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("requests share one connection where HTTP/2 is spoken, and reuse connections where it is not")
+    @Test("Concurrent HTTP/2 requests share one connection, and successive HTTP/1.1 requests reuse theirs")
     func reuse() async throws {
         let (arrived, gate) = (Counter(), Gate())
         let site = try await Site.start { request in
@@ -93,7 +127,7 @@ import Testing
         await old.stop()
     }
 
-    @Test("over plain http a request does not wait for the answer to another, not even to the first one of all")
+    @Test("A request over plain HTTP does not wait for the response to an earlier one, not even to the first")
     func plainHTTP() async throws {
         let gate = AsyncStream.makeStream(of: Void.self)
         let arrived = AsyncStream.makeStream(of: Void.self)
@@ -106,7 +140,7 @@ import Testing
         }
         let transport = try CurlTransport()
         defer { transport.shutdown() }
-        // One, as connections are shared within a policy alone.
+        // One policy for both requests, because only requests with the same policy share connections.
         let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try .system())
         func get(_ path: String, within timeout: Duration) async throws -> String {
             var options = TransferOptions()
@@ -124,7 +158,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("a connection that is never idle takes no new requests after its time, and ends those under way")
+    @Test("A busy connection past its maximum age takes no new requests, but completes those under way")
     func connectionAge() async throws {
         for (age, connections) in [(Duration.milliseconds(1), 2), (.seconds(3_600), 1)] {
             var configuration = CurlTransportConfiguration()
@@ -137,7 +171,7 @@ import Testing
             let policy = try site.policy()
             let long = Task { try await site.get("/long", policy: policy).1 }
             try #require(await eventually { site.server.counters.requests == 1 })
-            // Longer than the short age, on the same clock.
+            // Longer than the short age, which the client measures on the same clock.
             try await Task.sleep(for: .milliseconds(3))
             #expect(try await site.get("/short", policy: policy).1 == "/short")
             #expect(site.server.counters.connections == connections)
@@ -147,7 +181,7 @@ import Testing
         }
     }
 
-    @Test("a request comes from the local address that it names")
+    @Test("A request comes from the local address that its options name, which cannot be a host name")
     func localAddress() async throws {
         let site = try await Site.start { request in TestResponse(text: request.clientAddress ?? "") }
         defer { site.transport.shutdown() }
@@ -166,9 +200,9 @@ import Testing
         await site.stop()
     }
 
-    @Test("a NIO server that ends the connection after 200 stream resets loses no GET")
+    @Test("No GET is lost when a NIO server ends its connection after 200 stream resets")
     func streamResets() async throws {
-        // No Content-Length: libcurl resets each of these streams.
+        // Without a Content-Length, libcurl resets each of these streams.
         let site = try await Site.start { _ in TestResponse(length: nil) { index in index == 0 ? Array("hello".utf8) : nil } }
         let policy = try site.policy()
         for _ in 0..<20 {
@@ -186,7 +220,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a transport's own fields and a foreign Host are refused before anything is sent")
+    @Test("The client refuses fields that the transport sets, and a different Host, before it connects")
     func ownFields() async throws {
         let site = try await Site.start()
         for (name, value) in [("Transfer-Encoding", "chunked"), ("Connection", "close"), ("Host", "other.test"), ("TE", "trailers")] {
@@ -200,7 +234,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("after shutdown every request fails")
+    @Test("A shutdown fails the pending request and every later one")
     func shutdown() async throws {
         let site = try await Site.start { _ in
             try await waitForCancellation()
@@ -214,7 +248,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("one request too many is refused")
+    @Test("The transport refuses requests above its maximum and completes the others")
     func tooMany() async throws {
         var configuration = CurlTransportConfiguration()
         configuration.maximumRequests = 2
@@ -226,7 +260,7 @@ import Testing
         let policy = try site.policy()
         try await withThrowingTaskGroup(of: TransportError.Code?.self) { group in
             for _ in 0..<5 { group.addTask { await transportError { try await site.get(policy: policy) }?.code } }
-            // The two that were taken wait for the others.
+            // The two accepted requests wait until the others have been refused.
             for _ in 0..<3 { #expect(try await group.next() == .tooManyRequests) }
             gate.open()
             for try await code in group { #expect(code == nil) }

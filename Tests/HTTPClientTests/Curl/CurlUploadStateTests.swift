@@ -11,14 +11,14 @@ import Testing
         return buffer.withUnsafeMutableBytes { state.read(into: $0) }
     }
 
-    /// A state whose content libcurl has asked for.
+    /// A state after libcurl has asked for the content.
     private func flowing(length: Int? = nil) -> State {
         var state = State(length: length)
         _ = read(&state)
         return state
     }
 
-    @Test("a body is not produced before libcurl asks for it")
+    @Test("A body is not produced before libcurl asks for it")
     func unwanted() {
         var state = State(length: nil)
         #expect(state.makeRoom(for: "producer") == .wait)
@@ -29,7 +29,7 @@ import Testing
         #expect(state.makeRoom(for: "producer") == .free)
     }
 
-    @Test("a part unpauses libcurl once, and libcurl pauses again when it has taken all")
+    @Test("The first part unpauses libcurl, which pauses again when it has taken all bytes")
     func pauses() {
         var state = flowing()
         let isFirstUnpaused = state.add([1, 2])
@@ -41,7 +41,7 @@ import Testing
         #expect(state.isPaused)
     }
 
-    @Test("the producing task waits when much waits to be sent, and continues when half of it has been sent")
+    @Test("The producer waits when the buffer is full, and continues when half of it has been sent")
     func room() {
         var state = flowing()
         _ = state.add([UInt8](repeating: 0, count: State.highWater))
@@ -52,7 +52,7 @@ import Testing
         #expect(state.makeRoom(for: "producer") == .free)
     }
 
-    @Test("the end follows the last byte", arguments: [nil, 2])
+    @Test("The end follows the last byte, with and without a declared length", arguments: [nil, 2])
     func complete(length: Int?) {
         var state = flowing(length: length)
         _ = state.add([1, 2])
@@ -63,7 +63,7 @@ import Testing
         #expect(state.failure == nil && !state.isPaused)
     }
 
-    @Test("the end unpauses libcurl")
+    @Test("The end unpauses libcurl")
     func completeWhilePaused() {
         var state = flowing()
         let unpauses = state.producerEnded(nil)
@@ -71,7 +71,7 @@ import Testing
         #expect(read(&state).read == .bytes(0))
     }
 
-    @Test("a body shorter than declared fails at its end")
+    @Test("A body shorter than declared fails at its end")
     func short() {
         var state = flowing(length: 3)
         _ = state.add([1, 2])
@@ -81,7 +81,7 @@ import Testing
         #expect((state.failure as? TransportError)?.code == .requestBodyFailed)
     }
 
-    @Test("a body longer than declared fails with the first byte too many, and its producer ends")
+    @Test("A body longer than declared fails at the first extra byte, and its producer ends")
     func long() {
         var state = flowing(length: 3)
         _ = state.add([1, 2])
@@ -95,7 +95,7 @@ import Testing
         #expect(later == [false, false])
     }
 
-    @Test("a body that cannot be produced unpauses libcurl and fails")
+    @Test("A body that cannot be produced unpauses libcurl and fails")
     func failed() {
         var state = flowing()
         let unpauses = state.producerEnded(NoMore())
@@ -105,7 +105,7 @@ import Testing
         #expect(!state.isUnfinished)
     }
 
-    @Test("after its end a body pauses instead of looking complete, and its producer is told")
+    @Test("When the transfer ends early, the body pauses instead of looking complete, and its producer ends")
     func ended() {
         var state = flowing()
         _ = state.add([UInt8](repeating: 0, count: State.highWater))
@@ -120,7 +120,7 @@ import Testing
         #expect(state.failure == nil)
     }
 
-    @Test("the end of a transfer does not hide why its body failed")
+    @Test("The end of a transfer does not hide why its body failed")
     func endedAfterFailure() {
         var state = flowing()
         _ = state.producerEnded(NoMore())
@@ -128,7 +128,7 @@ import Testing
         #expect(state.failure is NoMore)
     }
 
-    @Test("content in memory or in a file is counted, and can start over")
+    @Test("The state counts the bytes sent from memory or a file, and a rewind resets the count")
     func rewinds() {
         var state = State(length: 10)
         state.took(4)

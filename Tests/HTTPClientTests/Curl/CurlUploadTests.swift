@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct CurlUploadTests {
     private static let highWater = CurlUploadState<Void>.highWater
 
-    @Test("of a streamed body only the bytes that wait are held, however far ahead its producer is")
+    @Test("A streamed upload holds a bounded number of bytes, however far ahead its producer is")
     func bounded() async throws {
         let part = [UInt8](repeating: 7, count: 16_384)
         let upload = try CurlUpload(.stream(length: nil, RequestBodyStream(AsyncStream { part })), offersDecoding: false)
@@ -18,10 +18,10 @@ import Testing
             case .bytes(let count): sent += count
             case .pause: await Task.yield()
             case .fail:
-                Issue.record("the stream has no end")
+                Issue.record("reading the endless stream failed")
                 return
             }
-            // From time to time the producer gets as far ahead as it may.
+            // From time to time, wait until the producer is as far ahead as it may be.
             if sent % Self.highWater == 0 {
                 while upload.held < Self.highWater { await Task.yield() }
             }

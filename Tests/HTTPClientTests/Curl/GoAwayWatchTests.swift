@@ -15,7 +15,7 @@ import Testing
             handles: handles, upload: CurlUpload(request.body, offersDecoding: false), request: request, terms: nil)
     }
 
-    @Test("libcurl formats no text for a transfer before its request is handed over and a record is read")
+    @Test("libcurl formats text for a transfer only after its request is handed over and a record is read")
     func listens() throws {
         let (transfer, other) = (try transfer(), try transfer())
         let watch = GoAwayWatch()
@@ -27,7 +27,7 @@ import Testing
         #expect(!other.easy.isListening)
     }
 
-    @Test("the next request of a handle begins without text")
+    @Test("A handle that forgets its request stops formatting text")
     func forgets() throws {
         let handle = try CurlEasyHandle()
         handle.listen()

@@ -5,7 +5,7 @@ import Testing
 @Suite struct HTTP1OnlyOriginsTests {
     private let origin = "https://a.test:443"
 
-    @Test("a connection that is given up moves its origin to HTTP/1.1 for ten minutes, and no other")
+    @Test("A connection breakdown moves its origin, and no other, to HTTP/1.1 for ten minutes")
     func connection() {
         var origins = HTTP1OnlyOrigins()
         origins.note(.connection, with: origin, now: 10)
@@ -19,7 +19,7 @@ import Testing
         #expect(origins.isEmpty)
     }
 
-    @Test("a broken stream alone changes nothing, four in a row do")
+    @Test("Four broken streams in a row move the origin to HTTP/1.1, and fewer do not")
     func streams() {
         var origins = HTTP1OnlyOrigins()
         for number in 1...4 {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("a response between them shows that HTTP/2 works")
+    @Test("A response between broken streams resets their count")
     func response() {
         var origins = HTTP1OnlyOrigins()
         for _ in 0..<20 {
@@ -41,7 +41,7 @@ import Testing
         #expect(origins.isEmpty)
     }
 
-    @Test("broken streams far apart are not a row")
+    @Test("Broken streams far apart do not move the origin to HTTP/1.1")
     func farApart() {
         var origins = HTTP1OnlyOrigins()
         var now: UInt64 = 1
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("a response that was under way does not take a breakdown back")
+    @Test("A response after a connection breakdown does not move the origin back to HTTP/2")
     func lateResponse() {
         var origins = HTTP1OnlyOrigins()
         origins.note(.connection, with: origin, now: 1)
@@ -62,7 +62,7 @@ import Testing
         #expect(isHTTP1Only)
     }
 
-    @Test("however many origins break down, only a bounded number is kept, the newest")
+    @Test("Of 5,000 origins that break down, the newest is kept and the oldest is dropped")
     func bounded() {
         var origins = HTTP1OnlyOrigins()
         for number in 0..<5_000 { origins.note(.connection, with: "https://\(number).test:443", now: UInt64(number)) }

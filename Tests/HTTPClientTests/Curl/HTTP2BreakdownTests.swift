@@ -6,29 +6,31 @@ import Synchronization
 import TestTags
 import Testing
 
-/// What becomes of an origin whose HTTP/2 fails, on a server that speaks it frame by frame.
+/// How the client treats an origin whose HTTP/2 fails.
+///
+/// The server of these tests writes HTTP/2 frame by frame.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct HTTP2BreakdownTests {
-    /// What the server does with a request over HTTP/2.
+    /// The server's answer to a request over HTTP/2.
     enum Answer: Sendable {
         case response
-        /// RST_STREAM, INTERNAL_ERROR.
+        /// RST_STREAM with INTERNAL_ERROR.
         case reset
-        /// GOAWAY, ENHANCE_YOUR_CALM, with no stream that was processed; as SwiftNIO sends it.
+        /// GOAWAY with ENHANCE_YOUR_CALM and no processed stream, as SwiftNIO sends it.
         case goAway
-        /// The connection ends without a word.
+        /// The end of the connection, without an answer.
         case close
-        /// Nothing.
+        /// No answer.
         case silence
-        /// The end of an empty response, and GOAWAY as above, in one piece; with the response's head or after it.
+        /// An empty response whose end is sent together with a GOAWAY as above. An early head is sent before them.
         case emptyAndGoAway(isHeadEarly: Bool)
     }
 
-    /// What came over HTTP/2.
+    /// Records what the server received over HTTP/2.
     private final class Ledger: Sendable {
         private let state = Mutex(0)
-        /// An element for each request.
+        /// Yields for each request that the server received.
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
-        /// A head that the client has been given.
+        /// Yields for each response head that the caller received.
         let (heads, head) = AsyncStream.makeStream(of: Void.self)
         var requests: Int { state.withLock { $0 } }
         func count() -> Int {
@@ -40,9 +42,9 @@ import Testing
         }
     }
 
-    /// A server and what it answers to the n-th request over HTTP/2; over HTTP/1.1 it always answers.
+    /// Starts a server that gives `answer(n)` to the n-th request over HTTP/2, and a response to every request over HTTP/1.1.
     ///
-    /// `get` and `post` send a request each and return what the response came over; nil when there was none.
+    /// `get` and `post` each send a request and return the HTTP version of the response, or nil if the request failed.
     private func withServer(
         answering answer: @escaping @Sendable (_ number: Int) -> Answer,
         _ body: (
@@ -105,7 +107,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("one stream that is reset is asked for again over HTTP/1.1, and the next ones go over HTTP/2")
+    @Test("The client repeats a GET over HTTP/1.1 when its stream is reset, and sends the next ones over HTTP/2")
     func oneStream() async throws {
         try await withServer(answering: { $0 == 1 ? .reset : .response }) { ledger, get, _ in
             let versions = [try await get(), try await get(), try await get()]
@@ -114,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("streams that are reset now and then do not move the origin to HTTP/1.1")
+    @Test("Streams that are reset now and then do not move the origin to HTTP/1.1")
     func nowAndThen() async throws {
         try await withServer(answering: { $0.isMultiple(of: 2) ? .reset : .response }) { ledger, get, _ in
             for _ in 0..<10 {
@@ -125,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("a server that resets every stream is asked over HTTP/1.1 after four, so that requests which cannot be repeated succeed, too")
+    @Test("After four reset streams in a row the client uses HTTP/1.1, so that a POST succeeds, too")
     func everyStream() async throws {
         try await withServer(answering: { _ in .reset }) { ledger, get, post in
             let versions = [try await post(), try await get(), try await get(), try await get(), try await post()]
@@ -134,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("a connection that is given up with its requests moves the origin to HTTP/1.1, and what can be repeated succeeds")
+    @Test("A GOAWAY that processed no stream moves the origin to HTTP/1.1, where the client repeats the GET")
     func goAway() async throws {
         try await withServer(answering: { _ in .goAway }) { ledger, get, post in
             let versions = [try await get(), try await get(), try await post()]
@@ -143,11 +145,11 @@ import Testing
         }
     }
 
-    @Test("an empty response without a length is not believed when its connection is given up under it", arguments: [false, true])
+    @Test("The client does not trust an empty response without a length that ends together with a GOAWAY", arguments: [false, true])
     func doubtfulResponse(isHeadEarly: Bool) async throws {
         try await withServer(answering: { $0 == 1 ? .emptyAndGoAway(isHeadEarly: isHeadEarly) : .response }) { ledger, get, _ in
             let version = try await get()
-            // Once the caller has the head of one response, that of another is of no use.
+            // Once the caller has the head of a response, the client cannot replace it with another.
             #expect(version == (isHeadEarly ? nil : "HTTP/1.1"))
             #expect(ledger.requests == 1)
         }
@@ -158,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("an empty response without a length is not believed when another request reads that its connection is given up")
+    @Test("The client does not trust an empty response without a length if another request reads the GOAWAY")
     func doubtfulResponseBesideOthers() async throws {
         try await withServer(answering: { $0 <= 4 ? .silence : .emptyAndGoAway(isHeadEarly: false) }) { ledger, get, _ in
             try await withThrowingTaskGroup(of: String?.self) { group in
@@ -172,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("a connection that merely breaks says nothing about HTTP/2")
+    @Test("A connection that merely breaks does not move the origin to HTTP/1.1")
     func brokenConnection() async throws {
         try await withServer(answering: { $0 <= 3 ? .close : .response }) { ledger, get, _ in
             let versions = [try await get(), try await get(), try await get(), try await get()]
@@ -181,7 +183,7 @@ import Testing
         }
     }
 
-    // MARK: The protocols
+    // MARK: Protocols
 
     private enum FrameKind: UInt8 {
         case data = 0

@@ -10,7 +10,7 @@ import HTTPClient
 @Suite("Idle connections", .tags(.sockets), .timeLimit(.minutes(5)))
 struct IdleConnectionTests {
     @Test(
-        "a request that may be sent once only does not go over a connection that the server has closed meanwhile",
+        "The client does not send a POST over a reused connection that the server has closed",
         arguments: [true, false])
     func closedByServer(overTLS: Bool) async throws {
         let root = try TestPKI.root()
@@ -19,7 +19,7 @@ struct IdleConnectionTests {
             connection in
             _ = try await connection.receiveHead()
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-            // The connection is unused when it ends.
+            // Waits until the client has the response, so that the connection is idle when it ends.
             for await _ in answered { break }
         }
         let transport = try CurlTransport()

@@ -9,7 +9,7 @@ import Testing
         }
     }
 
-    @Test("bytes are taken in the order in which they were added, as many as fit")
+    @Test("Bytes are taken in the order in which they were added, as many as fit")
     func order() {
         var pending = PendingBytes(spare: 4)
         #expect(take(3, from: &pending) == [])
@@ -23,7 +23,7 @@ import Testing
         #expect(pending.count == 0 && pending.held == 0)
     }
 
-    @Test("bytes that were taken are dropped, also when the buffer never runs empty")
+    @Test("The buffer drops bytes that were taken, even if it never becomes empty")
     func bounded() {
         var pending = PendingBytes(spare: 100)
         pending.append([UInt8](repeating: 0, count: 10))

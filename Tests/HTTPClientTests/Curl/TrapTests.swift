@@ -7,18 +7,18 @@ import Testing
 
 @testable import HTTPClient
 
-/// Traps of libcurl and OpenSSL in which others were caught, one test each.
+/// Traps of libcurl and OpenSSL that have caught other programs, one test each.
 ///
-/// Each trap has a number, C1 to C25. A trap without a test here has one where its subject is tested: the comments of the suites name them.
+/// Each trap has a number, C1 to C25. A trap without a test here has one in another suite, whose comment names the number.
 ///
-/// Covers C5, C6, C7, C8, C9, C14, C15, C17 of the list of traps.
+/// Covers the traps C5, C6, C7, C8, C9, C14, C15 and C17.
 @Suite("Traps of libcurl and OpenSSL", .tags(.sockets), .timeLimit(.minutes(5)))
 struct TrapTests {
     private func refusal(_ site: Site, host: String = "localhost", _ policy: TrustPolicy) async -> TrustRefusal.Reason? {
         await transportError { try await site.get(host: host, policy: policy) }?.refusal?.reason
     }
 
-    @Test("a pinned key under another host's name is refused")
+    @Test("The client refuses a pinned key in a certificate for another host")
     func otherName() async throws {
         let site = try await Site.start(hosts: ["other.test"])
         #expect(await refusal(site, try site.policy(pins: [site.leaf.pin])) == .hostMismatch)
@@ -26,7 +26,7 @@ struct TrapTests {
         await site.stop()
     }
 
-    @Test("a pinned certificate that is only sent along is not on the path (CVE-2016-2402)")
+    @Test("A pinned certificate that is sent but not on the path does not satisfy the pins (CVE-2016-2402)")
     func appended() async throws {
         let root = try TestPKI.root()
         let victim = try TestPKI.leaf(hosts: ["localhost"], issuer: root)
@@ -40,7 +40,7 @@ struct TrapTests {
         await site.stop()
     }
 
-    @Test("a host with its own roots does not trust the usual ones besides")
+    @Test("A host with its own roots does not also trust the default roots")
     func ownRoots() async throws {
         let site = try await Site.start()
         let own = try TrustAnchors(pem: TestPKI.root("Own Root").pem)
@@ -51,7 +51,7 @@ struct TrapTests {
         await site.stop()
     }
 
-    @Test("every spelling of a pinned name has its pins")
+    @Test("The pins hold for every spelling of a host name, and ambiguous spellings are refused")
     func spellings() async throws {
         let site = try await Site.start(hosts: ["good.localhost"])
         let policy = try site.policy(host: "good.localhost", pins: [Pin(spki: [1])])
@@ -65,9 +65,9 @@ struct TrapTests {
         await site.stop()
     }
 
-    @Test("names beyond ASCII are refused in every locale, so that none decides what they mean")
+    @Test("The client refuses host names beyond ASCII in the locales C and C.UTF-8")
     func locales() async {
-        // In a separate process: the locale is shared by all threads of this one.
+        // In a separate process, because all threads of a process share its locale.
         await #expect(processExitsWith: .success) {
             for locale in ["C", "C.UTF-8"] {
                 try #require(setlocale(LC_ALL, locale) != nil)
@@ -80,7 +80,7 @@ struct TrapTests {
     }
 
     @Test(
-        "a libcurl without OpenSSL is refused before there is a transport",
+        "The library check refuses a libcurl whose active TLS library is not OpenSSL",
         arguments: ["GnuTLS/3.7.9", "(OpenSSL/3.0.19) GnuTLS", ""])
     func otherBackend(backend: String) {
         let library = CurlLibrary(tlsBackend: backend, cryptoVersion: "3.0.19")
@@ -88,7 +88,7 @@ struct TrapTests {
         #expect(error?.code == .unsupported)
     }
 
-    @Test("a libcurl with another OpenSSL than the program's is refused, and the linked one is the program's")
+    @Test("The library check refuses a libcurl with a different OpenSSL version, and accepts the linked libcurl")
     func otherOpenSSL() throws {
         let library = CurlLibrary(tlsBackend: "OpenSSL/3.0.19", cryptoVersion: "3.0.20")
         let error = #expect(throws: TransportError.self) { try library.requireTrustHook() }
@@ -96,7 +96,7 @@ struct TrapTests {
         try CurlLibrary.linked.requireTrustHook()
     }
 
-    @Test("another port of a pinned host is pinned, too")
+    @Test("The pins of a host also hold on another port")
     func otherPort() async throws {
         let site = try await Site.start()
         let impostor = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: site.root)) { _ in

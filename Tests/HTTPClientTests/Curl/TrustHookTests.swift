@@ -7,9 +7,9 @@ import Synchronization
 import TestTags
 import Testing
 
-/// Covers C1, C2, C3, C4, C13, C16 of the list of traps.
+/// Covers the traps C1, C2, C3, C4, C13 and C16; see `TrapTests`.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct TrustHookTests {
-    @Test("a pinned leaf, or a pinned root that the server did not send, passes")
+    @Test("The client accepts a pinned leaf, and a pinned root that the server did not send")
     func pinned() async throws {
         let site = try await Site.start()
         for pin in [site.leaf.pin, site.root.pin] {
@@ -19,7 +19,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("another key is refused before a byte reaches HTTP, with a message that names both pins")
+    @Test("The client refuses an unpinned key before it sends a request, and the error names both pins")
     func mismatch() async throws {
         let site = try await Site.start()
         let wanted = Pin(spki: [1, 2, 3])
@@ -32,7 +32,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("an authority that is not trusted is refused, the right pin notwithstanding")
+    @Test("The client refuses an untrusted certificate authority even if the pin matches")
     func untrusted() async throws {
         let site = try await Site.start()
         let other = try TestPKI.root("Other Root")
@@ -44,7 +44,8 @@ import Testing
         await site.stop()
     }
 
-    @Test("a pooled connection never serves a new policy", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    @Test(
+        "A pooled connection never serves a new policy, not even an equal one", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
     func generations(versions: TestHTTPServer.Versions) async throws {
         let site = try await Site.start(versions: versions)
         _ = try await site.get(policy: site.policy(pins: [site.leaf.pin]))
@@ -52,13 +53,13 @@ import Testing
         let error = await transportError { try await site.get(policy: site.policy(pins: [Pin(spki: [9])])) }
         #expect(error?.refusal?.reason == .pinMismatch)
         #expect(site.server.counters.requests == 1)
-        // And an equal policy that is a new generation makes its own connection, too.
+        // An equal policy is a new generation as well, and gets its own connection.
         _ = try await site.get(policy: site.policy(pins: [site.leaf.pin]))
         #expect(site.server.counters.connections == 3)
         await site.stop()
     }
 
-    @Test("the evaluator runs in every handshake: sessions are not resumed")
+    @Test("The evaluator runs in every handshake, because sessions are not resumed")
     func noResumption() async throws {
         let site = try await Site.start(versions: .http1)
         let count = Counter()
@@ -73,7 +74,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a server that resumes sessions says that it was not asked to", arguments: ["-tls1_2", "-tls1_3"])
+    @Test("A server that can resume sessions reports a new session for every connection", arguments: ["-tls1_2", "-tls1_3"])
     func noResumptionAsked(version: String) async throws {
         let root = try TestPKI.root()
         let server = try await StaplingServer.start(TestPKI.leaf(hosts: ["localhost"], issuer: root), staple: nil, version: version)
@@ -92,7 +93,7 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("two hosts on one address are judged apart")
+    @Test("The client evaluates two hosts on one address separately")
     func twoHosts() async throws {
         let site = try await Site.start()
         let (one, two) = (Counter(), Counter())
@@ -109,7 +110,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a disabled host does not weaken a pinned one")
+    @Test("A disabled evaluator for one host does not weaken the pins of another")
     func disabledBesidePinned() async throws {
         let site = try await Site.start()
         let rules = [
@@ -136,7 +137,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("the address form of a pinned address has the same policy, or is refused")
+    @Test("The pins of an IP address hold for its other spellings, or the spelling is refused")
     func addressForms() async throws {
         let site = try await Site.start()
         let policy = try site.policy(host: "127.0.0.1", pins: [Pin(spki: [1])])
@@ -148,7 +149,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("a host with a rule is never called over http")
+    @Test("The client never calls a host with a rule over plain HTTP")
     func noPlainHTTP() async throws {
         let plain = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "plain") }
         let site = try await Site.start()
@@ -164,7 +165,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("an evaluator that takes its time while the request is cancelled fails closed and crashes nothing")
+    @Test("A request cancelled during a slow evaluation never reaches the server and crashes nothing")
     func slowEvaluator() async throws {
         let site = try await Site.start(versions: .http1)
         let evaluator = SlowEvaluator()
@@ -175,11 +176,11 @@ import Testing
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         evaluator.isAwaited.value = false
-        // Only a connection that has ended carries no more requests.
+        // Waits for the end of the connection, after which no request can arrive.
         try #require(await eventually { evaluator.ended.value == 1 && site.server.counters.open == 0 })
         #expect(site.server.counters.handshakes <= 1)
         #expect(site.server.counters.requests == 0)
-        // The control: a caller that waits for it is answered.
+        // The control: a caller that waits for the evaluator gets the response.
         #expect(try await site.get(policy: policy).1 == "hello")
         #expect(site.server.counters.requests == 1)
         await site.stop()
@@ -205,12 +206,12 @@ private struct CountingEvaluator: ServerTrustEvaluating {
 private struct SlowEvaluator: ServerTrustEvaluating {
     let begun = Counter()
     let ended = Counter()
-    /// Whether it goes on and on; it then takes as long as the test wants.
+    /// Whether `evaluate` keeps waiting; the test clears it to let `evaluate` return.
     let isAwaited = Shared(true)
 
     func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         begun.add()
-        // What an evaluator must not do; it still must not open a hole.
+        // An evaluator must not block like this; if it does, the client must still fail closed.
         for _ in 0..<20_000 where isAwaited.value { usleep(1_000) }
         ended.add()
         return .trusted

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("LookupCoalescer", .timeLimit(.minutes(5)))
 struct LookupCoalescerTests {
-    /// Answers when it is told to, and counts what it is asked.
+    /// Answers once the test opens the gate, and counts fetches and cancellations.
     private actor Fetcher: TrustLookupFetching {
         private(set) var count = 0
         private(set) var proxies: [ProxyConfiguration?] = []
@@ -36,7 +36,7 @@ struct LookupCoalescerTests {
         return TransportRequest(url: try TransportURL("https://localhost/"), policy: policy)
     }
 
-    @Test("one look-up serves all who wait for it")
+    @Test("One look-up serves all 50 requests that wait for it")
     func shared() async throws {
         let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20))
         let request = try request()
@@ -54,7 +54,7 @@ struct LookupCoalescerTests {
         #expect(await fetcher.count == 1)
     }
 
-    @Test("a request through a proxy does not join a look-up that goes past it, nor the other way round")
+    @Test("A request through a proxy and a direct request never share a look-up")
     func proxies() async throws {
         let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20))
         let direct = try request()
@@ -73,7 +73,7 @@ struct LookupCoalescerTests {
         #expect(await fetcher.count == 2)
     }
 
-    @Test("one who gives up leaves it to the others, and the last one takes it with him")
+    @Test("A cancelled waiter leaves the look-up to the others, and the last one cancels it")
     func cancelled() async throws {
         let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20))
         let request = try request()
@@ -91,7 +91,7 @@ struct LookupCoalescerTests {
         #expect(await fetcher.count == 1)
     }
 
-    @Test("a look-up that ran out of time is a failure that says so")
+    @Test("A look-up past its timeout says that no answer came; one past the caller's deadline fails, too")
     func late() async throws {
         let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .milliseconds(50))
         let result = try await coalescer.results(of: [lookup], for: request(), until: nil, over: InProcessTransport(status: 200))[lookup]

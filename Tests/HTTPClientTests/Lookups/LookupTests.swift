@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Look-ups between two handshakes", .tags(.sockets), .timeLimit(.minutes(5)))
 struct LookupTests {
-    @Test("what an evaluator needs is looked up, the connection is tried once more, and the answer is kept")
+    @Test("The client fetches the OCSP response that the evaluator needs, connects again, and reuses it later")
     func good() async throws {
         let site = try await RevocationSite.start()
         site.answer(try TestPKI.ocspResponse(for: site.leaf))
@@ -27,7 +27,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("a look-up goes over the proxy of the request that waits for it, and not past it")
+    @Test("A look-up goes through the proxy of the request that waits for it")
     func overProxy() async throws {
         let targets = Targets()
         let proxy = try await TestHTTPServer.start(certificate: nil) { request in
@@ -52,7 +52,7 @@ struct LookupTests {
         func add(_ target: String) { list.withLock { $0.append(target) } }
     }
 
-    @Test("a revoked server is refused before a byte of the request is sent, each time")
+    @Test("The client refuses a revoked server each time after one look-up, and sends it no request")
     func revoked() async throws {
         let site = try await RevocationSite.start()
         site.answer(try TestPKI.ocspResponse(for: site.leaf, status: .revoked))
@@ -66,7 +66,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("unusable answers fail hard: an error, a wrong type, garbage, one too large, another certificate's, a redirect")
+    @Test("The client refuses a server if the OCSP answer is unusable, and follows no redirect of the responder")
     func bad() async throws {
         let site = try await RevocationSite.start()
         let good = try TestPKI.ocspResponse(for: site.leaf)
@@ -99,14 +99,14 @@ struct LookupTests {
         }
         #expect(elsewhere.counters.connections == 0)
         #expect(site.server.counters.requests == 0)
-        // The control: what was refused for its size alone is good.
+        // The control: the response that was refused only for its size is accepted without the padding.
         site.answer(good)
         #expect(try await site.text(site.request(site.policy())) == "hello ")
         await elsewhere.stop()
         await site.stop()
     }
 
-    @Test("a CRL above the limit is refused, and the refusal says to use OCSP")
+    @Test("The client refuses a CRL above the size limit, and the error mentions OCSP")
     func largeList() async throws {
         let site = try await RevocationSite.start(names: { TestRevocation(crl: $0 + "/crl") })
         let evaluator = { RevocationTrustEvaluator(sources: .crl) }
@@ -120,7 +120,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("an answer that does not count is not fetched again by the next request")
+    @Test("The next requests do not repeat a look-up whose answer was unusable")
     func keptProblem() async throws {
         let site = try await RevocationSite.start()
         site.answer([1, 2, 3])
@@ -133,7 +133,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("no server at the responder's address: refused where the failure is hard, let through where it is soft")
+    @Test("A missing responder stops the request if the check fails hard, but not if it fails soft")
     func absent() async throws {
         let site = try await RevocationSite.start()
         await site.responder.stop()
@@ -145,7 +145,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("a responder that does not answer stalls no other request, and is given up in time")
+    @Test("A responder that never answers delays no other request, and the look-up times out")
     func slow() async throws {
         var configuration = CurlTransportConfiguration()
         configuration.lookupTimeout = .seconds(3_600)
@@ -168,7 +168,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("many requests at once share one look-up")
+    @Test("Concurrent requests share one look-up")
     func together() async throws {
         let site = try await RevocationSite.start()
         let good = try TestPKI.ocspResponse(for: site.leaf)
@@ -189,7 +189,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("a request whose content is a stream is sent once, after the look-up, whatever its method")
+    @Test("A POST whose body is a stream is sent once, after the look-up")
     func streamed() async throws {
         let site = try await RevocationSite.start()
         site.answer(try TestPKI.ocspResponse(for: site.leaf))
@@ -205,7 +205,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("a request that is cancelled during its look-up ends at once, and the total timeout counts the look-up in")
+    @Test("A request cancelled during its look-up ends at once, and the total timeout includes the look-up")
     func ends() async throws {
         let site = try await RevocationSite.start()
         site.answers.set { _ in try await waitForCancellation() }
@@ -221,7 +221,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("the caller's own fetcher is asked instead, and one that never answers is given up")
+    @Test("The client uses the caller's fetcher instead of its own, and gives up on one that never answers")
     func ownFetcher() async throws {
         struct Fetcher: TrustLookupFetching {
             let response: @Sendable () async throws -> [UInt8]
@@ -237,7 +237,7 @@ struct LookupTests {
         #expect(site.answers.questions.isEmpty)
         configuration.lookupTimeout = .milliseconds(200)
         configuration.lookupFetcher = Fetcher {
-            // Does not heed its cancellation.
+            // Ignores cancellation.
             await Task.detached { try? await gate.wait() }.value
             return good
         }
@@ -249,7 +249,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("an evaluator that is never satisfied ends in one refusal, of which the observer is told once", arguments: [true, false])
+    @Test("An evaluator that always needs more look-ups causes one refusal, reported once to the observer", arguments: [true, false])
     func insatiable(requestsStatus: Bool) async throws {
         struct Insatiable: ServerTrustEvaluating {
             let conditions: TrustConditions
@@ -272,7 +272,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("a server that the pins refuse is not looked up")
+    @Test("The client makes no look-up for a server that the pins refuse")
     func refusedFirst() async throws {
         let site = try await RevocationSite.start()
         let pins = try PublicKeysTrustEvaluator(withoutBackup: [Pin(spki: [1])])

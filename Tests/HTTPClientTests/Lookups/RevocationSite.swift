@@ -14,7 +14,7 @@ struct RevocationSite {
     let answers: Answers
     let transport: CurlTransport
 
-    /// What the responder does with the next question, and the questions it got.
+    /// How the responder answers the next request, and the requests it received.
     final class Answers: Sendable {
         typealias Handler = @Sendable (TestRequest) async throws -> TestResponse
 
@@ -29,7 +29,7 @@ struct RevocationSite {
         }
     }
 
-    /// Starts all of them; `names` says what the certificate names of a responder at a URL without a path.
+    /// Starts server and responder; `names` turns the responder's URL, without a path, into the revocation URLs of the certificate.
     static func start(
         configuration: CurlTransportConfiguration = .init(),
         names: (String) -> TestRevocation = { TestRevocation(ocsp: $0 + "/ocsp") }
@@ -47,12 +47,12 @@ struct RevocationSite {
             transport: try CurlTransport(configuration: configuration))
     }
 
-    /// Lets the responder answer with bytes.
+    /// Makes the responder answer with `bytes`.
     func answer(_ bytes: [UInt8], type: String = "application/ocsp-response") {
         answers.set { _ in TestResponse(headerFields: [.contentType: type], body: bytes) }
     }
 
-    /// Revocation is checked for localhost, and for no other host.
+    /// A policy that checks revocation for localhost and for no other host.
     func policy(_ evaluator: RevocationTrustEvaluator = RevocationTrustEvaluator(sources: .ocsp)) throws -> TrustPolicy {
         TrustPolicy(
             rules: try HostMap([(HostPattern("localhost"), TrustRule(evaluators: [evaluator]))]),

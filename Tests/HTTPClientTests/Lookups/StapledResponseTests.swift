@@ -5,11 +5,11 @@ import HTTPClient
 import TestTags
 import Testing
 
-/// `openssl s_server`, which can staple: one response for all of its connections.
+/// An `openssl s_server`, which can staple one OCSP response to all its connections.
 struct StaplingServer {
     let port: Int
     private let process: ChildProcess
-    /// Where the response is: it is read for every connection.
+    /// Holds the OCSP response, which the server reads for every connection.
     private let folder: TemporaryFolder
 
     static func start(_ certificate: TestCertificate, staple: [UInt8]?, version: String) async throws -> StaplingServer {
@@ -31,7 +31,9 @@ struct StaplingServer {
 
 @Suite("Stapled OCSP responses through libcurl", .tags(.processes), .timeLimit(.minutes(5)))
 struct StapledResponseTests {
-    @Test("a staple decides before the request is sent", arguments: ["-tls1_2", "-tls1_3"])
+    @Test(
+        "The client accepts a server with a good staple, and refuses one whose staple is missing or says revoked",
+        arguments: ["-tls1_2", "-tls1_3"])
     func staples(version: String) async throws {
         let root = try TestPKI.root()
         let leaf = try TestPKI.leaf(hosts: ["localhost"], issuer: root)

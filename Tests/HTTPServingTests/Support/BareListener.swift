@@ -6,7 +6,7 @@ import ServiceLifecycle
 
 import HTTPServing
 
-/// A listener on loopback with nothing behind it but what its tests ask for.
+/// A listener on loopback with only the routes that its tests need.
 struct BareListener: Service {
     let address: ListenerAddress
     let limits: ListenerLimits
@@ -25,7 +25,7 @@ struct BareListener: Service {
         }
     }
 
-    /// Runs one around a body, which is given its port.
+    /// Runs a listener while `body` runs, which gets its port.
     static func with(
         certificate: TestCertificate? = nil, proxies: [String] = [], _ change: (inout ListenerLimits) -> Void = { _ in },
         _ body: (Int) async throws -> Void
@@ -41,12 +41,12 @@ struct BareListener: Service {
         }
     }
 
-    /// Whether others are still answered.
+    /// Whether the server still answers another client.
     static func isHealthy(_ port: Int) async throws -> Bool {
         try await answer(to: "GET /health", port: port).hasPrefix("HTTP/1.1 200")
     }
 
-    /// What comes back for a request without a body.
+    /// The whole answer to a request without a body.
     static func answer(to line: String, port: Int) async throws -> String {
         let client = try RawClient(port: port)
         client.write("\(line) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")

@@ -5,9 +5,11 @@ import Testing
 
 import OHTTP
 
-@Suite("Binary HTTP written while it is made")
+@Suite("Binary HTTP encoded in parts")
 struct BinaryHTTPEncoderTests {
-    @Test("a request in parts is read as a whole, and is of its size class with padding", arguments: [BinaryHTTPPadding.none, .padme])
+    @Test(
+        "A request encoded in parts decodes as a whole, and has a size that its padding allows",
+        arguments: [BinaryHTTPPadding.none, .padme])
     func request(padding: BinaryHTTPPadding) throws {
         var encoder = BinaryHTTPRequestEncoder()
         var bytes = try encoder.head(Samples.request.head)
@@ -21,7 +23,7 @@ struct BinaryHTTPEncoderTests {
         #expect(try BinaryHTTPRequest(decoding: Data(bytes)) == Samples.request)
     }
 
-    @Test("a response in parts is read as a whole, informational responses included")
+    @Test("A response encoded in parts decodes as a whole, including informational responses")
     func response() throws {
         var encoder = BinaryHTTPResponseEncoder()
         var bytes: [UInt8] = []
@@ -33,7 +35,7 @@ struct BinaryHTTPEncoderTests {
         #expect(bytes == (try Samples.response.encoded(framing: .indeterminateLength)))
     }
 
-    @Test("parts out of their order are refused")
+    @Test("Parts in the wrong order are refused")
     func order() throws {
         #expect(
             code(as: OHTTPError.self) {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import OHTTP
 
-@Suite("Binary HTTP read as it arrives")
+@Suite("Binary HTTP decoded as it arrives")
 struct BinaryHTTPParserTests {
-    @Test("byte by byte, every message says the same as whole")
+    @Test("A message parsed byte by byte gives the same result as one parsed whole")
     func byteByByte() throws {
         for bytes in try Samples.encodedRequests() {
             let whole = try Samples.parse(.request, [Data(bytes)])
@@ -21,7 +21,7 @@ struct BinaryHTTPParserTests {
         }
     }
 
-    @Test("in any split, every message says the same as whole", arguments: 0..<200)
+    @Test("A message parsed in random parts gives the same result as one parsed whole", arguments: 0..<200)
     func anySplit(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let bytes = try #require(try (Samples.encodedRequests() + Samples.encodedResponses()).randomElement(using: &random))
@@ -29,7 +29,7 @@ struct BinaryHTTPParserTests {
         #expect(try Samples.parse(kind, split(bytes, &random)) == Samples.parse(kind, [Data(bytes)]))
     }
 
-    @Test("in any split, a message with any byte changed is refused or read as it is when whole", arguments: 0..<300)
+    @Test("A damaged message parsed in random parts gives the same result or error as one parsed whole", arguments: 0..<300)
     func anySplitOfBadBytes(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var bytes = try #require(try (Samples.encodedRequests() + Samples.encodedResponses()).randomElement(using: &random))
@@ -46,7 +46,7 @@ struct BinaryHTTPParserTests {
         let most = [1, 3, 20, 1000].randomElement(using: &random) ?? 1
         while !rest.isEmpty {
             let part = rest.prefix(Int.random(in: 0...most, using: &random))
-            // Half of the parts are slices of something larger, whose first index is not 0.
+            // About half of the parts are slices of larger data, so that their first index is not 0.
             parts.append(Bool.random(using: &random) ? Data(part) : (Data([7]) + Data(part)).dropFirst())
             rest = rest.dropFirst(part.count)
         }
@@ -57,7 +57,7 @@ struct BinaryHTTPParserTests {
         do { return .success(try work()) } catch { return .failure(error as? OHTTPError ?? OHTTPError(.finished, "another error")) }
     }
 
-    @Test("the head is known when its section is complete, and content when it comes")
+    @Test("The parser returns the head when its section is complete, and content as it arrives")
     func early() throws {
         var parser = BinaryHTTPRequestParser()
         try parser.append(Data(.get(2) + .line("a", "b")))
@@ -76,7 +76,7 @@ struct BinaryHTTPParserTests {
         #expect(try parser.next() == nil)
     }
 
-    @Test("a response says its informational responses, head, content, trailers and end in this order")
+    @Test("The parser returns informational responses, head, content, trailers and end in this order")
     func order() throws {
         var parser = BinaryHTTPResponseParser()
         try parser.append(Data(try Samples.response.encoded()))
@@ -88,14 +88,14 @@ struct BinaryHTTPParserTests {
         #expect(names == ["informational", "informational", "head", "body", "trailers", "end"])
     }
 
-    @Test("nothing can be added after the end was said")
+    @Test("No bytes can be added after the parser was told that the message has ended")
     func afterFinish() throws {
         var parser = BinaryHTTPRequestParser()
         parser.finish()
         #expect(code(as: OHTTPError.self) { try parser.append(Data([0])) } == .finished)
     }
 
-    @Test("after an error there is only that error")
+    @Test("After an error the parser returns only that error")
     func afterError() throws {
         var parser = BinaryHTTPRequestParser()
         try parser.append(Data([4]))
@@ -104,7 +104,7 @@ struct BinaryHTTPParserTests {
         #expect(code(as: OHTTPError.self) { _ = try parser.next() } == .malformedMessage)
     }
 
-    @Test("a connection that breaks inside of a message is no end")
+    @Test("A message that ends in the middle is truncated")
     func broken() throws {
         for bytes in try Samples.encodedRequests() {
             var parser = BinaryHTTPRequestParser()

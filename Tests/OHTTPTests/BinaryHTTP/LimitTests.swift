@@ -16,13 +16,13 @@ struct LimitTests {
         }
     }
 
-    @Test("hold for control data, exactly")
+    @Test("The limit for control data is exact")
     func controlData() {
         expect(.get(0), BinaryHTTPLimits(controlDataBytes: 10), isAccepted: true)
         expect(.get(0), BinaryHTTPLimits(controlDataBytes: 9), isAccepted: false)
     }
 
-    @Test("hold for a field section, exactly, in both framings and for trailers")
+    @Test("The limit for a field section is exact, in both framings and for trailers")
     func fieldSection() {
         let lines: [UInt8] = .line("a", "bc") + .line("d", "ef")
         for (size, isAccepted) in [(lines.count, true), (lines.count - 1, false)] {
@@ -34,7 +34,7 @@ struct LimitTests {
         }
     }
 
-    @Test("hold for the number of fields, and for more than HTTPFields can take whatever the limit")
+    @Test("The limit for the number of fields is exact, and never above the maximum of HTTPFields")
     func fieldCount() {
         let lines: [UInt8] = .line("a", "") + .line("a", "")
         for (count, isAccepted) in [(2, true), (1, false)] {
@@ -46,14 +46,14 @@ struct LimitTests {
         expect(.get(2) + many + .line("a", "") + [0], limits, isAccepted: false)
     }
 
-    @Test("hold for informational responses, exactly")
+    @Test("The limit for informational responses is exact")
     func informationalResponses() throws {
         let bytes: [UInt8] = [3, 0x40, 103, 0, 0x40, 103, 0, 0x40, 0xc8]
         #expect(try BinaryHTTPResponse(decoding: Data(bytes), limits: .init(informationalResponses: 2)).informational.count == 2)
         #expect(throws: Self.limited) { try BinaryHTTPResponse(decoding: Data(bytes), limits: .init(informationalResponses: 1)) }
     }
 
-    @Test("hold for content, exactly, over all chunks together")
+    @Test("The limit for content is exact, and covers all chunks together")
     func content() {
         for (size, isAccepted) in [(3, true), (2, false)] {
             expect(.get(0) + [0, 3, 1, 2, 3], BinaryHTTPLimits(bodyBytes: size), isAccepted: isAccepted)
@@ -61,14 +61,14 @@ struct LimitTests {
         }
     }
 
-    @Test("that are zero or below accept nothing and do not crash", arguments: [0, -1, Int.min])
+    @Test("With limits of zero or below the decoder accepts nothing and does not crash", arguments: [0, -1, Int.min])
     func nothing(limit: Int) {
         let limits = BinaryHTTPLimits(
             controlDataBytes: limit, fieldSectionBytes: limit, fieldCount: limit, informationalResponses: limit, bodyBytes: limit)
         expect(.get(0), limits, isAccepted: false)
     }
 
-    @Test("are held against a length as soon as it is there, before what it counts comes")
+    @Test("The parser checks a length against its limit before the counted bytes arrive")
     func early() throws {
         for prefix in [[UInt8].get(0) + [0x80, 1, 0, 1], .get(2) + .text("a") + [0x80, 1, 0, 1], [0, 0x80, 0, 0x40, 1]] {
             var parser = MessageParser(.request, limits: BinaryHTTPLimits())

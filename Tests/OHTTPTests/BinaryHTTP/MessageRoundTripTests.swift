@@ -8,7 +8,8 @@ import Testing
 @Suite("Binary HTTP messages")
 struct MessageRoundTripTests {
     @Test(
-        "come back as they were, in both framings, padded or not", arguments: [BinaryHTTPFraming.knownLength, .indeterminateLength],
+        "A message survives a round trip in both framings, padded or not",
+        arguments: [BinaryHTTPFraming.knownLength, .indeterminateLength],
         [BinaryHTTPPadding.none, .padme])
     func roundTrip(framing: BinaryHTTPFraming, padding: BinaryHTTPPadding) throws {
         let request = try BinaryHTTPRequest(decoding: Data(try Samples.request.encoded(framing: framing, padding: padding)))
@@ -17,7 +18,7 @@ struct MessageRoundTripTests {
         #expect(response == Samples.response)
     }
 
-    @Test("repeated fields stay apart and in order, with names in lower case")
+    @Test("Repeated fields stay separate and in order, with names in lower case")
     func repeatedFields() throws {
         let request = try BinaryHTTPRequest(decoding: Data(try Samples.request.encoded()))
         #expect(
@@ -26,7 +27,7 @@ struct MessageRoundTripTests {
             ])
     }
 
-    @Test("two Set-Cookie fields are not joined")
+    @Test("Two Set-Cookie fields are not joined")
     func setCookie() throws {
         var response = BinaryHTTPResponse(head: HTTPResponse(status: 204))
         response.head.headerFields.append(HTTPField(name: .setCookie, value: "a=1; Expires=Sat, 21 Nov 2026 00:00:00 GMT"))
@@ -35,14 +36,14 @@ struct MessageRoundTripTests {
         #expect(decoded.head.headerFields[values: .setCookie] == ["a=1; Expires=Sat, 21 Nov 2026 00:00:00 GMT", "b=2"])
     }
 
-    @Test("the authority keeps its port, and the path its escapes and query")
+    @Test("The authority keeps its port, and the path its escapes and query")
     func target() throws {
         let request = try BinaryHTTPRequest(decoding: Data(try Samples.request.encoded()))
         #expect(request.head.authority == "api.example.com:8443")
         #expect(request.head.path == "/v1/a%20b?q=1&r")
     }
 
-    @Test("field values are octets: bytes above 0x7f and control characters come back as they were")
+    @Test("Field values keep bytes above 0x7f and control characters")
     func octets() throws {
         let value: [UInt8] = [0x66, 0xfc, 0x72, 0x20, 0xff, 0x01, 0x80, 0x7f]
         var request = BinaryHTTPRequest(head: HTTPRequest(method: .get, scheme: "https", authority: "a", path: "/"))
@@ -51,14 +52,14 @@ struct MessageRoundTripTests {
         #expect(decoded.head.headerFields.first?.withUnsafeBytesOfValue { [UInt8]($0) } == value)
     }
 
-    @Test("white space around a value is not part of it and is not written")
+    @Test("White space around a field value is not encoded")
     func whiteSpace() throws {
         var request = BinaryHTTPRequest(head: HTTPRequest(method: .get, scheme: "https", authority: "a", path: "/"))
         request.head.headerFields.append(HTTPField(name: .userAgent, lenientValue: Array(" \tx y\t ".utf8)))
         #expect(try BinaryHTTPRequest(decoding: Data(try request.encoded())).head.headerFields[.userAgent] == "x y")
     }
 
-    @Test("fields about a connection are not written, with those that Connection names")
+    @Test("The encoder drops connection fields and those that Connection names, except TE: trailers")
     func connectionFields() throws {
         var request = BinaryHTTPRequest(head: HTTPRequest(method: .get, scheme: "https", authority: "a", path: "/"))
         let fields = [
@@ -73,14 +74,14 @@ struct MessageRoundTripTests {
         #expect(ConnectionFields.removed(from: request.head.headerFields) == decoded.head.headerFields)
     }
 
-    @Test("fields about a connection are read, for the forwarder to remove")
+    @Test("The decoder keeps connection fields, so that the forwarder can remove them")
     func connectionFieldsAreRead() throws {
         let lines: [UInt8] = .line("connection", "close")
         let request = try BinaryHTTPRequest(decoding: Data(.get(0) + [UInt8(lines.count)] + lines))
         #expect(request.head.headerFields[.connection] == "close")
     }
 
-    @Test("the content of a decoded known-length message is a slice of it, not a copy")
+    @Test("The content of a decoded known-length message is a slice of it, not a copy")
     func slice() throws {
         let bytes = Data(try Samples.request.encoded())
         let request = try BinaryHTTPRequest(decoding: bytes)
@@ -93,13 +94,13 @@ struct MessageRoundTripTests {
         #expect(isInside)
     }
 
-    @Test("a slice of other bytes is read like a whole")
+    @Test("A message in a slice of larger data is decoded")
     func sliceAsInput() throws {
         let bytes = Data([9, 9, 9]) + Data(try Samples.request.encoded())
         #expect(try BinaryHTTPRequest(decoding: bytes.dropFirst(3)) == Samples.request)
     }
 
-    @Test("CONNECT has an authority alone; extended CONNECT has a protocol too")
+    @Test("CONNECT with only an authority, and extended CONNECT with a protocol, survive a round trip")
     func connect() throws {
         let plain = BinaryHTTPRequest(head: HTTPRequest(method: .connect, scheme: nil, authority: "a:443", path: nil))
         #expect(try BinaryHTTPRequest(decoding: Data(try plain.encoded())) == plain)
@@ -111,7 +112,7 @@ struct MessageRoundTripTests {
         }
     }
 
-    @Test("every final and informational status comes back")
+    @Test("Every final and informational status survives a round trip")
     func statuses() throws {
         for code in 200...599 {
             let response = BinaryHTTPResponse(
@@ -120,7 +121,7 @@ struct MessageRoundTripTests {
         }
     }
 
-    @Test("sections of every size have the shortest length in front of them")
+    @Test("The length in front of a field section has the shortest form, whatever the section's size")
     func sectionLengths() throws {
         for size in [0, 1, 50, 60, 61, 62, 63, 64, 65, 1000, 16_370, 16_380, 16_381, 16_382, 16_383, 16_384, 40_000] {
             var request = BinaryHTTPRequest(head: HTTPRequest(method: .get, scheme: "https", authority: "a", path: "/"))
@@ -133,7 +134,7 @@ struct MessageRoundTripTests {
     }
 
     @Test(
-        "what Binary HTTP cannot say is refused",
+        "The encoder refuses a request that Binary HTTP cannot express",
         arguments: [
             HTTPRequest(method: .get, scheme: nil, authority: "a", path: "/"),
             HTTPRequest(method: .get, scheme: "https", authority: "a", path: nil),
@@ -147,7 +148,7 @@ struct MessageRoundTripTests {
         #expect(code(as: OHTTPError.self) { try BinaryHTTPRequest(head: head).encoded() } == .unencodable)
     }
 
-    @Test("a status out of its range is refused", arguments: [0, 99, 100, 199, 600, 999])
+    @Test("The encoder refuses a final response whose status is not 200 to 599", arguments: [0, 99, 100, 199, 600, 999])
     func unencodableStatus(_ status: Int) {
         #expect(
             code(as: OHTTPError.self) {
@@ -155,7 +156,7 @@ struct MessageRoundTripTests {
             } == .unencodable)
     }
 
-    @Test("an informational response with a final status is refused")
+    @Test("The encoder refuses an informational response with a final status")
     func unencodableInformational() {
         let response = BinaryHTTPResponse(informational: [HTTPResponse(status: 200)], head: HTTPResponse(status: 200))
         #expect(code(as: OHTTPError.self) { try response.encoded() } == .unencodable)

@@ -3,7 +3,7 @@ import HTTPTypes
 
 @testable import OHTTP
 
-/// Messages that have everything a message can have.
+/// Messages with every part that a message can have.
 enum Samples {
     static let fields: HTTPFields = {
         var fields = HTTPFields()
@@ -26,7 +26,7 @@ enum Samples {
         informational: [HTTPResponse(status: 102), HTTPResponse(status: 103, headerFields: [.link: "</a>; rel=preload"])],
         head: HTTPResponse(status: 200, headerFields: fields), body: Data(pattern(300, seed: 2)), trailers: trailers)
 
-    /// Both messages in both framings, with and without padding.
+    /// The request in both framings, with and without padding.
     static func encodedRequests() throws -> [[UInt8]] {
         try [BinaryHTTPFraming.knownLength, .indeterminateLength].flatMap { framing in
             try [BinaryHTTPPadding.none, .padme].map { try request.encoded(framing: framing, padding: $0) }
@@ -39,7 +39,7 @@ enum Samples {
         }
     }
 
-    /// A message as the parser says it, content in one piece.
+    /// The result of parsing a message in parts, with the content in one piece.
     static func parse(_ kind: MessageParser.Kind, _ parts: [Data], limits: BinaryHTTPLimits = BinaryHTTPLimits()) throws -> Parsed {
         var parser = MessageParser(kind, limits: limits)
         var parsed = Parsed()
@@ -76,12 +76,12 @@ extension HTTPField.Name {
 }
 
 extension [UInt8] {
-    /// A length-prefixed string, for messages made by hand.
+    /// A string with its length in front, for messages written by hand.
     static func text(_ text: String) -> [UInt8] { [UInt8(text.utf8.count)] + text.utf8 }
 
     /// A field line.
     static func line(_ name: String, _ value: String) -> [UInt8] { text(name) + text(value) }
 
-    /// The control data of a GET request for https://a/, with its framing indicator.
+    /// A framing indicator and the control data of a GET request for https://a/.
     static func get(_ indicator: UInt8) -> [UInt8] { [indicator] + text("GET") + text("https") + text("a") + text("/") }
 }

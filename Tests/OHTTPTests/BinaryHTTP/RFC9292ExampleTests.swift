@@ -5,7 +5,7 @@ import Testing
 
 import OHTTP
 
-/// The messages of the section.
+/// The messages of RFC 9292, section 5.
 private enum Example {
     static let knownLengthRequest = Hex.bytes(
         """
@@ -51,19 +51,19 @@ struct RFC9292ExampleTests {
         #expect(request.trailers.isEmpty)
     }
 
-    @Test("the known-length request is read, and written byte for byte")
+    @Test("The known-length request is decoded, and encoded byte for byte")
     func knownLengthRequest() throws {
         let bytes = Data(Example.knownLengthRequest)
         let request = try BinaryHTTPRequest(decoding: bytes)
         expectRequest(request)
         #expect(Data(try request.encoded()) == bytes)
-        // Empty trailers and empty content may be left out; nothing more may.
+        // Empty trailers and empty content may be omitted, but nothing else.
         expectRequest(try BinaryHTTPRequest(decoding: bytes.dropLast(1)))
         expectRequest(try BinaryHTTPRequest(decoding: bytes.dropLast(2)))
         #expect(code(as: OHTTPError.self) { try BinaryHTTPRequest(decoding: bytes.dropLast(3)) } == .truncatedMessage)
     }
 
-    @Test("the indeterminate-length request is read, and written byte for byte but for its padding")
+    @Test("The indeterminate-length request is decoded, and encoded byte for byte except for its padding")
     func indeterminateLengthRequest() throws {
         let bytes = Data(Example.indeterminateLengthRequest)
         let request = try BinaryHTTPRequest(decoding: bytes)
@@ -73,7 +73,7 @@ struct RFC9292ExampleTests {
         #expect(code(as: OHTTPError.self) { try BinaryHTTPRequest(decoding: bytes.dropLast(13)) } == .truncatedMessage)
     }
 
-    @Test("the indeterminate-length response with informational responses is read, and written byte for byte")
+    @Test("The indeterminate-length response with informational ones is decoded, and encoded byte for byte")
     func indeterminateLengthResponse() throws {
         let bytes = Data(Example.indeterminateLengthResponse)
         let response = try BinaryHTTPResponse(decoding: bytes)
@@ -93,7 +93,7 @@ struct RFC9292ExampleTests {
         #expect(Data(try response.encoded(framing: .indeterminateLength)) == bytes)
     }
 
-    @Test("the known-length response with a trailer is read, and written byte for byte")
+    @Test("The known-length response with a trailer is decoded, and encoded byte for byte")
     func knownLengthResponse() throws {
         let bytes = Data(Example.knownLengthResponse)
         let response = try BinaryHTTPResponse(decoding: bytes)

@@ -3,13 +3,13 @@ import Testing
 
 @testable import OHTTP
 
-@Suite("Bad messages in chunks")
+@Suite("Malformed chunked messages")
 struct BadChunkTests {
     private static let failed = OHTTPError(.decapsulationFailed, "")
     private static let rejected = OHTTPError(.responseRejected, "")
     private static let truncated = OHTTPError(.truncatedChunks, "")
 
-    /// Three chunks and the final one, to the gateway.
+    /// A request of two chunks and a final one, and the gateway's keyring.
     private func request() throws -> (keyring: GatewayKeyring, message: [UInt8]) {
         let key = try GatewayKey(id: 1, suites: [.aes128GCM])
         let chunked = try key.configuration.chunkedRequest()
@@ -20,7 +20,7 @@ struct BadChunkTests {
         return (try GatewayKeyring([key]), message)
     }
 
-    /// What the gateway makes of a message, with a new opener.
+    /// The content that the gateway opens with a new opener.
     private func open(_ keyring: GatewayKeyring, _ message: some DataProtocol) throws -> Data {
         var opener = keyring.chunkedRequestOpener()
         opener.append(message)
@@ -29,14 +29,14 @@ struct BadChunkTests {
         return try content + opener.finish()
     }
 
-    @Test("a request cut off at any byte has no end")
+    @Test("A request cut off at any byte is refused")
     func truncatedRequest() throws {
         let (keyring, message) = try request()
         #expect(try open(keyring, message) == Data([1, 1, 2, 2, 3, 3]))
         for count in message.indices { #expect(throws: Self.failed) { try open(keyring, message.prefix(count)) } }
     }
 
-    @Test("a request with any byte changed is refused")
+    @Test("A request with any byte changed is refused")
     func flippedRequest() throws {
         let (keyring, message) = try request()
         for index in message.indices {
@@ -46,7 +46,7 @@ struct BadChunkTests {
         }
     }
 
-    @Test("chunks left out, doubled, exchanged or put behind the final one are refused")
+    @Test("Chunks that are missing, repeated, reordered or after the final one are refused")
     func rearranged() throws {
         let (keyring, message) = try request()
         let head = message[..<39]
@@ -61,12 +61,12 @@ struct BadChunkTests {
         for bad in [head + first + second + final + first, head + first + second + final + final, head + final + first + second] {
             #expect(throws: Self.failed) { try open(keyring, bad) }
         }
-        // Neither may the final chunk pass for another, nor another for the final one.
+        // The final chunk is not accepted as another one, nor another one as the final chunk.
         #expect(throws: Self.failed) { try open(keyring, head + first + second + [18] + final.dropFirst()) }
         #expect(throws: Self.failed) { try open(keyring, head + first + [0] + second.dropFirst()) }
     }
 
-    @Test("after an error a request opens nothing more")
+    @Test("After an error the opener returns only that error, and no secret for a response")
     func sticky() throws {
         let (keyring, message) = try request()
         var bad = message
@@ -80,7 +80,7 @@ struct BadChunkTests {
         #expect(opener.takeSecret() == nil)
     }
 
-    @Test("an unknown key is refused at the first chunk, like a changed one")
+    @Test("A request to an unknown key fails with the same error as a damaged one")
     func unknownKey() throws {
         let (_, message) = try request()
         let other = try GatewayKeyring([GatewayKey(id: 1, suites: [.aes128GCM])])
@@ -89,7 +89,7 @@ struct BadChunkTests {
         #expect(throws: Self.failed) { try open(elsewhere, message) }
     }
 
-    /// A response of two chunks and a final one, and what opens it; the request that it answers is always another.
+    /// A response of two chunks and a final one, and the client that opens it; each call makes a new request.
     private func response() throws -> (message: [UInt8], client: Client) {
         var exchange = try ChunkedExchange()
         _ = try exchange.receive(try exchange.seal([1]))
@@ -100,7 +100,7 @@ struct BadChunkTests {
         return (message, Client(exchange))
     }
 
-    /// A box, since tuples hold no noncopyable values.
+    /// A box, because tuples cannot hold noncopyable values.
     private final class Client {
         private var exchange: ChunkedExchange
 
@@ -114,7 +114,7 @@ struct BadChunkTests {
         }
     }
 
-    @Test("a response cut off at any byte has no end")
+    @Test("A response cut off at any byte is truncated, or rejected if only its last bytes are missing")
     func truncatedResponse() throws {
         let whole = try response()
         #expect(try whole.client.open(whole.message) == Data([1, 1, 2, 2, 3, 3]))
@@ -128,7 +128,7 @@ struct BadChunkTests {
         }
     }
 
-    @Test("a response with any byte changed is refused")
+    @Test("A response with any byte changed is refused")
     func flippedResponse() throws {
         let count = try response().message.count
         for index in 0..<count {
@@ -140,14 +140,14 @@ struct BadChunkTests {
         }
     }
 
-    @Test("a response to another request is refused at its first chunk")
+    @Test("A response to another request is refused")
     func foreignResponse() throws {
         let mine = try response()
         let other = try response()
         #expect(throws: Self.rejected) { try mine.client.open(other.message) }
     }
 
-    @Test("bytes behind the final chunk are refused")
+    @Test("Bytes after the final chunk of a response are refused")
     func trailing() throws {
         let whole = try response()
         #expect(throws: Self.rejected) { try whole.client.open(whole.message + [0]) }

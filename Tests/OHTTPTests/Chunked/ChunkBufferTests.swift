@@ -2,9 +2,9 @@ import Testing
 
 @testable import OHTTP
 
-@Suite("A buffer for chunks")
+@Suite("Chunk buffer")
 struct ChunkBufferTests {
-    /// What goes out after the end: the pieces, in order.
+    /// The pieces that the buffer returns after the end, in order.
     private func rest(_ buffer: inout ChunkBuffer, after last: [UInt8] = []) -> [[UInt8]] {
         buffer.end(last)
         var pieces: [[UInt8]] = []
@@ -15,7 +15,7 @@ struct ChunkBufferTests {
         }
     }
 
-    /// The lengths of the chunks that a message becomes, when it comes in parts of a size.
+    /// The lengths of the chunks of a message that is added in parts of `size` bytes.
     private func lengths(of message: [UInt8], inPartsOf size: Int) -> [Int] {
         var buffer = ChunkBuffer()
         var pieces: [[UInt8]] = []
@@ -30,14 +30,14 @@ struct ChunkBufferTests {
         }
     }
 
-    @Test("a message is the same chunks whatever parts it comes in", arguments: [1, 700, 16_383, 16_384, 16_385, 100_000])
+    @Test("A message becomes the same chunks, whatever the size of its parts", arguments: [1, 700, 16_383, 16_384, 16_385, 100_000])
     func split(size: Int) {
         let message = pattern(40_000)
         #expect(lengths(of: message, inPartsOf: size) == [16_384, 16_384, 8_192])
         #expect(lengths(of: Array(message.prefix(39_800)), inPartsOf: size) == [16_384, 16_384, 8_192])
     }
 
-    @Test("a message that ends with a full chunk is the same chunks as one that is a little shorter")
+    @Test("A message that ends with a full chunk becomes the same chunks as a slightly shorter one")
     func full() {
         for length in [32_257, 32_767, 32_768] {
             #expect(lengths(of: pattern(length), inPartsOf: 16_384) == [16_384, 16_384], "\(length)")
@@ -45,7 +45,7 @@ struct ChunkBufferTests {
         for length in [0, 1, 1_023, 1_024] { #expect(lengths(of: pattern(length), inPartsOf: 100) == [1_024], "\(length)") }
     }
 
-    @Test("what goes out is the message with zeros behind it")
+    @Test("The buffer returns the message followed by zeros")
     func content() {
         let message = pattern(50_000)
         var buffer = ChunkBuffer()
@@ -58,7 +58,7 @@ struct ChunkBufferTests {
         #expect(out == message + [UInt8](repeating: 0, count: 51_200 - 50_000))
     }
 
-    @Test("many zeros are never in memory at once, and go out in full chunks")
+    @Test("Long padding comes in pieces of at most 16 chunks, and only the last piece may end inside a chunk")
     func manyZeros() {
         var buffer = ChunkBuffer()
         let length = (256 << 20) + 1
@@ -71,7 +71,7 @@ struct ChunkBufferTests {
         #expect(pieces.reduce(sent) { $0 + $1.count } == BinaryHTTPPadding.padme.paddedSize(of: length))
     }
 
-    @Test("the held bytes have another number after some went out")
+    @Test("The number of the held bytes changes when some are sent, and is nil when none are held")
     func holding() {
         var buffer = ChunkBuffer()
         #expect(buffer.holding == nil)

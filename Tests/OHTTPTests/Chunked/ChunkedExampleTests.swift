@@ -4,7 +4,7 @@ import Testing
 
 @testable import OHTTP
 
-/// The values of the appendix of the draft's version of 2026-02-18.
+/// The values of the draft's appendix, version of 2026-02-18.
 private enum Example {
     static let serverSecretKey = Hex.bytes("1c190d72acdbe4dbc69e680503bb781a932c70a12c8f3754434c67d8640d8698")
     static let keyConfiguration = Hex.bytes("010020668eb21aace159803974a4c67f08b4152d29bed10735fd08f98ccdd6fe09570800080001000100010003")
@@ -42,7 +42,7 @@ struct ChunkedExampleTests {
         ])
     }
 
-    @Test("the request is sealed byte for byte in its three chunks, and the response opened")
+    @Test("The client seals the request byte for byte in its three chunks, and opens the response")
     func client() throws {
         let header = try configuration.header(.aes128GCM)
         #expect([UInt8](header.info(.chunked)) == Example.info)
@@ -66,7 +66,7 @@ struct ChunkedExampleTests {
         #expect([UInt8](response.joined()) == Example.response)
     }
 
-    @Test("the request is opened, and the response sealed byte for byte in its three chunks")
+    @Test("The gateway opens the request, and seals the response byte for byte in its three chunks")
     func gateway() throws {
         var opener = keyring.chunkedRequestOpener()
         opener.append(Example.encapsulatedRequest)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OHTTP
 
-/// A request in chunks on its way through client and gateway.
+/// A chunked request and its response, with the client and the gateway.
 struct ChunkedExchange: ~Copyable {
     private var request: ChunkedRequestSealer?
     private var response: ChunkedResponseOpener?
@@ -32,7 +32,7 @@ struct ChunkedExchange: ~Copyable {
         return try request.finish(bytes)
     }
 
-    /// Gives the gateway the bytes and takes out what it can open.
+    /// Gives bytes to the gateway, and returns the content that it can open.
     mutating func receive(_ bytes: some DataProtocol) throws -> Data {
         gateway.append(bytes)
         var content = Data()
@@ -40,13 +40,13 @@ struct ChunkedExchange: ~Copyable {
         return content
     }
 
-    /// What seals the response, after a first chunk has come.
+    /// The sealer of the response; available once the gateway has opened the first chunk.
     mutating func answer() throws -> ChunkedResponseSealer {
         guard let sealer = gateway.takeResponse() else { throw OHTTPError(.finished, "there is no response to seal") }
         return sealer
     }
 
-    /// Gives the client the bytes and takes out what it can open.
+    /// Gives bytes to the client, and returns the content that it can open.
     mutating func receiveResponse(_ bytes: some DataProtocol) throws -> Data {
         response?.append(bytes)
         var content = Data()
@@ -54,21 +54,23 @@ struct ChunkedExchange: ~Copyable {
         return content
     }
 
-    /// Says to the client that the response has ended.
+    /// Tells the client that the response has ended, and returns the rest of the content.
     mutating func finishResponse() throws -> Data {
         guard let response = response.take() else { throw Self.over }
         return try response.finish()
     }
 }
 
-@Suite("Messages in chunks")
+@Suite("Chunked messages")
 struct ChunkedMessageTests {
-    @Test("go both ways with every KEM", arguments: KeyConfiguration.KEM.allCases)
+    @Test("Chunked messages work in both directions with every KEM", arguments: KeyConfiguration.KEM.allCases)
     func everyKEM(kem: KeyConfiguration.KEM) throws {
         try roundTrip(ChunkedExchange(kem: kem))
     }
 
-    @Test("go both ways with every cipher and key derivation", arguments: SymmetricSuite.AEAD.allCases, SymmetricSuite.KDF.allCases)
+    @Test(
+        "Chunked messages work in both directions with every cipher and key derivation", arguments: SymmetricSuite.AEAD.allCases,
+        SymmetricSuite.KDF.allCases)
     func everySuite(aead: SymmetricSuite.AEAD, kdf: SymmetricSuite.KDF) throws {
         try roundTrip(ChunkedExchange(suite: SymmetricSuite(kdf: kdf, aead: aead)), nonceSize: aead == .aes128GCM ? 16 : 32)
     }
@@ -84,7 +86,7 @@ struct ChunkedMessageTests {
         var sealer = try exchange.answer()
         let answer = pattern(100_000, seed: 2)
         let first = try sealer.seal(answer.prefix(1))
-        // Nonce of max(Nn, Nk) bytes, the chunk's length, its byte and its tag.
+        // The nonce of max(Nn, Nk) bytes, then the chunk's length, its one byte and its tag.
         #expect(first.count == nonceSize + 1 + 1 + 16)
         content = try exchange.receiveResponse(first)
         content += try exchange.receiveResponse(try sealer.seal(answer.dropFirst(1)))
@@ -93,7 +95,7 @@ struct ChunkedMessageTests {
         #expect(content == Data(answer))
     }
 
-    @Test("a first chunk can be opened before the second is sent, and answered before the request is complete")
+    @Test("The gateway can open and answer the first chunk before the second one is sent")
     func streams() throws {
         var exchange = try ChunkedExchange()
         #expect(throws: OHTTPError.self) { _ = try exchange.answer() }
@@ -113,7 +115,7 @@ struct ChunkedMessageTests {
         #expect(part == Data([6]))
     }
 
-    @Test("content is cut into chunks of 16 KiB, and parts of no bytes make no chunk")
+    @Test("Content is split into chunks of 16 KiB, and an empty part makes no chunk")
     func chunkSize() throws {
         var exchange = try ChunkedExchange()
         let header = try exchange.seal([UInt8]())
@@ -126,7 +128,7 @@ struct ChunkedMessageTests {
         #expect(last.count == 1 + Chunk.size + 16)
     }
 
-    @Test("come through in any split", arguments: 0..<20)
+    @Test("The gateway opens a request whatever parts it is sealed and received in", arguments: 0..<20)
     func splits(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var exchange = try ChunkedExchange()
@@ -150,7 +152,7 @@ struct ChunkedMessageTests {
         #expect(content == Data(question))
     }
 
-    @Test("a chunk larger than allowed is refused at its length, before its bytes come")
+    @Test("A chunk above the size limit is refused at its length, before its bytes arrive")
     func largeChunk() throws {
         var exchange = try ChunkedExchange(maximumChunkSize: 100)
         var sealer = try answeredSealer(&exchange)
@@ -159,7 +161,7 @@ struct ChunkedMessageTests {
         #expect(code(as: OHTTPError.self) { _ = try exchange.receiveResponse(sealed.prefix(18)) } == .limitExceeded)
     }
 
-    @Test("a final chunk larger than allowed is refused before it has ended")
+    @Test("A final chunk above the size limit is refused before the message is finished")
     func largeFinalChunk() throws {
         var exchange = try ChunkedExchange(maximumChunkSize: 100)
         let sealer = try answeredSealer(&exchange)
@@ -167,23 +169,23 @@ struct ChunkedMessageTests {
         #expect(code(as: OHTTPError.self) { _ = try exchange.receiveResponse(sealed) } == .limitExceeded)
     }
 
-    @Test("a length of 2^62-1 is refused at once, on both sides")
+    @Test("The gateway and the client refuse a length of 2^62-1 at once")
     func lyingLength() throws {
         let huge = [UInt8](repeating: 0xff, count: 8)
         var exchange = try ChunkedExchange()
         _ = try exchange.receive(try exchange.seal([1]))
-        // The length is in clear, so that its error reveals nothing.
+        // The length is not encrypted, so its error reveals nothing.
         #expect(code(as: OHTTPError.self) { _ = try exchange.receive(huge) } == .limitExceeded)
         #expect(code(as: OHTTPError.self) { _ = try exchange.receiveResponse(pattern(16) + huge) } == .limitExceeded)
     }
 
-    @Test("a chunk that is shorter than its tag is refused")
+    @Test("A chunk that is shorter than its tag is refused")
     func shortChunk() throws {
         var exchange = try ChunkedExchange()
         #expect(code(as: OHTTPError.self) { _ = try exchange.receiveResponse(pattern(16) + [15] + pattern(15)) } == .malformedChunk)
     }
 
-    @Test("a chunk that is not final and holds nothing, as others may send, says nothing")
+    @Test("An empty chunk before the final one, which other senders may send, opens as empty content")
     func emptyChunk() throws {
         let key = try GatewayKey(id: 1)
         let header = try key.configuration.header(.aes128GCM)

@@ -1,7 +1,7 @@
 import OHTTP
 import Testing
 
-@Suite("The chunks of a message", .timeLimit(.minutes(5)))
+@Suite("Chunked output", .timeLimit(.minutes(5)))
 struct ChunkedOutputTests {
     private let key: GatewayKey
 
@@ -12,7 +12,7 @@ struct ChunkedOutputTests {
         return ChunkedOutput(request.sealer)
     }
 
-    /// What the gateway reads, without the zeros at its end.
+    /// The content that the gateway opens, without the zeros at its end.
     private func opened(_ sealed: [UInt8]) throws -> [UInt8] {
         var opener = try GatewayKeyring([key]).chunkedRequestOpener()
         opener.append(sealed)
@@ -32,7 +32,7 @@ struct ChunkedOutputTests {
         return sealed
     }
 
-    @Test("parts, pauses and the end arrive in order, and after the last piece there is none")
+    @Test("Parts, a flush and the end arrive in order, and nothing follows the last piece")
     func parts() throws {
         var output = try output()
         var sealed = try output.add([1, 2])
@@ -47,7 +47,7 @@ struct ChunkedOutputTests {
         #expect(try opened(sealed) == [1, 2] + long + [4])
     }
 
-    @Test("another message takes the place of one of which nothing has gone out, and of no other")
+    @Test("A message can be restarted only until some of it was sent")
     func restart() throws {
         var output = try output()
         _ = try output.add([1])
@@ -61,7 +61,7 @@ struct ChunkedOutputTests {
         #expect(try opened(sealed) == [2])
     }
 
-    @Test("a whole message is sealed once")
+    @Test("A whole message is sealed only once")
     func whole() throws {
         var output = try output()
         let sealed = try output.whole([1, 2, 3])

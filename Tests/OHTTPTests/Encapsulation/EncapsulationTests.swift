@@ -6,7 +6,9 @@ import Testing
 
 @Suite("Encapsulation of whole messages")
 struct EncapsulationTests {
-    @Test("goes both ways with every KEM and cipher", arguments: KeyConfiguration.KEM.allCases, SymmetricSuite.AEAD.allCases)
+    @Test(
+        "Encapsulation works in both directions with every KEM, cipher and key derivation", arguments: KeyConfiguration.KEM.allCases,
+        SymmetricSuite.AEAD.allCases)
     func everyAlgorithm(kem: KeyConfiguration.KEM, aead: SymmetricSuite.AEAD) throws {
         for kdf in SymmetricSuite.KDF.allCases {
             try roundTrip(GatewayKey(id: 9, kem: kem, suites: [SymmetricSuite(kdf: kdf, aead: aead)]), count: 100)
@@ -14,7 +16,7 @@ struct EncapsulationTests {
     }
 
     @Test(
-        "goes both ways for messages of every size, small ones and those that are moved within their memory",
+        "Encapsulation works in both directions for messages from 0 bytes to 1 MiB",
         arguments: [0, 1, 15, 205, 1024, 16_384, 65_496, 65_536, 65_537, 262_144, 1_048_576])
     func everySize(count: Int) throws {
         try roundTrip(GatewayKey(id: 0), count: count)
@@ -39,7 +41,7 @@ struct EncapsulationTests {
         #expect(received == Data(answer))
     }
 
-    @Test("takes Data, arrays and slices of both")
+    @Test("Encapsulation takes Data, arrays and slices of both")
     func inputs() throws {
         let key = try GatewayKey(id: 1)
         let keyring = try GatewayKeyring([key])
@@ -54,7 +56,7 @@ struct EncapsulationTests {
         }
     }
 
-    @Test("the older key of a ring still opens, and says which it is")
+    @Test("An older key of the keyring still opens requests, and the result names the key")
     func rotation() throws {
         let old = try GatewayKey(id: 1)
         let new = try GatewayKey(id: 2)
@@ -67,7 +69,7 @@ struct EncapsulationTests {
         #expect(code(as: OHTTPError.self) { _ = try GatewayKeyring([new]).decapsulate(sealed.message) } == .decapsulationFailed)
     }
 
-    @Test("a context can wait for its response in another task")
+    @Test("The client's context opens a response that another task has made")
     func acrossTasks() async throws {
         let key = try GatewayKey(id: 1)
         let sealed = try key.configuration.encapsulate([1, 2])

@@ -3,9 +3,9 @@ import HTTPTypes
 import OHTTP
 import Testing
 
-/// What another implementation has sent: the Python package ohttpy 0.1a13, whose messages the Rust crates `ohttp` and `bhttp` make.
+/// Requests from the Python package ohttpy 0.1a13, which makes them with the Rust crates `ohttp` and `bhttp`.
 ///
-/// It was given the key configuration of RFC 9458, appendix A, and asked for http://127.0.0.1:8080/orders. It does not write field names in
+/// It used the key configuration of RFC 9458, appendix A, and requested http://127.0.0.1:8080/orders. It does not write field names in
 /// lower case.
 @Suite("Requests that another implementation has encapsulated")
 struct ForeignRequestTests {
@@ -21,7 +21,9 @@ struct ForeignRequestTests {
         3c05ad5c4be623d999e4cd72547ef3861f3615340a400a83b1c428d5b3ea6001c2a81e105c81fc34e3d829c15093ea6b67b9918b6b70c6f050ddfde6a5
         """)
 
-    @Test("they are opened and read", arguments: [("GET", ""), ("POST", "hello")])
+    @Test(
+        "The gateway opens a foreign request, and encoding it again makes its field names lower case",
+        arguments: [("GET", ""), ("POST", "hello")])
     func open(method: String, body: String) throws {
         let keyring = try GatewayKeyring([
             GatewayKey(

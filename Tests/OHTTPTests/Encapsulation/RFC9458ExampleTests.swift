@@ -5,7 +5,7 @@ import Testing
 
 @testable import OHTTP
 
-/// The values of the appendix.
+/// The values of RFC 9458, appendix A.
 private enum Example {
     static let serverSecretKey = Hex.bytes("3c168975674b2fa8e465970b79c8dcf09f1c741626480bd4c6162fc5b6a98e1a")
     static let keyConfiguration = Hex.bytes("01002031e1f05a740102115220e9af918f738674aec95f54db6e04eb705aae8e79815500080001000100010003")
@@ -36,7 +36,7 @@ struct RFC9458ExampleTests {
         ])
     }
 
-    @Test("the key configuration is read, and written byte for byte")
+    @Test("The key configuration is decoded, and encoded byte for byte")
     func keyConfiguration() throws {
         #expect(configuration.id == 1)
         #expect(configuration.kem == .x25519)
@@ -45,7 +45,7 @@ struct RFC9458ExampleTests {
         #expect(keyring.keys.first?.configuration == configuration)
     }
 
-    @Test("the request is sealed byte for byte, and its response opened")
+    @Test("The client seals the request byte for byte, and opens the response")
     func client() throws {
         let header = try configuration.header(.aes128GCM)
         #expect([UInt8](header.info(.whole)) == Example.info)
@@ -58,7 +58,7 @@ struct RFC9458ExampleTests {
         #expect([UInt8](response) == Example.response)
     }
 
-    @Test("the request is opened, and its response sealed byte for byte")
+    @Test("The gateway opens the request, and seals the response byte for byte")
     func gateway() throws {
         let opened = try keyring.decapsulate(Example.encapsulatedRequest)
         #expect([UInt8](opened.request) == Example.request)
@@ -67,7 +67,7 @@ struct RFC9458ExampleTests {
         #expect(response == Example.encapsulatedResponse)
     }
 
-    @Test("the messages inside are Binary HTTP, truncated behind their control data")
+    @Test("The messages inside are Binary HTTP, truncated after their control data")
     func content() throws {
         let request = try BinaryHTTPRequest(decoding: Data(Example.request))
         #expect(request.head == .init(method: .get, scheme: "https", authority: "example.com", path: "/"))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Gateway keys")
 struct GatewayKeyTests {
-    @Test("come back from their serialized form and open what was sealed before", arguments: KeyConfiguration.KEM.allCases)
+    @Test("A key that was serialized and read again opens a request sealed before", arguments: KeyConfiguration.KEM.allCases)
     func roundTrip(kem: KeyConfiguration.KEM) throws {
         let key = try GatewayKey(id: 200, kem: kem, suites: [.chaCha20Poly1305, .aes128GCM])
         let sealed = try key.configuration.encapsulate([1, 2, 3])
@@ -16,19 +16,19 @@ struct GatewayKeyTests {
         #expect(opened.request == Data([1, 2, 3]))
     }
 
-    @Test("two that are made are different")
+    @Test("Two new keys are different")
     func fresh() throws {
         #expect(try GatewayKey(id: 1).configuration.publicKey != GatewayKey(id: 1).configuration.publicKey)
     }
 
     @Test(
-        "a serialized key cut off at any byte, or with any byte of its keys changed, is refused", arguments: KeyConfiguration.KEM.allCases)
+        "A serialized key cut off at any byte, or with any byte of its keys changed, is refused", arguments: KeyConfiguration.KEM.allCases)
     func damaged(kem: KeyConfiguration.KEM) throws {
         let bytes = try GatewayKey(id: 1, kem: kem, suites: [.aes128GCM]).serialized()
         for count in stride(from: 0, to: bytes.count, by: kem == .xWing ? 97 : 1) {
             #expect(throws: OHTTPError.self) { try GatewayKey(serialized: bytes.prefix(count)) }
         }
-        // Not the identifier and the suites: another value of those is another valid key file.
+        // The identifier and the suites stay unchanged, because other values for them are valid.
         let keys = Array(3..<3 + kem.publicKeySize) + Array(bytes.count - 32..<bytes.count)
         for index in keys.indices where kem != .xWing || index.isMultiple(of: 97) {
             var bad = bytes
@@ -37,7 +37,7 @@ struct GatewayKeyTests {
         }
     }
 
-    @Test("a private key of the wrong size is refused", arguments: [0, 31, 33, 64])
+    @Test("A private key of the wrong size is refused", arguments: [0, 31, 33, 64])
     func sizes(count: Int) {
         for kem in KeyConfiguration.KEM.allCases {
             #expect(
@@ -47,7 +47,7 @@ struct GatewayKeyTests {
         }
     }
 
-    @Test("a key without suites is refused")
+    @Test("A key without suites is refused")
     func noSuites() {
         #expect(code(as: OHTTPError.self) { try GatewayKey(id: 1, suites: []) } == .malformedKeyConfiguration)
     }

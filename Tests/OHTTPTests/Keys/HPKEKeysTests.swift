@@ -4,17 +4,17 @@ import Testing
 
 @testable import OHTTP
 
-@Suite("HPKE with our names of its algorithms")
+@Suite("HPKE keys")
 struct HPKEKeysTests {
     @Test(
-        "opens the examples of RFC 9180, X25519 and P-256 with every cipher, and exports their secrets",
+        "HPKE opens the RFC 9180 examples for X25519 and P-256 with every cipher, and exports their secrets",
         .enabled(if: Vectors.areThere, Vectors.whereTheyAre))
     func vectors() throws {
         let vectors = try #require(try Vectors.load("rfc9180-hpke-base.json")["vectors"] as? [[String: Any]])
         var opened = 0
         for vector in vectors {
             let number = { (name: String) in (vector[name] as? Int).flatMap { UInt16(exactly: $0) } ?? 0 }
-            // Export-only is the one cipher of the examples that OHTTP cannot use.
+            // OHTTP cannot use one cipher of the examples, export-only.
             guard let aead = SymmetricSuite.AEAD(rawValue: number("aead_id")) else { continue }
             let kem = try #require(KeyConfiguration.KEM(rawValue: number("kem_id")))
             let kdf = try #require(SymmetricSuite.KDF(rawValue: number("kdf_id")))

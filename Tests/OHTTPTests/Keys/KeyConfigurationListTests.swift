@@ -13,7 +13,7 @@ struct KeyConfigurationListTests {
         try GatewayKey(id: id, kem: kem).configuration
     }
 
-    @Test("a list and a single configuration are both read", arguments: KeyConfiguration.KEM.allCases)
+    @Test("A list and a single configuration are both decoded", arguments: KeyConfiguration.KEM.allCases)
     func forms(kem: KeyConfiguration.KEM) throws {
         let (one, two) = (try configuration(0, kem: kem), try configuration(1, kem: kem))
         #expect(try KeyConfigurationList(published: KeyConfigurationList([one, two]).encoded()).configurations == [one, two])
@@ -21,7 +21,7 @@ struct KeyConfigurationListTests {
         #expect(try KeyConfigurationList(published: Data(two.encoded())).configurations == [two])
     }
 
-    @Test("a list stays as it is, with the keys of other releases; a single configuration becomes a list")
+    @Test("The check keeps a list with unknown keys unchanged, and turns a single configuration into a list")
     func checked() throws {
         let one = try configuration()
         let list = KeyConfigurationList([one]).encoded()
@@ -29,7 +29,7 @@ struct KeyConfigurationListTests {
         #expect(try KeyConfigurationList.checked(published: one.encoded()) == list)
     }
 
-    @Test("bytes that are neither, or that no client can use, are refused")
+    @Test("Bytes that are neither a list nor a configuration, or that no client can use, are refused")
     func refused() throws {
         let list = KeyConfigurationList([try configuration()]).encoded()
         for bytes in [[], [1, 2, 3], Array(list.dropLast()), list + [0], list + [0, 3, 1, 0, 0x20], Array(Self.unknown.dropFirst(2))] {
@@ -41,8 +41,8 @@ struct KeyConfigurationListTests {
         #expect(throws: OHTTPError(.limitExceeded, "")) { try KeyConfigurationList.checked(published: large) }
     }
 
-    /// RFC 9458, section 3.2 defines the list, so bytes that can be read both ways are one.
-    @Test("bytes that are a list as well as a single configuration are read as the list")
+    /// RFC 9458, section 3.2 defines the list, so bytes that can be decoded both ways are a list.
+    @Test("Bytes that are both a list and a single configuration are decoded as the list")
     func ambiguous() throws {
         let listed = try configuration(9)
         let entry = KeyConfigurationList([listed]).encoded()

@@ -15,7 +15,7 @@ struct KeyConfigurationTests {
     /// A list entry: its length and its bytes.
     private func entry(_ bytes: [UInt8]) -> [UInt8] { [UInt8(bytes.count >> 8), UInt8(bytes.count & 0xff)] + bytes }
 
-    @Test("come back from their bytes, alone and in a list, with every KEM")
+    @Test("A key configuration survives a round trip, alone and in a list, with every KEM")
     func roundTrip() throws {
         let all = try KeyConfiguration.KEM.allCases.enumerated().map { try configuration(UInt8($0.offset), kem: $0.element) }
         for one in all { #expect(try KeyConfiguration(decoding: one.encoded()) == one) }
@@ -24,7 +24,7 @@ struct KeyConfigurationTests {
         #expect(try KeyConfigurationList(decoding: Data(list.encoded())).configurations == all)
     }
 
-    @Test("the gateway's first is preferred, or the first with an accepted KEM")
+    @Test("The gateway's first configuration is preferred, or the first with an accepted KEM")
     func preferred() throws {
         let list = KeyConfigurationList([try configuration(1), try configuration(2, kem: .xWing), try configuration(3)])
         #expect(try list.preferred().id == 1)
@@ -33,7 +33,7 @@ struct KeyConfigurationTests {
         #expect(code(as: OHTTPError.self) { try list.preferred(among: []) } == .unsupportedKeyConfiguration)
     }
 
-    @Test("an entry with an unknown KEM is skipped, wherever it stands and whatever is in it")
+    @Test("An entry with an unknown KEM is skipped, whatever its position and content")
     func unknownKEM() throws {
         let known = try configuration(5)
         let unknown: [UInt8] = [1, 0x00, 0x30] + pattern(1200)
@@ -47,7 +47,7 @@ struct KeyConfigurationTests {
         #expect(code(as: OHTTPError.self) { try KeyConfiguration(decoding: unknown) } == .unsupportedKeyConfiguration)
     }
 
-    @Test("unknown suites are skipped, and a configuration without a known one is not used")
+    @Test("Unknown suites are skipped, and a configuration without a known one is not used")
     func unknownSuites() throws {
         let known = try configuration()
         let head = Array(known.encoded().prefix(3 + 32))
@@ -58,7 +58,7 @@ struct KeyConfigurationTests {
         #expect(code(as: OHTTPError.self) { try KeyConfiguration(decoding: none) } == .unsupportedKeyConfiguration)
     }
 
-    @Test("a list with a malformed entry is refused whole, even behind good ones")
+    @Test("A list with a malformed entry is refused as a whole, even if its other entry is valid")
     func malformedEntries() throws {
         let good = try configuration().encoded()
         let head = Array(good.prefix(3 + 32))
@@ -73,7 +73,7 @@ struct KeyConfigurationTests {
         }
     }
 
-    @Test("a list cut off at any byte is refused, unless a whole number of entries is left")
+    @Test("A cut-off list is refused, unless exactly one whole entry is left")
     func truncated() throws {
         let one = entry(try configuration(1).encoded())
         let two = one + entry(try configuration(2).encoded())
@@ -87,14 +87,16 @@ struct KeyConfigurationTests {
         }
     }
 
-    @Test("a single configuration is not taken for a list, nor a list for a single configuration")
+    @Test("A single configuration is not decoded as a list, nor a list as a single configuration")
     func forms() throws {
         let one = try configuration()
         #expect(throws: OHTTPError.self) { try KeyConfigurationList(decoding: one.encoded()) }
         #expect(throws: OHTTPError.self) { try KeyConfiguration(decoding: KeyConfigurationList([one]).encoded()) }
     }
 
-    @Test("any byte of a list changed gives a list or a typed error, never a crash", arguments: [0x01, 0x80, 0xff] as [UInt8])
+    @Test(
+        "A list with any byte changed is decoded or refused with a typed error, and never crashes",
+        arguments: [0x01, 0x80, 0xff] as [UInt8])
     func flipped(mask: UInt8) throws {
         let list = KeyConfigurationList([try configuration(1), try configuration(2, kem: .p256)]).encoded()
         for index in list.indices {
@@ -108,7 +110,7 @@ struct KeyConfigurationTests {
         }
     }
 
-    @Test("a public key that nothing can be sealed to is refused with its list")
+    @Test("A list with a public key that cannot be sealed to is refused")
     func uselessKeys() throws {
         let good = entry(try configuration().encoded())
         let suites: [UInt8] = [0, 4, 0, 1, 0, 1]
@@ -121,7 +123,7 @@ struct KeyConfigurationTests {
         }
     }
 
-    @Test("no suites, wrong key sizes and too many bytes are refused")
+    @Test("A configuration without suites, with a wrong key size or with too many bytes is refused")
     func limits() throws {
         let key = try configuration().publicKey
         #expect(throws: Self.malformed) { try KeyConfiguration(id: 1, kem: .x25519, publicKey: key, suites: []) }

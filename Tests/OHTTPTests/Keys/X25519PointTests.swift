@@ -7,10 +7,10 @@ import Testing
 
 @Suite("X25519 points of low order")
 struct X25519PointTests {
-    /// All of them with their highest bit set, too.
+    /// All points of low order, each with and without its highest bit set.
     private static let points = X25519Point.lowOrder.flatMap { point in [point, Array(point.prefix(31)) + [point[31] | 0x80]] }
 
-    @Test("give the shared secret zero with any key, which swift-crypto does not refuse", arguments: points)
+    @Test("With a point of low order, swift-crypto makes a shared secret of zeros instead of an error", arguments: points)
     func sharedSecret(point: [UInt8]) throws {
         let key = Curve25519.KeyAgreement.PrivateKey()
         let secret = try key.sharedSecretFromKeyAgreement(with: .init(rawRepresentation: point))
@@ -18,7 +18,7 @@ struct X25519PointTests {
         #expect(X25519Point.isLowOrder(point))
     }
 
-    @Test("are refused as a gateway's key and as an encapsulated key", arguments: points)
+    @Test("A point of low order is refused as a gateway's key and as an encapsulated key", arguments: points)
     func refused(point: [UInt8]) throws {
         #expect(
             code(as: OHTTPError.self) {
@@ -34,7 +34,7 @@ struct X25519PointTests {
             } == .decapsulationFailed)
     }
 
-    @Test("are no others")
+    @Test("New public keys, and bytes of the wrong length, are not points of low order")
     func others() {
         for _ in 0..<100 { #expect(!X25519Point.isLowOrder(Curve25519.KeyAgreement.PrivateKey().publicKey.rawRepresentation)) }
         #expect(!X25519Point.isLowOrder([]))

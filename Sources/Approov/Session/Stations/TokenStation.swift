@@ -7,7 +7,7 @@ struct TokenStation: Sendable {
     /// Nil without a service; no request then gets a token.
     let authorizer: TokenAuthorizer?
     private let service: ApproovService?
-    /// Whether the session's defaults contain the header that tokens are bound to.
+    /// Whether the session's defaults contain a header that tokens are bound to.
     private let isBoundByDefault: Bool
 
     init(_ authorizer: TokenAuthorizer?, service: ApproovService?, defaults: SessionDefaults) {
@@ -28,7 +28,7 @@ struct TokenStation: Sendable {
     func authorize(_ draft: inout RequestDraft, of step: RedirectStep, under hop: ResolvedHop, by deadline: RequestDeadline) async throws {
         if let rule = hop.rule, let authorizer {
             let idleTimeout = draft.options.idleTimeout
-            _ = try await authorizer.authorize(
+            draft.token = try await authorizer.authorize(
                 &draft.fields, of: draft.request, to: step.url.host, rule: rule,
                 // Wait for the authority no longer than for the host itself.
                 timeout: { min(try deadline.remaining, idleTimeout) },
@@ -39,4 +39,30 @@ struct TokenStation: Sendable {
 
     /// Whether the fields contain a token.
     func hasToken(_ fields: HTTPFields) -> Bool { authorizer?.names.hasToken(fields) ?? false }
+
+    /// Forgets the token of a request if its host rejected it, within the limits of ``TokenRenewalState``.
+    ///
+    /// A host rejects a token with 401 and the challenge "Approov" alone. Another challenge beside it may mean other credentials.
+    ///
+    /// - Parameters:
+    ///   - sent: The request with its response.
+    ///   - step: The step that was sent.
+    /// - Returns: Whether to take the step through the stations again, with another token.
+    func isRenewed(after sent: SentRequest, from step: RedirectStep) -> Bool {
+        guard let service, let token = sent.token, Self.isRejection(sent.response) else { return false }
+        // The API refused the request before it did anything, so every method may be sent again.
+        return service.renew(token) && sent.canBeSentAgain && step.body.canBeSentAgain
+    }
+
+    /// Notes whether a host accepts the token of a renewal.
+    func noteAnswer(to sent: SentRequest) {
+        guard let service, let token = sent.token, !Self.isRejection(sent.response) else { return }
+        service.noteAccepted(token)
+    }
+
+    private static func isRejection(_ response: TransportResponse) -> Bool {
+        guard response.status == 401 else { return false }
+        let challenges = response.headerFields[values: .wwwAuthenticate]
+        return challenges.count == 1 && challenges[0].lowercased() == "approov"
+    }
 }

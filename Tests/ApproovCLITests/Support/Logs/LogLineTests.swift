@@ -15,14 +15,14 @@ import Testing
         try #require(try JSONSerialization.jsonObject(with: Data(line.json.utf8)) as? [String: Any])
     }
 
-    @Test("a line of text has time, level, label, message and the metadata in order, quoted where it has blanks")
+    @Test("A text line has the time, level, label, message and sorted metadata, quoted if it has spaces")
     func text() {
         #expect(
             line("it happened", ["z": "1", "a": "two words", "empty": "", "list": ["x", "y"]]).text
                 == #"2027-01-15T08:00:00.250Z notice approov.test: it happened a="two words" empty="" list=["x","y"] z=1"#)
     }
 
-    @Test("a JSON line has the same as members, and metadata does not replace what every line has")
+    @Test("A JSON line has the same fields as members, and metadata cannot replace them")
     func json() throws {
         let object = try object(line("it happened", ["level": "mine", "arc": "AB", "nested": ["k": ["v"]]]))
         #expect(object["timestamp"] as? String == "2027-01-15T08:00:00.250Z")
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "what a text holds never begins another line",
+        "Line breaks and control characters in a text never begin another line",
         arguments: ["a\nb", "a\r\nb", "a\u{2028}b", "a\u{85}b", "a\u{0}b\u{1b}[31m", "a\"b\\c"])
     func oneLine(text: String) throws {
         let line = line(text, ["key": "\(text)", "\(text)": "v"])
@@ -44,7 +44,7 @@ import Testing
         if !text.contains(where: \.isNewline) { #expect(object["message"] as? String == text && object["key"] as? String == text) }
     }
 
-    @Test("a value that is too long is cut")
+    @Test("A value that is too long is cut")
     func long() {
         let line = line("m", ["dump": "\(String(repeating: "x", count: 1_000_000))"])
         #expect(line.text.utf8.count < 3_000 && line.json.utf8.count < 3_000)

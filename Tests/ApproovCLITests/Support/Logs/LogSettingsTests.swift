@@ -5,7 +5,7 @@ import Testing
 @testable import ApproovCLI
 
 @Suite struct LogSettingsTests {
-    @Test("LOG_LEVEL is read in any case, and unset or empty means the standard")
+    @Test("LOG_LEVEL is read in any case, and an unset or empty one means the default level")
     func environment() throws {
         for name in ["info", "INFO", "Info"] {
             #expect(try LogSettings(standard: .notice, environment: ["LOG_LEVEL": name]).level == .info)
@@ -14,7 +14,7 @@ import Testing
         #expect(try LogSettings(standard: .warning, environment: ["LOG_LEVEL": ""]).level == .warning)
     }
 
-    @Test("an unknown level is refused with the list, in LOG_LEVEL and in --log-level")
+    @Test("An unknown level in LOG_LEVEL or --log-level is rejected with a list of the levels")
     func unknown() async throws {
         let failure = try #require(throws: CommandFailure.self) { try LogSettings(standard: .notice, environment: ["LOG_LEVEL": "loud"]) }
         #expect(failure.exitCode == 2 && failure.message?.contains("trace, debug, info, notice, warning, error") == true)

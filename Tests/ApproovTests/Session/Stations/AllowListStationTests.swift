@@ -20,7 +20,7 @@ import Testing
         try AllowListStation().check(step, under: policies.resolve(step.url.host))
     }
 
-    @Test("https is allowed to every host, and plain http only where no rule applies")
+    @Test("HTTPS is allowed to every host, and plain HTTP only to hosts without a rule")
     func schemes() throws {
         for host in ["api.test", "evaluated.test", "other.test"] { try check("https://\(host)/") }
         try check("http://other.test/")
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("where every host must be evaluated, a host without a rule is refused over https and http")
+    @Test("If every host must be evaluated, a host without a rule is refused over HTTPS and HTTP")
     func allHosts() throws {
         for host in ["api.test", "evaluated.test"] { try check("https://\(host)/", allHosts: true) }
         let refusal = try #require(throws: TrustRefusal.self) { try check("https://other.test/", allHosts: true) }
@@ -37,7 +37,7 @@ import Testing
         #expect(throws: ApproovError(.pinningError, "")) { try check("http://other.test/", allHosts: true) }
     }
 
-    @Test("a request that only a cache could answer is refused, because the session caches nothing")
+    @Test("A cache-only request is refused, because the session has no cache")
     func cacheOnly() throws {
         #expect(throws: ApproovError(.unsupported, "")) { try check("https://api.test/", cachePolicy: .returnCacheDataDontLoad) }
     }

@@ -27,20 +27,22 @@ import Testing
         return try WayStation(ownRoute: ownRoute, isDirectRefused: isDirectRefused).route(for: step, under: policies.resolve(step.url.host))
     }
 
-    @Test("the configuration decides about its hosts, whatever route the session has")
+    @Test("The configuration decides the route of the hosts that it names, whatever route the session has")
     func configured() throws {
         let hop = try policies.resolve(CanonicalHost("oblivious.test"))
         #expect(try route(to: "oblivious.test", ownRoute: ownRoute)?.key == hop.snapshot?.obliviousRoute?.key)
         #expect(try route(to: "direct.test", ownRoute: ownRoute) == nil)
     }
 
-    @Test("a host that the configuration does not name takes the session's route, or goes direct if there is none")
+    @Test("A host that the configuration does not name takes the session's own route, or goes direct if there is none")
     func other() throws {
         #expect(try route(to: "other.test", ownRoute: ownRoute)?.key == ownRoute.key)
         #expect(try route(to: "other.test") == nil)
     }
 
-    @Test("no request goes direct where the session refuses that, or from behind a relay", arguments: ["direct.test", "other.test"])
+    @Test(
+        "No request goes direct if the session refuses that, or after a redirect from behind a relay",
+        arguments: ["direct.test", "other.test"])
     func refused(_ host: String) throws {
         #expect(throws: ApproovError(.obliviousError, "")) { try route(to: host, isDirectRefused: true) }
         #expect(throws: ApproovError(.redirectRefused, "")) { try route(to: host, isBehindRelay: true) }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ReportLimiterTests {
     private func admits(_ limiter: inout ReportLimiter<Int>, _ report: Int, at now: Duration) -> Bool { limiter.admits(report, at: now) }
 
-    @Test("an identical report goes once in 24 hours, from when it was sent")
+    @Test("An identical report is admitted once every 24 hours")
     func identical() {
         var limiter = ReportLimiter<Int>()
         #expect(admits(&limiter, 1, at: .zero))
@@ -15,7 +15,7 @@ import Testing
         #expect(admits(&limiter, 1, at: .seconds(2 * 86_400 - 1)) == false)
     }
 
-    @Test("it lets so many different ones through as it can remember, and again when they are old")
+    @Test("The limiter admits as many different reports as it can remember, and more once the old ones expire")
     func bounded() {
         var limiter = ReportLimiter<Int>(capacity: 3)
         var admitted: [Int] = []
@@ -26,7 +26,7 @@ import Testing
         #expect(admits(&limiter, 8, at: .seconds(86_400)) == false)
     }
 
-    @Test("one that could not be sent may be sent again, after a minute in which nothing is")
+    @Test("A report that could not be sent may be sent again after a minute in which none is admitted")
     func failure() {
         var limiter = ReportLimiter<Int>()
         #expect(admits(&limiter, 1, at: .zero))

@@ -16,7 +16,7 @@ import Testing
     private let leaf: TestCertificate
     private let server = ReportServer()
 
-    /// Takes reports, as it is told to.
+    /// Receives reports, and answers as the test decides.
     private final class ReportServer: HTTPTransport {
         let answer = Shared<@Sendable () async throws -> Int>({ 204 })
         let received = Shared<[TransportRequest]>([])
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("a refused server is reported with all of TrustKit's members, and nothing of the request")
+    @Test("A refused server is reported with all of TrustKit's members and nothing of the request")
     func refused() async throws {
         let session = try world.session(trustManager: manager())
         #expect(await get("api.test", session)?.code == .pinningError)
@@ -108,7 +108,7 @@ import Testing
         #expect(!request.headerFields.contains { $0.value.contains("secret") })
     }
 
-    @Test("refusals of the authority's server are reported under its pins, once a session has the manager, and to each manager once")
+    @Test("A refusal of the authority's server is reported under the authority's pins, once a session has the manager")
     func authority() async throws {
         let impostor = try TestPKI.leaf(hosts: ["authority.test"], issuer: root)
         let world = try World(certificates: ["authority.test": impostor])
@@ -117,7 +117,7 @@ import Testing
         #expect(before.status != .success && server.received.value.isEmpty)
         let sessions = try [world.session(trustManager: manager), world.session(trustManager: manager)]
         var violations = manager.violations().makeAsyncIterator()
-        // The authority is left alone for a second after the first refusal.
+        // The client does not ask the authority for a second after the first refusal.
         world.clock.advance(by: .seconds(10))
         _ = await world.service.fetchToken(for: try #require(URL(string: "https://api.test/")), binding: nil)
         let violation = try #require(await violations.next())
@@ -128,7 +128,7 @@ import Testing
         withExtendedLifetime(sessions) {}
     }
 
-    @Test("pins that are not enforced let the request through, and are reported as such")
+    @Test("Pins that are not enforced let the request through, and are reported as not enforced")
     func reportOnly() async throws {
         let session = try world.session(trustManager: manager())
         #expect(await get("soft.test", session) == nil)
@@ -138,7 +138,7 @@ import Testing
         #expect(report["known-pins-expiration-date"] == nil)
     }
 
-    @Test("an evaluator of the caller's own, enforced or not, and a chain that does not validate are reported")
+    @Test("A mismatch in the caller's own report-only evaluator, and an invalid certificate path, are reported")
     func own() async throws {
         let pins = try PublicKeysTrustEvaluator(pins: [Pin(TestAccount.pinA), Pin(TestAccount.pinB)])
         let session = try world.session(
@@ -153,7 +153,7 @@ import Testing
         #expect((path["validated-certificate-chain"] as? [String])?.count == 1 && (path["known-pins"] as? [String])?.isEmpty == true)
     }
 
-    @Test("the same is reported once in 24 hours, while the app is told of each")
+    @Test("The same violation is reported to the server once in 24 hours, and to the app every time")
     func once() async throws {
         let manager = try manager()
         let session = try world.session(trustManager: manager)
@@ -171,7 +171,7 @@ import Testing
         #expect(server.received.value.count == 2)
     }
 
-    @Test("every listener hears of each; one that does not read keeps the newest 64")
+    @Test("Each of two listeners that read late still gets 64 violations")
     func listeners() async throws {
         let manager = try manager()
         let session = try world.session(trustManager: manager)
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test("a report server that never answers holds no request up, and is not asked by more than one report at a time")
+    @Test("A report server that never answers delays no evaluation, and gets one report at a time")
     func deadServer() async throws {
         server.answer.value = {
             try await waitForCancellation()
@@ -210,7 +210,7 @@ import Testing
         #expect(server.received.value.count == 1)
     }
 
-    @Test("after a failure no violation is reported for a minute, and then the same may be reported again", arguments: [500, nil])
+    @Test("After a failure no violation is reported for a minute, and then the same one may be reported again", arguments: [500, nil])
     func failingServer(status: Int?) async throws {
         server.answer.value = {
             guard let status else { throw CocoaError(.fileReadUnknown) }
@@ -220,9 +220,9 @@ import Testing
         let session = try world.session(trustManager: manager(logger: log.logger))
         _ = await get("api.test", session)
         _ = try await server.request(0)
-        // The failure is noted after the answer, and logged after that.
+        // The client notes the failure after the answer, and then logs it.
         #expect(await eventually { log.lines.contains { $0.contains("no violation is reported for a minute") } })
-        // Reports go out one after the other: another host's, had it been made, would be the second one.
+        // Reports are sent one at a time, so a report about this host would be the second one.
         _ = await get("soft.test", session)
         world.clock.advance(by: .seconds(60))
         _ = await get("api.test", session)
@@ -230,7 +230,7 @@ import Testing
     }
 
     @Test(
-        "a URL that reports cannot go to is refused when the session is made",
+        "An invalid report URL is rejected when the session is made",
         arguments: ["http://reports.test/", "ftp://reports.test/", "https://user@reports.test/", "file:///tmp/x", "relative"])
     func malformedURL(url: String) throws {
         let manager = try manager(to: url)
@@ -239,7 +239,9 @@ import Testing
         #expect(["reports to", "reported to"].contains { error?.description.contains($0) == true })
     }
 
-    @Test("this machine may be told over plain http", arguments: ["http://localhost:1/", "http://127.0.0.1:1/", "http://[::1]:1/"])
+    @Test(
+        "Reports may go over plain HTTP to a loopback address",
+        arguments: ["http://localhost:1/", "http://127.0.0.1:1/", "http://[::1]:1/"])
     func loopback(url: String) throws {
         _ = try world.session(trustManager: manager(to: url))
     }

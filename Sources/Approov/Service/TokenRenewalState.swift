@@ -1,0 +1,53 @@
+/// Which tokens that an API rejected are replaced at once; a value without a clock or a lock.
+///
+/// An API may reject every token: its secret is stale, or the app's attestation fails. Then each request must not fetch a token.
+struct TokenRenewalState {
+    /// The age up to which a rejected token is not replaced, and the shortest time between two renewals for one host.
+    static let shortestInterval: Duration = .seconds(30)
+    /// The most hosts that are remembered; while all of them wait, no token of another host is replaced.
+    static let maximumHosts = 256
+
+    /// The last renewal for a host.
+    private struct Renewal {
+        var at: Duration
+        /// The time until the next one.
+        var interval: Duration
+        /// Whether the API rejected the last new token, or has not answered yet.
+        var isRejected: Bool
+    }
+
+    private var renewals: [String: Renewal] = [:]
+
+    /// The number of remembered hosts.
+    var count: Int { renewals.count }
+
+    /// Decides whether a rejected token is replaced, and if so, notes the renewal.
+    ///
+    /// Between two renewals for a host are at least 30 s. The time doubles with each renewal, up to the token's life, until
+    /// ``accepted(_:)`` reports success.
+    ///
+    /// - Parameters:
+    ///   - host: The host that rejected the token.
+    ///   - life: The token's life.
+    ///   - now: The uptime.
+    /// - Returns: Whether to replace the token.
+    mutating func renews(_ host: String, life: TokenLife, now: Duration) -> Bool {
+        guard life.age(at: now) > Self.shortestInterval else { return false }
+        var interval = Self.shortestInterval
+        if let last = renewals[host] {
+            guard now - last.at >= last.interval else { return false }
+            if last.isRejected { interval = max(min(last.interval * 2, life.length), interval) }
+        } else if renewals.count >= Self.maximumHosts {
+            renewals = renewals.filter { now - $0.value.at < $0.value.interval }
+            guard renewals.count < Self.maximumHosts else { return false }
+        }
+        renewals[host] = Renewal(at: now, interval: interval, isRejected: true)
+        return true
+    }
+
+    /// Call when the host accepted the token of a renewal.
+    mutating func accepted(_ host: String) {
+        renewals[host]?.interval = Self.shortestInterval
+        renewals[host]?.isRejected = false
+    }
+}

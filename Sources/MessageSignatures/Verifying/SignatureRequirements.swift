@@ -1,0 +1,32 @@
+/// What a verifier demands of a signature, beside its being valid.
+public struct SignatureRequirements: Sendable {
+    /// The components that the signature must cover; it may cover more.
+    public var components: [SignatureComponent]
+    /// The signature's tag: nil for signatures without a tag, because a tag says that a signature was made for another application.
+    public var tag: String?
+    /// The longest time since the signature was created, in whole seconds.
+    public var maximumAge: Duration = .seconds(60)
+    /// How far the clocks of signer and verifier may differ, in whole seconds.
+    public var clockSkew: Duration = .seconds(30)
+    /// Whether the parameter `expires` must be there.
+    ///
+    /// `created` always must be.
+    public var requiresExpires = false
+    /// Whether the parameter `alg` must be there.
+    ///
+    /// If it is there it must always be the key's algorithm.
+    public var requiresAlgorithm = false
+    /// Whether the parameter `nonce` must be there.
+    ///
+    /// The verifier does not remember nonces; the application can.
+    public var requiresNonce = false
+    /// Whether a signature may be a string with base64 in it.
+    ///
+    /// RFC 9421, section 4.2 demands a byte sequence. The original's OkHttp layer, release 3.5.6, sends a string.
+    public var acceptsStringSignatures = false
+
+    /// Makes requirements; the other settings have their defaults.
+    ///
+    /// - Parameter components: The components that the signature must cover; it may cover more.
+    public init(covering components: [SignatureComponent]) { self.components = components }
+}

@@ -1,0 +1,250 @@
+import ApproovTesting
+import ApproovTokens
+import Attestation
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import MessageSignatures
+import Testing
+
+@testable import ApproovTokenCheck
+
+@Suite struct SignatureCheckMiddlewareTests {
+    private let app = SignedRequests()
+
+    private typealias Check = SignatureCheckMiddleware<BasicSignatureCheckedRequestContext>
+
+    private var accountCheck: Check {
+        get throws { try Check(keys: .account(["j3AWy6": app.accountKey])) }
+    }
+
+    @Test("a signed request reaches the handler with its body, and the handler holds the verified signature")
+    func passes() async throws {
+        #expect(try await app.answer(app.fields()) == .init(status: 200, body: "install ", challenge: nil))
+        let fields = try await app.fields("POST", "/a%2Fb/c?x=%20&&y", body: "an order", label: "any")
+        #expect(
+            try await app.answer(fields, "POST", "/a%2Fb/c?x=%20&&y", body: "an order")
+                == .init(status: 200, body: "any an order", challenge: nil))
+    }
+
+    @Test("a request without a signature, or with one by another key, is refused, and the caller learns nothing")
+    func refused() async throws {
+        #expect(try await app.answer([SignedRequests.tokenName: try app.token()]) == .refused)
+        let other = SignatureSigningKey.ecdsaP256SHA256(P256.Signing.PrivateKey())
+        #expect(try await app.answer(app.fields(with: other)) == .refused)
+        let lines = app.logs.lines.filter { $0.contains("signature refused") }
+        #expect(lines.count == 2 && lines[0].contains("missingSignature") && lines[1].contains("invalidSignature"))
+        #expect(try !lines.joined().contains(app.token()) && !lines.joined().contains("example"))
+    }
+
+    @Test("another method, path, query, token or body than the signed one is refused")
+    func changed() async throws {
+        let fields = try await app.fields("POST", "/a?b=c", body: "an order")
+        #expect(try await app.answer(fields, "POST", "/a?b=c", body: "an order").status == 200)
+        #expect(try await app.answer(fields, "PUT", "/a?b=c", body: "an order") == .refused)
+        #expect(try await app.answer(fields, "POST", "/A?b=c", body: "an order") == .refused)
+        #expect(try await app.answer(fields, "POST", "/a?b=d", body: "an order") == .refused)
+        #expect(try await app.answer(fields, "POST", "/a?b=c&", body: "an order") == .refused)
+        #expect(try await app.answer(fields, "POST", "/%61?b=c", body: "an order") == .refused)
+        #expect(try await app.answer(fields, "POST", "/a?b=c", body: "an Order") == .refused)
+        #expect(try await app.answer(fields, "POST", "/a?b=c", body: "") == .refused)
+        var otherToken = fields
+        otherToken[SignedRequests.tokenName] = try app.token { $0.ip = "192.0.2.1" }
+        #expect(try await app.answer(otherToken, "POST", "/a?b=c", body: "an order") == .refused)
+    }
+
+    @Test("a signature that does not cover method, target, token or a further component is refused")
+    func coverage() async throws {
+        let all = SignedRequests.components(hasBody: false)
+        for missing in all.indices {
+            let components = all.enumerated().filter { $0.offset != missing }.map(\.element)
+            #expect(try await app.answer(app.fields(components: components)) == .refused)
+        }
+        let fields = try await app.fields(fields: [.authorization: "Bearer alice"])
+        #expect(try await app.answer(fields).status == 200)
+        #expect(try await app.answer(fields, check: { try Check(alsoCovering: [.field(.authorization)]) }) == .refused)
+        let more = try await app.fields(components: all + [.field(.authorization)], fields: [.authorization: "Bearer alice"])
+        #expect(try await app.answer(more, check: { try Check(alsoCovering: [.field(.authorization)]) }).status == 200)
+    }
+
+    @Test("a body needs a digest that is right and covered; so does a digest without a body")
+    func digests() async throws {
+        func answer(_ digest: String?, isCovered: Bool, body: String) async throws -> SignedRequests.Answer {
+            var headers = HTTPFields()
+            headers[ContentDigest.fieldName] = digest
+            let fields = try await app.fields(
+                "POST", "/a", components: SignedRequests.components(hasBody: isCovered), fields: headers)
+            return try await app.answer(fields, "POST", "/a", body: body)
+        }
+        let right = ContentDigest(of: Array("body".utf8)).fieldValue
+        #expect(try await answer(right, isCovered: true, body: "body").status == 200)
+        #expect(try await answer(ContentDigest(of: Array("body".utf8), .sha512).fieldValue, isCovered: true, body: "body").status == 200)
+        #expect(try await answer(ContentDigest(of: []).fieldValue, isCovered: true, body: "").status == 200)
+        #expect(try await answer(right, isCovered: true, body: "Body") == .refused)
+        #expect(try await answer(right, isCovered: true, body: "") == .refused)
+        #expect(try await answer(right, isCovered: false, body: "body") == .refused)
+        #expect(try await answer(right, isCovered: false, body: "") == .refused)
+        #expect(try await answer(nil, isCovered: false, body: "body") == .refused)
+        #expect(try await answer("md5=:AAAA:", isCovered: true, body: "body") == .refused)
+        #expect(try await answer("\(right), x=:AAAA:", isCovered: true, body: "body") == .refused)
+        #expect(try await answer(right.replacing(":", with: "\""), isCovered: true, body: "body") == .refused)
+    }
+
+    @Test("a body up to the limit passes, one byte more gets 413, and without a valid signature the body does not matter")
+    func bodyLimit() async throws {
+        let body = String(repeating: "b", count: 100)
+        let fields = try await app.fields("POST", "/a", body: body)
+        #expect(try await app.answer(fields, "POST", "/a", body: body, check: { try Check(bodyLimit: 100) }).status == 200)
+        #expect(
+            try await app.answer(fields, "POST", "/a", body: body, check: { try Check(bodyLimit: 99) })
+                == .init(status: 413, body: "", challenge: nil))
+        #expect(try await app.answer(fields, "POST", "/b", body: body, check: { try Check(bodyLimit: 99) }) == .refused)
+    }
+
+    @Test("created and expires are judged by the server's clock, within the configured bounds")
+    func times() async throws {
+        let fields = try await app.fields()
+        let unlimited = try await app.fields { $0.expires = nil }
+        app.clock.advance(by: .seconds(45))
+        #expect(try await app.answer(fields).status == 200)
+        #expect(try await app.answer(fields, check: { try Check(clockSkew: .seconds(29)) }) == .refused)
+        app.clock.advance(by: .seconds(1))
+        #expect(try await app.answer(fields) == .refused)
+        app.clock.advance(by: .seconds(44))
+        #expect(try await app.answer(unlimited).status == 200)
+        app.clock.advance(by: .seconds(1))
+        #expect(try await app.answer(unlimited) == .refused)
+        #expect(try await app.answer(unlimited, check: { try Check(maximumAge: .seconds(61)) }).status == 200)
+        let now = app.now
+        #expect(try await app.answer(app.fields { $0.created = now + 31 }) == .refused)
+        #expect(try await app.answer(app.fields { $0.created = nil }) == .refused)
+    }
+
+    @Test("a token without installation key, or with one that cannot be read, is refused, and never skips the check")
+    func installationKeys() async throws {
+        let other = P384.Signing.PrivateKey().publicKey.derRepresentation
+        for ipk in [nil, "", "AAAA", "!", Base64.encode(other)] {
+            #expect(try await app.answer(app.fields(token: try app.token { $0.ipk = ipk })) == .refused)
+        }
+        let codes = app.logs.lines.joined()
+        #expect(codes.contains("missingInstallationKey") && codes.contains("malformedInstallationKey"))
+    }
+
+    @Test("with the account key that the token names, hmac-sha256 is verified")
+    func accountKeys() async throws {
+        let key = try SignatureSigningKey.hmacSHA256(app.accountKey)
+        let fields = try await app.fields(algorithm: .hmacSHA256, with: key, label: "account")
+        #expect(try await app.answer(fields, check: { try accountCheck }).status == 200)
+        #expect(try await app.answer(fields, check: { try Check(keys: .account { $0 == "j3AWy6" ? app.accountKey : nil }) }).status == 200)
+        #expect(try await app.answer(fields) == .refused)
+        let named = try await app.fields(algorithm: .hmacSHA256, with: key) { $0.keyID = "j3AWy6" }
+        #expect(try await app.answer(named, check: { try accountCheck }).status == 200)
+        let misnamed = try await app.fields(algorithm: .hmacSHA256, with: key) { $0.keyID = "other" }
+        #expect(try await app.answer(misnamed, check: { try accountCheck }) == .refused)
+        for id in [nil, "", "other"] {
+            let token = try app.token { $0.mskid = id }
+            #expect(
+                try await app.answer(app.fields(token: token, algorithm: .hmacSHA256, with: key), check: { try accountCheck }) == .refused)
+        }
+        #expect(try await app.answer(fields, check: { try Check(keys: .account(["j3AWy6": []])) }) == .refused)
+        let other = try SignatureSigningKey.hmacSHA256(app.accountKey + [1])
+        #expect(try await app.answer(app.fields(algorithm: .hmacSHA256, with: other), check: { try accountCheck }) == .refused)
+    }
+
+    @Test("a request with both signatures passes both checks, whatever the labels say")
+    func both() async throws {
+        let token = try app.token()
+        var fields = try await app.fields(token: token, label: "account")
+        let account = try await app.fields(
+            token: token, algorithm: .hmacSHA256, with: try .hmacSHA256(app.accountKey), label: "install")
+        for name in [MessageSignature.inputFieldName, MessageSignature.fieldName] {
+            fields[name] = try #require(fields[name]) + ", " + #require(account[name])
+        }
+        #expect(try await app.answer(fields).body == "account ")
+        #expect(try await app.answer(fields, check: { try accountCheck }).body == "install ")
+    }
+
+    @Test("the superseded derived key is the original's, and verifies only where it is asked for")
+    func derivedKey() async throws {
+        let secret = Array(UInt8(0)...15)
+        let claims = TokenClaims(exp: 1_700_000_000, did: Base64.encode(Array(UInt8(1)...16)))
+        let derived = try #require(SignatureKeySource.derivedKey(from: secret, claims: claims))
+        #expect(
+            derived.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+                == "ecd30d129c9fc0c6a3676a0dcfed6d7e5e3944e0b62bb6fa99c5e4b70542606d")
+        #expect(
+            try SignatureVerificationKey.hmacSHA256(derived).isValid(
+                #require(Base64.decode("ioJP6BabRL4ogkzixbrrLq4r1wqdiX6N4H7XF6S6Kgk=")), for: Array("account-message".utf8)))
+        let now = app.now
+        let token = try app.token()
+        let key = try #require(
+            SignatureKeySource.derivedKey(from: secret, claims: TokenClaims(exp: now + 300, did: "AAECAwQFBgcICQoLDA0ODw==")))
+        let fields = try await app.fields(token: token, algorithm: .hmacSHA256, with: try .hmacSHA256(key))
+        #expect(try await app.answer(fields, check: { try Check(keys: .supersededDerivedAccountKey(baseSecret: secret)) }).status == 200)
+        #expect(try await app.answer(fields, check: { try Check(keys: .account(["j3AWy6": secret])) }) == .refused)
+        let nameless = try app.token { $0.did = nil }
+        #expect(
+            try await app.answer(
+                app.fields(token: nameless, algorithm: .hmacSHA256, with: try .hmacSHA256(key)),
+                check: { try Check(keys: .supersededDerivedAccountKey(baseSecret: secret)) }) == .refused)
+    }
+
+    @Test("behind a proxy the public URL counts, and no forwarding header does")
+    func publicURL() async throws {
+        let fields = try await app.fields(origin: "https://api.example.com:8443")
+        for url in ["https://api.example.com:8443", "https://API.example.com:8443/"] {
+            #expect(try await app.answer(fields, check: { try Check(publicURL: url) }).status == 200)
+        }
+        #expect(try await app.answer(fields) == .refused)
+        for url in [
+            "https://api.example.com", "http://api.example.com:8443", "https://other.example.com:8443", "https://api.example.com:8443/v1",
+        ] {
+            #expect(try await app.answer(fields, check: { try Check(publicURL: url) }) == .refused)
+        }
+        var forwarded = fields
+        forwarded[try #require(HTTPField.Name("X-Forwarded-Host"))] = "api.example.com:8443"
+        forwarded[try #require(HTTPField.Name("X-Forwarded-Proto"))] = "https"
+        forwarded[try #require(HTTPField.Name("Forwarded"))] = "host=\"api.example.com:8443\";proto=https"
+        #expect(try await app.answer(forwarded) == .refused)
+        let prefixed = try await app.fields(origin: "https://api.example.com/v1")
+        #expect(try await app.answer(prefixed, check: { try Check(publicURL: "https://api.example.com/v1/") }).status == 200)
+    }
+
+    @Test("strings as the original's OkHttp layer sends them pass only when they are allowed")
+    func strings() async throws {
+        var fields = HTTPFields()
+        fields[ContentDigest.fieldName] = ContentDigest(of: Array("body".utf8)).fieldValue.replacing(":", with: "\"")
+        fields = try await app.fields("POST", "/a", body: "body", fields: fields)
+        fields[MessageSignature.fieldName] = fields[MessageSignature.fieldName]?.replacing(":", with: "\"")
+        #expect(try await app.answer(fields, "POST", "/a", body: "body") == .refused)
+        let check = { try Check(acceptsStringSignatures: true) }
+        #expect(try await app.answer(fields, "POST", "/a", body: "body", check: check).status == 200)
+        #expect(try await app.answer(fields, "POST", "/a", body: "Body", check: check) == .refused)
+    }
+
+    @Test("settings that cannot work are refused")
+    func settings() async {
+        for url in ["", "api.example.com", "ftp://api.example.com", "https://api.example.com?a", "https://a@api.example.com"] {
+            await refuses(.invalidConfiguration) { _ = try Check(publicURL: url) }
+        }
+        await refuses(.invalidConfiguration) { _ = try Check(header: "no name") }
+        await refuses(.invalidConfiguration) { _ = try Check(maximumAge: .seconds(-1)) }
+        await refuses(.invalidConfiguration) { _ = try Check(clockSkew: .seconds(-1)) }
+        await refuses(.invalidConfiguration) { _ = try Check(bodyLimit: -1) }
+        await refuses(.invalidConfiguration) { _ = try Check(keys: .supersededDerivedAccountKey(baseSecret: [1])) }
+    }
+
+    @Test("without a token check before it, the check answers no request")
+    func order() async throws {
+        let router = Router(context: BasicSignatureCheckedRequestContext.self)
+        router.add(middleware: try Check())
+        router.get("shapes") { _, _ in "reached" }
+        try await Application(router: router, logger: app.logs.logger).test(.router) { client in
+            try await client.execute(uri: "/shapes", method: .get) {
+                #expect($0.status == .internalServerError && $0.body.readableBytes == 0)
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import HTTPTypes
+import MessageSignatures
+import Testing
+
+@Suite struct ComponentReaderTests {
+    /// The lines of a base but for the last one.
+    private func lines(
+        _ message: SignableMessage, _ components: [SignatureComponent], structuredFields: StructuredFields = .known
+    ) throws -> [String] {
+        Array(try baseText(message, components, structuredFields: structuredFields).components(separatedBy: "\n").dropLast())
+    }
+
+    @Test("derived components have the values of RFC 9421, section 2.2")
+    func derived() throws {
+        let request = try request("GET", "https://WWW.Example.com:8080/a%20b?queryString=1", [:])
+        #expect(
+            try lines(.request(request), [.method, .targetURI, .authority, .scheme, .requestTarget, .path, .query]) == [
+                #""@method": GET"#, #""@target-uri": https://WWW.Example.com:8080/a%20b?queryString=1"#,
+                #""@authority": www.example.com:8080"#, #""@scheme": https"#, #""@request-target": /a%20b?queryString=1"#,
+                #""@path": /a%20b"#, #""@query": ?queryString=1"#,
+            ])
+        let bare = try MessageSignaturesTests.request("OPTIONS", "http://example.com", [:])
+        #expect(try lines(.request(bare), [.path, .query]) == [#""@path": /"#, #""@query": ?"#])
+        var whole = bare
+        whole.requestTarget = "*"
+        #expect(try lines(.request(whole), [.requestTarget]) == [#""@request-target": *"#])
+    }
+
+    @Test("lines of a field are trimmed and joined with a comma and a space, empty ones too")
+    func fieldLines() throws {
+        var request = try request("GET", "https://example.com/", ["X-Empty": "", "Cache-Control": "  max-age=60\t", "X-Two": "a,b"])
+        request.fields.append(HTTPField(name: .cacheControl, value: "\t  must-revalidate "))
+        request.fields.append(HTTPField(name: HTTPField.Name("x-TWO")!, value: ""))
+        #expect(
+            try lines(.request(request), [.field(.cacheControl), SignatureComponent("x-two"), SignatureComponent("x-empty")]) == [
+                #""cache-control": max-age=60, must-revalidate"#, #""x-two": a,b, "#, #""x-empty": "#,
+            ])
+    }
+
+    @Test("structured fields have their strict form, and one member has its own (RFC 9421, sections 2.1.1 and 2.1.2)")
+    func structured() throws {
+        let message = SignableMessage.request(
+            try request(
+                "GET", "https://example.com/",
+                ["Example-Dict": "  a=1,    b=2;x=1;y=2,   c=(a   b   c)", "Example-Dict": "d,  e=:AAE=: ", "Priority": "u=1 ,   i"]))
+        let known = StructuredFields.known.adding(["example-dict": .dictionary])
+        #expect(
+            try lines(
+                message,
+                [
+                    SignatureComponent("example-dict", [.structured]), SignatureComponent("example-dict", [.key("a")]),
+                    SignatureComponent("example-dict", [.key("b")]), SignatureComponent("example-dict", [.key("c")]),
+                    SignatureComponent("example-dict", [.key("d")]), SignatureComponent("priority", [.structured]),
+                ], structuredFields: known) == [
+                    #""example-dict";sf: a=1, b=2;x=1;y=2, c=(a b c), d, e=:AAE=:"#, #""example-dict";key="a": 1"#,
+                    #""example-dict";key="b": 2;x=1;y=2"#, #""example-dict";key="c": (a b c)"#, #""example-dict";key="d": ?1"#,
+                    #""priority";sf: u=1, i"#,
+                ])
+    }
+
+    @Test("each line of a field becomes a byte sequence (RFC 9421, section 2.1.3)")
+    func bytes() throws {
+        let message = SignableMessage.request(
+            try request("GET", "https://example.com/", ["Example-Header": "value, with, lots", "Example-Header": " of, commas "]))
+        #expect(
+            try lines(message, [SignatureComponent("example-header", [.bytes])])
+                == [#""example-header";bs: :dmFsdWUsIHdpdGgsIGxvdHM=:, :b2YsIGNvbW1hcw==:"#])
+    }
+
+    @Test("trailers are other fields than headers (RFC 9421, section 2.1.4)")
+    func trailers() throws {
+        var response = try SignableResponse(status: 200, fields: fields(["Expires": "header"]))
+        #expect(code { _ = try lines(.response(response), [SignatureComponent("expires", [.trailer])]) } == .missingComponent)
+        response.trailers = fields(["Expires": "trailer"])
+        #expect(
+            try lines(.response(response), [SignatureComponent("expires"), SignatureComponent("expires", [.trailer])])
+                == [#""expires": header"#, #""expires";tr: trailer"#])
+    }
+
+    @Test("a response covers its status, and with req the request that it answers (RFC 9421, section 2.4)")
+    func responses() throws {
+        var request = try request("POST", "https://example.com/foo?param=Value&Pet=dog", ["Content-Digest": "sha-256=:AA==:"])
+        request.trailers = fields(["X": "t"])
+        let response = try SignableResponse(status: 503, fields: fields(["Content-Type": "application/json"]), answering: request)
+        #expect(
+            try lines(
+                .response(response),
+                [
+                    .status, .field(.contentType), .contentDigest.ofRequest, .method.ofRequest, .authority.ofRequest, .path.ofRequest,
+                    .queryParameter("Pet").ofRequest, SignatureComponent("x", [.trailer, .request]),
+                ]) == [
+                    #""@status": 503"#, #""content-type": application/json"#, #""content-digest";req: sha-256=:AA==:"#,
+                    #""@method";req: POST"#, #""@authority";req: example.com"#, #""@path";req: /foo"#,
+                    #""@query-param";name="Pet";req: dog"#, #""x";tr;req: t"#,
+                ])
+        let alone = try SignableResponse(status: 200, fields: [:])
+        #expect(code { _ = try lines(.response(alone), [.method.ofRequest]) } == .missingComponent)
+    }
+
+    @Test("a component that does not fit the kind of message, is missing, or is no known structured field, is refused")
+    func bad() throws {
+        let request = SignableMessage.request(try request("GET", "https://example.com/", ["X": "a b", "Priority": "u=;"]))
+        let response = SignableMessage.response(try SignableResponse(status: 200, fields: fields(["X": "1"])))
+        #expect(code { _ = try lines(request, [.status]) } == .invalidComponent)
+        #expect(code { _ = try lines(request, [.method.ofRequest]) } == .invalidComponent)
+        #expect(code { _ = try lines(request, [SignatureComponent("x", [.request])]) } == .invalidComponent)
+        #expect(code { _ = try lines(response, [.method]) } == .invalidComponent)
+        #expect(code { _ = try lines(response, [.path]) } == .invalidComponent)
+        #expect(code { _ = try lines(request, [.field(.contentType)]) } == .missingComponent)
+        #expect(code { _ = try lines(request, [SignatureComponent("x", [.structured])]) } == .invalidComponent)
+        #expect(code { _ = try lines(request, [SignatureComponent("priority", [.structured])]) } == .malformedField)
+        #expect(code { _ = try lines(request, [SignatureComponent("priority", [.key("u")])]) } == .malformedField)
+        let known = StructuredFields(["x": .item])
+        #expect(code { _ = try lines(response, [SignatureComponent("x", [.key("a")])], structuredFields: known) } == .invalidComponent)
+        let dictionary = StructuredFields(["x": .dictionary])
+        let other = SignableMessage.response(try SignableResponse(status: 200, fields: fields(["X": "a=1"])))
+        #expect(code { _ = try lines(other, [SignatureComponent("x", [.key("b")])], structuredFields: dictionary) } == .missingComponent)
+    }
+}

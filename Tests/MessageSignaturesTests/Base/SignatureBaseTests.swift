@@ -1,0 +1,55 @@
+import HTTPTypes
+import MessageSignatures
+import Testing
+
+@Suite struct SignatureBaseTests {
+    @Test("a base has a line for each component and one for the parameters, without a line end at its end")
+    func lines() throws {
+        let request = try request()
+        var parameters = SignatureParameters([.method, .targetURI, .field(.contentType)])
+        parameters.algorithm = "ecdsa-p256-sha256"
+        parameters.created = 1_700_000_000
+        parameters.expires = 1_700_000_015
+        let base = try SignatureBase(.request(request), parameters: parameters)
+        let list = #"("@method" "@target-uri" "content-type");alg="ecdsa-p256-sha256";created=1700000000;expires=1700000015"#
+        #expect(base.signatureParameters == list)
+        #expect(
+            String(decoding: base.bytes, as: UTF8.self) == """
+                "@method": POST
+                "@target-uri": https://api.example.com/shapes?a=1&b=2
+                "content-type": text/plain
+                "@signature-params": \(list)
+                """)
+    }
+
+    @Test("nothing covered is a base of one line")
+    func empty() throws {
+        #expect(try baseText(.request(request()), []) == #""@signature-params": ()"#)
+    }
+
+    @Test("the digest for debugging is that of the base")
+    func debugDigest() throws {
+        let base = try SignatureBase(.request(request()), parameters: SignatureParameters([]))
+        #expect(base.debugDigest == ContentDigest(of: base.bytes).fieldValue)
+    }
+
+    @Test("a component that is covered twice is refused, also with its parameters in another order")
+    func duplicates() throws {
+        let request = try request()
+        #expect(code { _ = try baseText(.request(request), [.method, .path, .method]) } == .duplicateComponent)
+        let components = try [SignatureComponent("x", [.structured, .trailer]), SignatureComponent("x", [.trailer, .structured])]
+        var message = request
+        message.trailers = fields(["X": "1"])
+        #expect(
+            code { _ = try baseText(.request(message), components, structuredFields: StructuredFields(["x": .item])) }
+                == .duplicateComponent)
+        #expect(code { _ = try baseText(.request(request), [.query, .queryParameter("a")]) } == nil)
+    }
+
+    @Test("a field that is not ASCII cannot be covered but as bytes")
+    func nonASCII() throws {
+        let message = SignableMessage.request(try request("GET", "https://example.com/", ["X": "é"]))
+        #expect(code { _ = try baseText(message, [SignatureComponent("x")]) } == .malformedField)
+        #expect(try baseText(message, [SignatureComponent("x", [.bytes])]).hasPrefix(#""x";bs: :w6k=:"#))
+    }
+}
