@@ -8,7 +8,7 @@ struct EvidenceAppraiser: Sendable {
         let reasons: Set<RejectionReason>
         /// The values of the token's `anno` claim, for every verdict.
         let annotations: [String]
-        /// Whether measurements and environment flags did not matter, so that nothing shows the app to be genuine.
+        /// Whether the device's policy or the development key excused a reason, so that nothing shows the app to be genuine.
         let isExcused: Bool
 
         var isTrusted: Bool { reasons.isEmpty }
@@ -46,7 +46,7 @@ struct EvidenceAppraiser: Sendable {
             case .ignore: break
             }
         }
-        let isExcused = device == .alwaysPass || developmentKey == .genuine
+        let isExcused = !reasons.isEmpty && (device == .alwaysPass || developmentKey == .genuine)
         if isExcused { reasons = [] }
         if device == .alwaysPass { annotations.append(DevicePolicy.alwaysPass.rawValue) }
         // Also in a decoy: otherwise the app could tell from its token that its key was not accepted.

@@ -44,7 +44,7 @@ public struct AuthorityConfiguration: Sendable {
     public struct Limits: Sendable {
         /// The maximum size of evidence, in bytes; 16 KiB by default.
         ///
-        /// A higher value has no effect: longer evidence is always refused.
+        /// A higher value has no effect: longer evidence is always refused. What travels beside the evidence may have 8 KiB in addition.
         public var evidenceBytes = Evidence.maximumBytes
         /// The maximum size of other request bodies, in bytes.
         public var otherBodyBytes = 4 * 1024

@@ -22,8 +22,8 @@ struct KeysetCommand: AsyncParsableCommand {
             -getPEM writes the public key of a pair to a file; - is standard
             output.
 
-            The public key also lets an app find out whether its attestation
-            failed; with the account secret it cannot.
+            The public key also lets an app check its own token and find out that
+            its attestation failed; with the account secret it cannot check it.
 
             Examples:
             approov keyset -add ES256 -kid k1

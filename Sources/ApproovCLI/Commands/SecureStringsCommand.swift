@@ -45,10 +45,14 @@ struct SecureStringsCommand: AsyncParsableCommand {
     @Flag(name: .dash("list"), help: "List the strings by key, without their values.")
     var list = false
 
+    // An error of the parser would show these words, which may be a part of the value.
+    @Argument(help: .hidden) var rest: [String] = []
+
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
+        guard rest.isEmpty else { throw ValidationError("A word belongs to no option; put a value with spaces in quotes.") }
         guard [addKey != nil, remove != nil, list].filter({ $0 }).count == 1 else {
             throw ValidationError("Give one of -addKey, -remove or -list.")
         }

@@ -2,7 +2,8 @@ package import ApproovBase
 
 /// The authority's answer to evidence that it could judge.
 ///
-/// It does not reveal whether the token will verify.
+/// Its token and its code do not reveal whether the token will verify. Secure strings come with genuine evidence only, so their absence
+/// does, except for oblivious hosts.
 package struct AttestationResult: Sendable, Hashable {
     /// The token, a JWT.
     package let token: String

@@ -8,7 +8,7 @@ import Testing
 @testable import ApproovAuthority
 
 @Suite struct AuthorityStoreCustomTokensTests {
-    @Test("custom JWTs are off at first, and the setting comes back")
+    @Test("Custom JWTs are off at first, and a reopened store keeps the setting")
     func setting() async throws {
         let account = try await AuthorityBench()
         #expect(!account.store.allowsCustomTokens)
@@ -18,7 +18,7 @@ import Testing
         #expect(!account.store.allowsCustomTokens)
     }
 
-    @Test("the newest keyset for custom JWTs signs them, and one for tokens never does")
+    @Test("The newest keyset for custom JWTs signs them, and a keyset for tokens never does")
     func newest() async throws {
         let account = try await AuthorityBench()
         try await account.store.setAllowsCustomTokens(true)
@@ -35,7 +35,7 @@ import Testing
         #expect(!account.store.snapshot.issuer.issuesCustomTokens)
     }
 
-    @Test("no host can name a keyset for custom JWTs, and no token is signed with it")
+    @Test("No host can name a keyset for custom JWTs, and no token is signed with it")
     func hosts() async throws {
         let account = try await AuthorityBench()
         try await account.store.addKeyset(.es256, kid: "custom", use: .custom)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("the only keyset for custom JWTs can be removed once they are off, or once there is another one")
+    @Test("The only keyset for custom JWTs cannot be removed while custom JWTs are on")
     func removal() async throws {
         let account = try await AuthorityBench()
         try await account.store.addKeyset(.es256, kid: "one", use: .custom)
@@ -64,7 +64,7 @@ import Testing
         #expect(account.store.keysets.isEmpty)
     }
 
-    @Test("a keyset of a use that this release does not know makes the store unreadable, not a signer")
+    @Test("A keyset with a use that this release does not know is an error when the store is read")
     func unknownUse() async throws {
         let account = try await AuthorityBench()
         try await account.store.addKeyset(.es256, kid: "one")

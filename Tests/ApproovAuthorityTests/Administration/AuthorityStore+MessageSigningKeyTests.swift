@@ -7,7 +7,7 @@ import Testing
 @testable import ApproovAuthority
 
 @Suite struct AuthorityStoreMessageSigningKeyTests {
-    @Test("an account has no key at first, each change makes another one, and the newest comes back")
+    @Test("An account has no key at first, each change makes a different one, and a reopened store has the newest")
     func change() async throws {
         let account = try await AuthorityBench()
         #expect(account.store.messageSigningKey == nil)
@@ -19,7 +19,7 @@ import Testing
         #expect(try AuthorityStore(directory: account.directory.url, time: account.clock).messageSigningKey == second)
     }
 
-    @Test("example tokens name the key, those of oblivious hosts do not")
+    @Test("Example tokens name the key, except those for oblivious hosts")
     func examples() async throws {
         let account = try await AuthorityBench()
         #expect(try account.verify(account.store.exampleToken(forHost: AuthorityBench.host)).claims.mskid == nil)
@@ -29,7 +29,7 @@ import Testing
         #expect(try account.verify(account.store.exampleToken(forHost: AuthorityBench.host)).claims.mskid == nil)
     }
 
-    @Test("a store of an earlier release has no key, no strings and no custom JWTs, and its keysets sign tokens")
+    @Test("A store of an earlier release has no key and no strings, custom JWTs off, and keysets for tokens")
     func olderStore() async throws {
         let older = try OlderRelease()
         let store = try AuthorityStore(directory: older.store, time: ManualClock(date: OlderRelease.date))

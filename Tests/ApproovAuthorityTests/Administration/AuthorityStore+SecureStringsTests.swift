@@ -5,7 +5,7 @@ import Testing
 @testable import ApproovAuthority
 
 @Suite struct AuthorityStoreSecureStringsTests {
-    @Test("strings are listed by key with the date of their value, and come back when the store is opened again")
+    @Test("Strings are listed by key with the date of their value, also by a reopened store")
     func list() async throws {
         let account = try await AuthorityBench()
         #expect(account.store.secureStrings.isEmpty)
@@ -22,7 +22,7 @@ import Testing
         #expect(account.store.secureStrings.map(\.key) == ["a"])
     }
 
-    @Test("no description and no dump of a string shows its value")
+    @Test("Neither the description nor a dump of a string shows its value")
     func silent() async throws {
         let account = try await AuthorityBench()
         try await account.store.setSecureString("secret-value", for: "key")
@@ -31,7 +31,7 @@ import Testing
         #expect(text.contains("key") && !text.contains("secret-value"))
     }
 
-    @Test("sixteen strings are kept, a seventeenth is refused, and one of them can still change")
+    @Test("A seventeenth string is refused, and one of the sixteen can still be changed")
     func sixteen() async throws {
         let account = try await AuthorityBench()
         for number in 1...16 { try await account.store.setSecureString("v\(number)", for: "k\(number)") }
@@ -43,7 +43,7 @@ import Testing
         try await account.store.setSecureString("v", for: "k17")
     }
 
-    @Test("a key or value that is not allowed is refused, changes nothing, and is not in the message")
+    @Test("A key or value that is not allowed is refused and changes nothing, and no message shows the value")
     func refused() async throws {
         let account = try await AuthorityBench()
         try await account.store.setSecureString("old", for: "key")
@@ -61,7 +61,7 @@ import Testing
         await refuses(.unknownSecureString) { try await account.store.removeSecureString("other") }
     }
 
-    @Test("a change signs no configuration, because none contains it")
+    @Test("A change of strings, key or custom JWTs signs no new configuration")
     func configuration() async throws {
         let account = try await AuthorityBench()
         let version = account.store.configurationVersion

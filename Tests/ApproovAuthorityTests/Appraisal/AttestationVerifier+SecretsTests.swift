@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("genuine evidence brings all strings, an empty object when there are none, and a change with the next attestation")
+    @Test("Genuine evidence brings all secure strings, or an empty object; a change arrives with the next attestation")
     func strings() async throws {
         let account = try await AuthorityBench()
         #expect(try await attest(account).secureStrings == [:])
@@ -53,7 +53,7 @@ import Testing
         #expect(try await attest(account).secureStrings == ["b": "three"])
     }
 
-    @Test("genuine evidence brings the account's key, which its token names; an account without a key has neither")
+    @Test("Genuine evidence brings the message-signing key that the token names; an account without a key brings neither")
     func signingKey() async throws {
         let account = try await AuthorityBench()
         let without = try await attest(account)
@@ -64,7 +64,7 @@ import Testing
         #expect(try account.verify(with.token).claims.mskid == key.id)
     }
 
-    @Test("rejected evidence brings no string and no custom JWT, and a random key under the account's identifier each time")
+    @Test("Rejected evidence brings no string, no custom JWT, and each time a random key under the account's key ID")
     func rejected() async throws {
         let account = try await account()
         let key = try #require(account.store.messageSigningKey)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("evidence for an oblivious host brings neither strings nor key, and its token names no key", arguments: [true, false])
+    @Test("Evidence for an oblivious host brings neither strings nor key, and its token names no key", arguments: [true, false])
     func oblivious(isTrusted: Bool) async throws {
         let account = try await account()
         try await account.makeOblivious()
@@ -90,7 +90,36 @@ import Testing
         #expect(try unverifiedParts(of: result.token).claims.mskid == nil)
     }
 
-    @Test("genuine evidence gets the custom JWT that it covers: the app's claims, the audience, the account and a token's lifetime")
+    @Test(
+        "An unregistered build that is excused gets neither strings nor a custom JWT; a registered one gets both")
+    func excused() async throws {
+        let account = try await account()
+        try await account.store.changeDevelopmentKey()
+        try await account.store.setAcceptsDevelopmentKey(true)
+        let developmentKey = try #require(account.store.developmentKey)
+        func attest(_ measurements: [String: String], proves: Bool) async throws -> AttestationResult {
+            try await self.attest(account, claims: Self.claims) {
+                $0.measurements = measurements
+                if proves {
+                    $0.developmentKey = developmentKey.proof(challenge: $0.challenge, installationKey: account.key.publicKey)
+                }
+            }
+        }
+        let registered = ["executable": AuthorityBench.measurement]
+        for proves in [true, false] {
+            if !proves {
+                try await account.store.setDevicePolicy(.alwaysPass, for: DeviceID(installationKey: account.key.publicKey))
+            }
+            let excused = try await attest([:], proves: proves)
+            _ = try account.verify(excused.token)
+            #expect(excused.secureStrings == nil && excused.customToken == nil)
+            #expect(excused.messageSigningKey == account.store.messageSigningKey)
+            let genuine = try await attest(registered, proves: proves)
+            #expect(genuine.secureStrings == ["maps-key": "secret-value"] && genuine.customToken != nil)
+        }
+    }
+
+    @Test("Genuine evidence gets the custom JWT that it covers, with a token's lifetime and the custom keyset's signature")
     func customToken() async throws {
         let account = try await account()
         let now = account.store.now
@@ -114,7 +143,7 @@ import Testing
         _ = try account.verify(result.token)
     }
 
-    @Test("the account's token check accepts no custom JWT, and a check with the account secret alone neither")
+    @Test("The account's verifier and one with the account secret alone reject a custom JWT")
     func noToken() async throws {
         let account = try await account()
         let claims = Array(#"{"aud":"\#(AuthorityBench.host)"}"#.utf8)
@@ -124,7 +153,7 @@ import Testing
         #expect(code(as: TokenError.self) { try secretOnly.verify(token) } == .malformed)
     }
 
-    @Test("claims that the evidence does not cover, or a hash without claims, are refused and do not spend the challenge")
+    @Test("Claims that the evidence does not cover, or a hash without claims, are refused and use up no challenge")
     func coverage() async throws {
         let account = try await account()
         let challenge = account.verifier.challenge().value
@@ -143,7 +172,7 @@ import Testing
     }
 
     @Test(
-        "claims that cannot be signed are refused as bad-payload, from every app alike, and do not spend the challenge",
+        "Claims that cannot be signed are bad-payload, for genuine and other apps, and use up no challenge",
         arguments: [
             "", "[]", "\"x\"", #"{"role":"admin"}"#, #"{"aud":"x","exp":1}"#, #"{"aud":"x","nbf":1}"#, #"{"aud":"x","did":"x"}"#,
             #"{"aud":"x","a":1,"a":2}"#, #"{"aud":["x"]}"#, #"{"aud":"x","a":"\#(String(repeating: "a", count: 4_096))"}"#,
@@ -163,7 +192,7 @@ import Testing
         _ = try await account.attest(account.evidence(challenge: challenge))
     }
 
-    @Test("while custom JWTs are off, or no keyset signs them, a request for one is refused as disabled; a token can still be requested")
+    @Test("A request for a custom JWT is refused as disabled while they are off or have no keyset; tokens are still issued")
     func disabled() async throws {
         let account = try await AuthorityBench()
         func refusal() async -> Problem.Name? { await problem { _ = try await attest(account, claims: Self.claims) } }
@@ -179,7 +208,7 @@ import Testing
         _ = try account.verify(try await attest(account).token)
     }
 
-    @Test("no log line has a string, a key or a custom JWT, at any level")
+    @Test("No log line at any level has a secure string, a key or a custom JWT")
     func logs() async throws {
         let account = try await account()
         let record = LogRecord()

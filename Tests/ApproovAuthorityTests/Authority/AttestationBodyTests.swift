@@ -55,7 +55,7 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("evidence in JSON is judged as evidence alone is, and brings strings and key as changed while the authority runs")
+    @Test("Evidence in a JSON body is judged like evidence alone, and brings the strings and the key of a running change")
     func bothForms() async throws {
         try await withRoute { route in
             let alone = try await route.post(Array(route.evidence().utf8), type: "application/jose")
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("a custom JWT comes with genuine evidence alone, and its key is in a list of its own")
+    @Test("Only genuine evidence brings a custom JWT, and the public key is in its own list")
     func customToken() async throws {
         try await withRoute { route in
             let (account, store) = (route.account, route.account.store)
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("claims that cannot be signed, and claims while custom JWTs are off, are told in a problem with its status")
+    @Test("Claims that cannot be signed, or while custom JWTs are off, are answered with a problem and its status")
     func problems() async throws {
         try await withRoute { route in
             func expect(_ status: Int, _ name: Problem.Name, claims: [UInt8], sent: [UInt8]? = nil) async throws {
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("a JSON body of another shape is evidence-malformed, one that is too large is refused, and other types too")
+    @Test("A JSON body of another shape is evidence-malformed, a larger one 413, and another media type 415")
     func bodies() async throws {
         try await withRoute { route in
             let evidence = try route.evidence()
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("the operator's limit on evidence holds in JSON as well")
+    @Test("The operator's limit on evidence also applies to a JSON body")
     func lowerLimit() async throws {
         var limits = AuthorityConfiguration.Limits()
         limits.evidenceBytes = 500

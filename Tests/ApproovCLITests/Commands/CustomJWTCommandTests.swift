@@ -23,7 +23,7 @@ struct CustomJWTCommandTests {
         try await Approov.run(arguments + ["--data", data])
     }
 
-    @Test("they are off at first, and the setting and the keyset that signs are shown")
+    @Test("The command shows that custom JWTs are off at first, then the setting and the keyset that signs")
     func shown() async throws {
         let missing = try await approov("customjwt")
         #expect(missing.exitCode == 1 && missing.errors.contains("there is no store"), "\(missing.errors)")
@@ -68,7 +68,7 @@ struct CustomJWTCommandTests {
         return try AttestationResult(json: answer)
     }
 
-    @Test("a registered app gets a custom JWT that the written public key verifies; no token check and no PyJWT with the secret accepts it")
+    @Test("A registered app gets a custom JWT that -getPEM's key verifies; -check and PyJWT with the secret reject it")
     func wholeWay() async throws {
         let pins = [try TestKey().pin.description, try TestKey().pin.description]
         let app = try folder.write("app", to: "app")

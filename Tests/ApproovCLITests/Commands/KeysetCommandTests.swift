@@ -17,7 +17,7 @@ struct KeysetCommandTests {
         #expect(try await Approov.run(["keyset", "-list"] + data).output == "z  ES256  \(date)\n")
     }
 
-    @Test("a keyset for custom JWTs is marked in the list, can be named by no host, and stays while it alone signs them")
+    @Test("A keyset for custom JWTs is marked in the list, no host can name it, and it cannot be removed while in use")
     func custom() async throws {
         let folder = try TemporaryFolder()
         func approov(_ arguments: String...) async throws -> ChildProcess.Run {
@@ -40,7 +40,7 @@ struct KeysetCommandTests {
         #expect(try await approov("keyset", "-remove", "b").output == "removed b\n")
     }
 
-    @Test("-getPEM writes the public key of a keyset, to a file or standard output")
+    @Test("-getPEM writes the public key of a keyset to a file or standard output")
     func publicKey() async throws {
         let folder = try TemporaryFolder()
         func approov(_ arguments: String...) async throws -> ChildProcess.Run {

@@ -60,7 +60,7 @@ struct SecretCommandTests {
         #expect(refused.exitCode == 1 && refused.errors.contains("an older secret signed it"), "\(refused.errors)")
     }
 
-    @Test("the message-signing key is made, printed, named in tokens by its first six characters, and replaced")
+    @Test("The message-signing key is made, printed, named in tokens by its first six characters, and replaced")
     func messageSigningKey() async throws {
         let none = try await approov("secret", "-messageSigningKey", "get-base64url")
         #expect(none.exitCode == 1 && none.output.isEmpty && none.errors.contains("secret -messageSigningKey change"), "\(none.errors)")

@@ -17,7 +17,7 @@ struct SecureStringsCommandTests {
         try await Approov.run(["secstrings"] + arguments + ["--data", data], in: directory)
     }
 
-    @Test("strings are added, changed, listed with their dates in UTC and removed; no output has a value")
+    @Test("Strings are added, changed, listed with dates in UTC and removed, and no output has a value")
     func verbs() async throws {
         let added = try await approov("-addKey", "maps-key", "-predefinedValue", "canary-1")
         #expect(added.exitCode == 0 && added.output.hasPrefix("maps-key  20"), "\(added.errors)")
@@ -39,7 +39,7 @@ struct SecureStringsCommandTests {
         for run in [added, json, listed, jsonList, removed, empty] { #expect(!(run.output + run.errors).contains("canary")) }
     }
 
-    @Test("a value is read from a file or standard input, without one line end, and one that was read may begin with @")
+    @Test("A value is read from a file or standard input without one final line end, and may then begin with @")
     func sources() async throws {
         let file = try folder.write("@canary\r\n", to: "value")
         #expect(try await approov("-addKey", "a", "-predefinedValue", "@\(file)").exitCode == 0)
@@ -55,7 +55,21 @@ struct SecureStringsCommandTests {
         #expect(refused.exitCode == 1 && refused.errors.contains("CR, LF") && !refused.errors.contains("canary"))
     }
 
-    @Test("a key or value that is not allowed, or a file that cannot be read, is an error that shows no value and changes nothing")
+    @Test(
+        "An error about wrong usage shows no value, wherever it is on the command line",
+        arguments: [
+            ["-addKey", "k", "canary"], ["-addKey", "k", "-predefinedValue", "a", "canary"], ["canary"],
+            ["-addKey", "k", "-predefinedValue", "-canary", "-list"], ["-addKey", "k", "--predefinedValue", "--canary", "-remove", "x"],
+            ["-predefinedValue", "-canary"], ["-addKey", "k", "-predefinedValue=canary", "-list"],
+        ])
+    func wrongUsage(arguments: [String]) async throws {
+        let run = try await Approov.run(["secstrings"] + arguments + ["--data", data])
+        #expect(run.exitCode == 2 && run.errors.hasPrefix("Error: ") && run.output.isEmpty)
+        #expect(!run.errors.contains("canary"), "\(run.errors)")
+        #expect(!FileManager.default.fileExists(atPath: data))
+    }
+
+    @Test("A bad key or value, or an unreadable file, is an error that shows no value, and changes nothing")
     func refused() async throws {
         func expect(_ words: String, _ key: String, _ value: String) async throws {
             let run = try await approov("-addKey", key, "-predefinedValue", value)

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "a custom JWT has its own typ, the key's kid and the claims, and the public key verifies it",
+        "A custom JWT has its own typ, the key's kid and the claims, and the public key verifies it",
         arguments: [TokenAlgorithm.es256, .rs256])
     func signed(algorithm: TokenAlgorithm) throws {
         let key = try SigningKey.generate(algorithm, kid: "partner")
@@ -38,7 +38,7 @@ import Testing
         #expect(try P256.Signing.PublicKey(pemRepresentation: pem).isValidSignature(signature, for: signed))
     }
 
-    @Test("every ES256 signature is 64 bytes that verify, however short its numbers are")
+    @Test("Each of 600 ES256 signatures has 64 bytes and verifies, also when r or s is short")
     func short() throws {
         let key = try SigningKey.generate(.es256)
         let signer = try CustomTokenSigner(key: key)
@@ -52,18 +52,18 @@ import Testing
         }
     }
 
-    @Test("an account secret signs none")
+    @Test("An account secret cannot sign custom JWTs")
     func noSecret() throws {
         #expect(code { try CustomTokenSigner(key: .hs256(bench.secret)) } == .malformedKey)
     }
 
-    @Test("claims that would be too long are an error")
+    @Test("Claims that make the JWT longer than 8,192 bytes are an error")
     func tooLong() throws {
         let signer = try CustomTokenSigner(key: .generate(.es256))
         #expect(code { try signer.sign(.object(["a": .string(String(repeating: "a", count: 8_000))])) } == .signingFailed)
     }
 
-    @Test("the longest claims that an app may request give a token of at most 8,192 bytes", arguments: [TokenAlgorithm.es256, .rs256])
+    @Test("The longest claims that an app may request give a JWT of at most 8,192 bytes", arguments: [TokenAlgorithm.es256, .rs256])
     func longest(algorithm: TokenAlgorithm) throws {
         let signer = try CustomTokenSigner(key: .generate(algorithm, kid: String(repeating: "k", count: 64)))
         var longest = 0
@@ -80,7 +80,7 @@ import Testing
         #expect(longest <= TokenVerifier.maximumTokenBytes && longest > 5_000)
     }
 
-    @Test("no verifier accepts one: neither with the keyset's public key, nor with the account secret, nor with both")
+    @Test("A token verifier rejects a custom JWT, with the keyset's public key, the account secret, or both")
     func refused() throws {
         let key = try SigningKey.generate(.es256, kid: "partner")
         let token = try CustomTokenSigner(key: key).sign(payload())
@@ -92,7 +92,7 @@ import Testing
         #expect(error?.message.contains("custom JWT") == true)
     }
 
-    @Test("one that is signed with the account secret is refused, however its typ is written")
+    @Test("A token verifier rejects a custom typ in any spelling even if the account secret signed it")
     func accountSecret() throws {
         let payload = String(decoding: try payload().serialized(), as: UTF8.self)
         #expect(try bench.refusal(payload: payload) == nil, "as a token the payload is good")
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("a verifier that has accepted a token refuses its payload under the other typ")
+    @Test("A verifier that accepted a token rejects the same payload under the custom typ")
     func cached() throws {
         let verifier = try bench.verifier()
         let payload = String(decoding: try payload().serialized(), as: UTF8.self)

@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("evidence covers the hash of custom claims beside it, and has no such member without them")
+    @Test("Evidence contains the hash of the custom claims beside it, and no such member without them")
     func customClaimsHash() throws {
         #expect(try evidence().json.object()["customClaimsHash"] == nil)
         let hash = CustomClaims.hash(of: [1, 2, 3])

@@ -3,7 +3,7 @@ import Attestation
 import Testing
 
 @Suite struct AttestationRequestTests {
-    @Test("a request is read back with and without custom claims, and unknown members are ignored")
+    @Test("A request survives a JSON round trip, with and without custom claims; unknown members are ignored")
     func roundTrip() throws {
         for request in [
             AttestationRequest(evidence: "a.b.c"), AttestationRequest(evidence: "a.b.c", customClaims: Array(#"{"aud":"x"}"#.utf8)),
@@ -15,7 +15,7 @@ import Testing
         #expect(try AttestationRequest(evidence: "a.b.c").json.object().count == 1)
     }
 
-    @Test("a request without evidence, or with claims that are not base64url, is refused")
+    @Test("A request without evidence, or with claims that are not base64url, is rejected and the member named")
     func refused() throws {
         let good = AttestationRequest(evidence: "a.b.c", customClaims: [1, 2]).json
         let changes: [(String, JSONValue?)] = [
@@ -31,7 +31,7 @@ import Testing
         #expect(throws: AttestationError.self) { try AttestationRequest(json: .array([])) }
     }
 
-    @Test("the longest claims and the longest evidence fit into the longest body")
+    @Test("The longest evidence and the longest claims together fit into the longest body")
     func fits() {
         let request = AttestationRequest(
             evidence: String(repeating: "a", count: Evidence.maximumBytes),

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("claims are read with their audience, and the hash covers the exact bytes")
+    @Test("Claims are parsed with their audience, and the hash covers the exact bytes")
     func read() throws {
         let text = #"{ "role":"admin", "aud":"partner.example", "n":[1,2.5,null,true,{"x":"é"}] }"#
         let read = try claims(text)
@@ -28,7 +28,7 @@ import Testing
         #expect(try claims(#"{"aud":"x"}"#).claims.isEmpty)
     }
 
-    @Test("an app's claims and the audience become one object, which reads as the same")
+    @Test("An app's claims and the audience become one object, which parses to the same claims")
     func made() throws {
         let made = try CustomClaims(.object(["role": "admin"]), for: "https://partner.example/x")
         #expect(String(decoding: made.bytes, as: UTF8.self) == #"{"aud":"https://partner.example/x","role":"admin"}"#)
@@ -39,7 +39,7 @@ import Testing
         #expect(code { try CustomClaims(.array([]), for: "partner.example") } == .malformedMember)
     }
 
-    @Test("every claim name of a token is reserved")
+    @Test("Every claim name of a token is reserved")
     func reserved() throws {
         let all = TokenClaims(
             exp: 1, iat: 1, ip: "", did: "", arc: "", pay: "", iss: "", aud: "", ipk: "", anno: [], sub: "", mskid: "", jti: "")
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "what is not a strict JSON object with an audience is refused",
+        "Anything but a strict JSON object with an audience is rejected",
         arguments: [
             "", "null", "\"x\"", "1", "[]", "{", "{} ", #"{"aud":"x"} {}"#, #"{"aud":"x","a":1,"a":2}"#, #"{"aud":"x","aud":"y"}"#,
             #"{"aud":"x","\u0061":1,"a":2}"#, #"{"role":"admin"}"#, #"{"aud":["x"]}"#, #"{"aud":null}"#, #"{"aud":""}"#, #"{"aud":"a b"}"#,
@@ -64,14 +64,14 @@ import Testing
         #expect([.malformedJSON, .malformedMember].contains(refusal(text)))
     }
 
-    @Test("bytes that are not UTF-8 are refused, and so is an audience of more than 256 characters")
+    @Test("Bytes that are not UTF-8 are rejected, and so is an audience of more than 256 characters")
     func bytes() {
         #expect(code { try CustomClaims(Array(#"{"aud":"x","a":""#.utf8) + [0xff] + Array("\"}".utf8)) } == .malformedJSON)
         #expect(refusal(#"{"aud":"\#(String(repeating: "a", count: 256))"}"#) == nil)
         #expect(refusal(#"{"aud":"\#(String(repeating: "a", count: 257))"}"#) == .malformedMember)
     }
 
-    @Test("4,096 bytes are read, one more is refused")
+    @Test("4,096 bytes of claims are accepted, and 4,097 are rejected")
     func length() {
         let frame = #"{"a":"","aud":"x"}"#.utf8.count
         func text(_ count: Int) -> String { #"{"a":"\#(String(repeating: "b", count: count - frame))","aud":"x"}"# }
@@ -79,7 +79,7 @@ import Testing
         #expect(refusal(text(4_097)) == .tooLarge)
     }
 
-    @Test("claims that a token would write out at far greater length are refused", arguments: ["1e9", "\"\\b\\b\\b\\b\\b\\b\""])
+    @Test("Claims that would become much longer in a token are rejected", arguments: ["1e9", "\"\\b\\b\\b\\b\\b\\b\""])
     func growing(element: String) {
         func text(_ count: Int) -> String { #"{"a":[\#(Array(repeating: element, count: count).joined(separator: ","))],"aud":"x"}"# }
         #expect(refusal(text(10)) == nil)
@@ -87,7 +87,7 @@ import Testing
         #expect(text(most).utf8.count <= CustomClaims.maximumBytes && refusal(text(most)) == .tooLarge)
     }
 
-    @Test("a token's claims are the app's, the audience, and the authority's")
+    @Test("A custom JWT's claims are the app's claims, the audience, and the authority's iss, iat and exp")
     func tokenClaims() throws {
         let json = try claims(#"{"role":"admin","aud":"partner.example"}"#).tokenClaims(issuer: "account", issuedAt: 1_000, lifetime: 300)
         #expect(

@@ -3,7 +3,7 @@ import Attestation
 import Testing
 
 @Suite struct MessageSigningKeyTests {
-    @Test("a generated key is 64 printable bytes named by the first six, and differs from every other")
+    @Test("A generated key is 64 printable bytes, its ID is the first six, and the next key differs")
     func generated() throws {
         let key = try MessageSigningKey.generate()
         #expect(key.key.count == 64)
@@ -14,20 +14,20 @@ import Testing
         #expect(try MessageSigningKey.generate() != key)
     }
 
-    @Test("the original's sample has the identifier that its tokens name")
+    @Test("The original's sample key has the ID that its tokens name")
     func sample() throws {
         let text = "j3AWy6oFGHg38nYTm9_KBhZ" + String(repeating: "x", count: 41)
         #expect(try MessageSigningKey(key: Array(text.utf8)).id == "j3AWy6")
     }
 
-    @Test("a key is read back from JSON, where its bytes are padded base64")
+    @Test("A key survives a JSON round trip, with its bytes in padded base64")
     func roundTrip() throws {
         let key = try MessageSigningKey(id: "j3AWy6", key: [UInt8](repeating: 0xff, count: 32))
         #expect(try key.json.string("key") == Base64.encode(key.key))
         #expect(try MessageSigningKey(json: key.json) == key)
     }
 
-    @Test("an identifier or key that is not allowed is refused")
+    @Test("A key with an ID or a length that is not allowed is rejected")
     func refused() throws {
         let bytes = [UInt8](repeating: 65, count: 32)
         for id in ["", "a b", "a\nb", "é", String(repeating: "a", count: 65)] {
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("neither its description nor a dump shows the key")
+    @Test("Neither the description nor a dump of a key shows its bytes")
     func silent() throws {
         let key = try MessageSigningKey.generate()
         var text = "\(key)"

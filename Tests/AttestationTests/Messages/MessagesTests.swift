@@ -47,7 +47,7 @@ import Testing
         #expect(try small.json.object().count == 4)
     }
 
-    @Test("no secure strings are not the same as an empty object of them")
+    @Test("An absent object of secure strings differs from an empty one")
     func emptyStrings() throws {
         let empty = AttestationResult(token: "a.b.c", expiresIn: 1, arc: "", traceID: "", secureStrings: [:])
         #expect(try empty.json.member("secureStrings") == .object([:]))
@@ -56,7 +56,7 @@ import Testing
         #expect(none.secureStrings == nil && none.messageSigningKey == nil && none.customToken == nil)
     }
 
-    @Test("its description and a dump show no token and no secret")
+    @Test("A result's description and dump show no token and no secret")
     func silent() throws {
         let key = try MessageSigningKey.generate()
         let result = AttestationResult(

@@ -2,7 +2,7 @@ import Attestation
 import Testing
 
 @Suite struct SecureStringRulesTests {
-    @Test("keys are 1 to 64 visible ASCII characters")
+    @Test("A secure string's key is 1 to 64 visible ASCII characters")
     func keys() {
         for key in ["a", "api-key", "!~", String(repeating: "k", count: 64)] { #expect(SecureStringRules.isKey(key), "\(key)") }
         for key in ["", " ", "a b", "a\n", "a\u{0}", "é", "\u{7f}", String(repeating: "k", count: 65)] {
@@ -10,7 +10,7 @@ import Testing
         }
     }
 
-    @Test("values are 1 to 4,096 bytes without CR, LF and NUL, in any position")
+    @Test("A secure string's value is 1 to 4,096 bytes, with CR, LF and NUL in no position")
     func values() {
         for value in ["x", " ", "\t", "é", "Bearer x", String(repeating: "v", count: 4_096)] { #expect(SecureStringRules.isValue(value)) }
         for end in ["\r", "\n", "\r\n", "\u{0}"] {
