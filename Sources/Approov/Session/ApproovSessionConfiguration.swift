@@ -43,7 +43,9 @@ public struct ApproovSessionConfiguration: Sendable {
     ///
     /// Nil, the default, excludes no URL. The closure must not block.
     public var excluding: (@Sendable (URL) -> Bool)?
-    /// The URLs that get no token although their host does, besides those of ``excluding``; the host stays pinned. Empty by default.
+    /// Patterns of further URLs that get no token although their host does; empty by default.
+    ///
+    /// The host stays pinned.
     public var excludedURLs: [URLGlob] = []
     /// The app's decisions about attestation; nil, the default, for those of ``StandardPolicy``.
     public var policy: (any AttestationPolicy)?
