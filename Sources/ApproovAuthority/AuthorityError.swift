@@ -40,6 +40,8 @@ public struct AuthorityError: CodedError {
         public static let malformedMeasurement = Code("malformedMeasurement")
         /// The account has no such registration.
         public static let unknownRegistration = Code("unknownRegistration")
+        /// The device has no such policy, or no device has been attested yet.
+        public static let unknownDevice = Code("unknownDevice")
         /// A keyset's key identifier, algorithm or key is malformed.
         public static let malformedKeyset = Code("malformedKeyset")
         /// The account has no such keyset.
@@ -48,6 +50,14 @@ public struct AuthorityError: CodedError {
         public static let keysetExists = Code("keysetExists")
         /// A host still signs with the keyset.
         public static let keysetInUse = Code("keysetInUse")
+        /// A keyset is for another use: one for custom JWTs signs no tokens, and one for tokens signs no custom JWTs.
+        public static let wrongKeysetUse = Code("wrongKeysetUse")
+        /// A secure string's key or value is not allowed.
+        public static let malformedSecureString = Code("malformedSecureString")
+        /// The account has no such secure string.
+        public static let unknownSecureString = Code("unknownSecureString")
+        /// The account has the most secure strings that it may have.
+        public static let tooManySecureStrings = Code("tooManySecureStrings")
         /// Every client would refuse the resulting configuration.
         public static let configurationRefused = Code("configurationRefused")
         /// An account name is malformed.

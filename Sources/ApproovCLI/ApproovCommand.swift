@@ -23,7 +23,9 @@ struct ApproovCommand: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, ServeCommand.self, CallCommand.self, APICommand.self, SDKCommand.self, RegistrationCommand.self,
             TokenCommand.self, SecretCommand.self, KeysetCommand.self, PolicyCommand.self, PinCommand.self, RelayCommand.self,
+            DeviceCommand.self, ForcePassCommand.self, ForceFailCommand.self, DevkeyCommand.self,
             GatewayCommand.self,
             ObliviousCommand.self,
+            SecureStringsCommand.self, CustomJWTCommand.self,
         ])
 }

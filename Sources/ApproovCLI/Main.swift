@@ -29,6 +29,9 @@ enum Main {
         LoggingSystem.bootstrap { LineLogHandler(label: $0, settings: settings, output: output) }
     }
 
+    /// Options whose value may begin with a dash, and may be secret.
+    private static let freeOptions: Set = ["-predefinedValue", "--predefinedValue", "-setDataHashInToken", "--setDataHashInToken"]
+
     /// The error message for an unknown verb or option, with the closest known one; nil when all are known.
     private static func misspelling() -> String? {
         let arguments = CommandLine.arguments.dropFirst()
@@ -39,7 +42,8 @@ enum Main {
             return "unknown command '\(verb)'\(meant)\nUsage: approov <subcommand>\n  See 'approov --help' for more information."
         }
         let words = ApproovCommand.helpMessage(for: command).split { !$0.isLetter && !$0.isNumber && $0 != "-" }
-        let options = arguments.dropFirst().filter { $0.hasPrefix("-") && $0.dropFirst().first?.isNumber == false }
+        let options = zip(arguments, arguments.dropFirst()).filter { !freeOptions.contains($0.0) }.map(\.1)
+            .filter { $0.hasPrefix("-") && $0.dropFirst().first?.isNumber == false }
             // Keep the option's name only: a value written right behind it may be secret.
             .map { $0.prefix { $0 == "-" || $0.isLetter || $0.isNumber } }
         guard !options.contains("-h"), !options.contains("--help"), let unknown = options.first(where: { !words.contains($0) }) else {

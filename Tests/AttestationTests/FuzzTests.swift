@@ -81,9 +81,19 @@ import Testing
             answering: request, iat: 1, deviceID: DeviceID(installationKey: key.publicKey), appID: "a", appVersion: "1", measurements: [:],
             environment: [])
         let text = Array(try evidence.signed(by: key).utf8)
+        let claims = Array(#"{"role":"admin","aud":"partner.example","n":[1,2.5,null,{"x":"\u00e9"}]}"#.utf8)
+        let body = AttestationRequest(evidence: "a.b.c", customClaims: claims).json.serialized()
         for _ in 0..<400 {
             if let read = try? InitialConfiguration(mutated(initial, by: &generator)) {
                 #expect(try ConfigurationState(initial: read).accepted == account.configuration(version: 1))
+            }
+            if let changed = try? CustomClaims(mutated(claims, by: &generator)) {
+                #expect(CustomClaims.reservedNames.isDisjoint(with: changed.claims.keys) && !changed.audience.isEmpty)
+                #expect(try CustomClaims(.object(changed.claims), for: changed.audience).claims == changed.claims)
+            }
+            let json = try? JSONValue(parsing: mutated(body, by: &generator), limit: AttestationRequest.maximumBytes)
+            if let read = json.flatMap({ try? AttestationRequest(json: $0) }) {
+                #expect(try AttestationRequest(json: read.json) == read)
             }
             let changed = mutated(text, by: &generator)
             if let verified = try? VerifiedEvidence(verifying: changed) {

@@ -44,23 +44,29 @@ public final class ApproovService: Sendable {
     ///   - clock: The clock.
     ///   - limits: The bounds of the service.
     ///   - proxy: The proxy for requests to the authority; nil means none. A session's proxies apply only to the session's requests.
+    ///   - developmentKey: The account's development key, as `approov devkey -get` prints it, with which a build that is not registered
+    ///     gets tokens; nil, for every build that is shipped. It is never sent or logged. The tokens' `anno` has `dev-key`. An attester
+    ///     other than the default one must support it (`EvidenceRequest.developmentProof(of:)`).
     ///   - logger: Receives changes and refusals of configurations. Tokens, bindings and header values are never logged.
-    /// - Throws: ``ApproovError`` with code `initializationError`, naming the part that could not be set up and the remedy.
+    /// - Throws: ``ApproovError`` with code `initializationError`, naming the part that could not be set up and the remedy; also when the
+    ///   development key is malformed.
     public init(
         configuration: ApproovConfiguration, stateDirectory: URL, attester: (any Attester)? = nil,
         store: (any ConfigurationStore)? = nil, transport: (any HTTPTransport)? = nil, clock: any TimeSource = SystemTimeSource(),
-        limits: ApproovServiceLimits = ApproovServiceLimits(), proxy: ProxyConfiguration? = nil, logger: Logger = Logger(label: "approov")
+        limits: ApproovServiceLimits = ApproovServiceLimits(), proxy: ProxyConfiguration? = nil, developmentKey: String? = nil,
+        logger: Logger = Logger(label: "approov")
     ) throws {
         do {
             let initial = configuration.initial
+            let developmentKey = try developmentKey.map { try DevelopmentKey(base64url: $0) }
             let attester = try attester ?? InstallationAttester(stateDirectory: stateDirectory, time: clock)
             self.transport = try transport ?? CurlTransport()
             let keeper = try ConfigurationKeeper(
                 initial: initial, store: store ?? FileConfigurationStore(directory: stateDirectory), time: clock, logger: logger)
             let backoff = AuthorityBackoff(time: clock)
             let authority = AuthorityClient(
-                initial: initial, transport: self.transport, attester: attester, time: clock, backoff: backoff,
-                timeout: limits.exchangeTimeout, proxy: proxy)
+                initial: initial, transport: self.transport, attester: attester, developmentKey: developmentKey, time: clock,
+                backoff: backoff, timeout: limits.exchangeTimeout, proxy: proxy)
             deviceID = attester.deviceID
             time = clock
             self.logger = logger

@@ -12,16 +12,18 @@ final class AuthorityClient: Sendable {
     private let initial: InitialConfiguration
     private let exchange: AuthorityExchange
     private let attester: any Attester
+    private let developmentKey: DevelopmentKey?
     private let time: any TimeSource
     private let challenges = ChallengePool()
     private let backoff: AuthorityBackoff
 
     init(
-        initial: InitialConfiguration, transport: any HTTPTransport, attester: any Attester, time: any TimeSource,
-        backoff: AuthorityBackoff, timeout: Duration, proxy: ProxyConfiguration?
+        initial: InitialConfiguration, transport: any HTTPTransport, attester: any Attester, developmentKey: DevelopmentKey?,
+        time: any TimeSource, backoff: AuthorityBackoff, timeout: Duration, proxy: ProxyConfiguration?
     ) {
         self.initial = initial
         self.attester = attester
+        self.developmentKey = developmentKey
         self.time = time
         self.backoff = backoff
         exchange = AuthorityExchange(
@@ -116,7 +118,8 @@ final class AuthorityClient: Sendable {
             evidence = try await attester.evidence(
                 for: EvidenceRequest(
                     challenge: challenge, audience: initial.authority.absoluteString, account: initial.account, host: key.host,
-                    payHash: key.payHash, sdkVersion: Self.sdkVersion, configVersion: snapshot.configuration.version))
+                    payHash: key.payHash, sdkVersion: Self.sdkVersion, configVersion: snapshot.configuration.version,
+                    developmentKey: developmentKey))
         } catch is CancellationError {
             throw AuthorityFailure(CancellationError())
         } catch {

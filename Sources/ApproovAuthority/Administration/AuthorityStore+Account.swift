@@ -49,38 +49,27 @@ extension AuthorityStore {
         }
     }
 
-    /// Whether tokens name their host (`aud`; RFC 7519, section 4.1.3).
-    public var namesAudience: Bool { snapshot.namesAudience }
-
-    /// Sets whether tokens name their host in `aud`.
-    ///
-    /// On by default. Turn it off for backends that refuse a token with an audience unless they are configured with one, as PyJWT does. A
-    /// token without `aud` is valid at every host whose backend has the same key, and a `TokenVerifier` with an audience refuses it.
-    /// - Throws: ``AuthorityError`` with code `storeUnusable`.
-    public func setNamesAudience(_ isOn: Bool) async throws {
-        try await change { database in
-            try database.execute(sql: "UPDATE account SET audience = ?", arguments: [isOn])
-        }
-    }
-
     /// The effect of an environment flag on the verdict.
     ///
     /// By default root is annotated. All other flags reject: a debugger, `LD_PRELOAD`, and a process that could not check for them.
-    /// - Parameter flag: The flag; `appNotRegistered` is not a flag and always rejects.
+    /// - Parameter flag: The flag; every other reason always rejects.
     /// - Returns: The current action.
     public func environmentAction(for flag: RejectionReason) -> EnvironmentAction {
-        flag == .appNotRegistered ? .reject : snapshot.environmentPolicy[flag] ?? .reject
+        flag.isEnvironmentFlag ? snapshot.environmentPolicy[flag] ?? .reject : .reject
     }
 
     /// Sets the effect of an environment flag on the verdict.
     /// - Parameters:
     ///   - action: The action.
     ///   - flag: The flag.
-    /// - Throws: ``AuthorityError`` with code `unsupported` for `appNotRegistered`, which always rejects; with code `storeUnusable`.
+    /// - Throws: ``AuthorityError`` with code `unsupported` for a reason that is no flag, which always rejects; with code `storeUnusable`.
     public func setEnvironmentAction(_ action: EnvironmentAction, for flag: RejectionReason) async throws {
         guard flag != .appNotRegistered else {
             throw AuthorityError(
                 .unsupported, "an executable that is not registered is always rejected; register it: approov registration -add EXECUTABLE")
+        }
+        guard flag.isEnvironmentFlag else {
+            throw AuthorityError(.unsupported, "\(flag) always rejects: it is not a flag of the app's environment")
         }
         try await change { database in
             try database.execute(

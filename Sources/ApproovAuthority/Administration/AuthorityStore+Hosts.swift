@@ -137,9 +137,17 @@ extension AuthorityStore {
     }
 
     private static func checkKeyset(of settings: HostSettings, in database: Database) throws {
-        guard let kid = settings.kid, try String.fetchOne(database, sql: "SELECT kid FROM keyset WHERE kid = ?", arguments: [kid]) == nil
-        else { return }
-        throw AuthorityError(.unknownKeyset, "the account has no keyset \(kid); add it: approov keyset -add ES256 -kid \(kid)")
+        guard let kid = settings.kid else { return }
+        switch try String.fetchOne(database, sql: "SELECT use FROM keyset WHERE kid = ?", arguments: [kid]) {
+        case KeysetUse.token.rawValue:
+            return
+        case nil:
+            throw AuthorityError(.unknownKeyset, "the account has no keyset \(kid); add it: approov keyset -add ES256 -kid \(kid)")
+        default:
+            throw AuthorityError(
+                .wrongKeysetUse,
+                "keyset \(kid) signs custom JWTs, and so no tokens of a host; add one for tokens: approov keyset -add ES256 -kid KID")
+        }
     }
 
     private static func checkRelay(of host: AccountHost, in database: Database) throws {

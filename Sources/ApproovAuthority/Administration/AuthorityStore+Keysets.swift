@@ -3,15 +3,16 @@ internal import Attestation
 internal import GRDB
 
 extension AuthorityStore {
-    /// The keysets that hosts may name, oldest first.
+    /// The account's keysets, oldest first.
     public var keysets: [Keyset] { snapshot.keysets }
 
     /// Creates a keyset.
     /// - Parameters:
     ///   - algorithm: RS256 (2048 bits) or ES256.
     ///   - kid: The key identifier: 1 to 64 letters, digits, `.`, `_` or `-`.
+    ///   - use: What the keyset signs. One for custom JWTs can be named by no host; the newest of them signs.
     /// - Throws: ``AuthorityError`` with code `malformedKeyset` when the algorithm or identifier is not allowed; with code `keysetExists`.
-    public func addKeyset(_ algorithm: TokenAlgorithm, kid: String) async throws {
+    public func addKeyset(_ algorithm: TokenAlgorithm, kid: String, use: KeysetUse = .token) async throws {
         guard KeyIdentifier.isAllowedForNewKey(kid) else {
             throw AuthorityError(.malformedKeyset, "the kid of a new keyset must be \(KeyIdentifier.newKeyRule)")
         }
@@ -25,8 +26,8 @@ extension AuthorityStore {
         let now = now
         try await change { database in
             try database.execute(
-                sql: "INSERT OR IGNORE INTO keyset (kid, algorithm, pem, addedAt) VALUES (?, ?, ?, ?)",
-                arguments: [kid, algorithm.rawValue, pem, now])
+                sql: "INSERT OR IGNORE INTO keyset (kid, algorithm, use, pem, addedAt) VALUES (?, ?, ?, ?, ?)",
+                arguments: [kid, algorithm.rawValue, use.rawValue, pem, now])
             guard database.changesCount == 1 else {
                 throw AuthorityError(.keysetExists, "the account already has a keyset \(kid); choose another kid")
             }
@@ -34,8 +35,11 @@ extension AuthorityStore {
     }
 
     /// Removes a keyset that no host names.
+    ///
+    /// Custom JWTs and tokens that it signed no longer verify once their verifiers have dropped its public key.
     /// - Parameter kid: The key identifier.
-    /// - Throws: ``AuthorityError`` with code `unknownKeyset`; with code `keysetInUse` while a host names it.
+    /// - Throws: ``AuthorityError`` with code `unknownKeyset`; with code `keysetInUse` while a host names it, or while it is the only one
+    ///   for custom JWTs and these are on.
     public func removeKeyset(kid: String) async throws {
         try await change { database in
             if let host = try AccountHost.all(in: database).first(where: { $0.settings.kid == kid }) {
@@ -43,10 +47,20 @@ extension AuthorityStore {
                     .keysetInUse,
                     "tokens of \(host.name) are signed with keyset \(kid); first replace the host: approov api -add \(host.name) …")
             }
+            try Self.refuseOnlyCustomKeyset(kid, in: database)
             try database.execute(sql: "DELETE FROM keyset WHERE kid = ?", arguments: [kid])
             guard database.changesCount == 1 else {
                 throw AuthorityError(.unknownKeyset, "the account has no keyset \(kid); see: approov keyset -list")
             }
         }
+    }
+
+    private static func refuseOnlyCustomKeyset(_ kid: String, in database: Database) throws {
+        let custom = try String.fetchAll(database, sql: "SELECT kid FROM keyset WHERE use = ?", arguments: [KeysetUse.custom.rawValue])
+        guard custom == [kid], try Bool.fetchOne(database, sql: "SELECT customTokens FROM account") == true else { return }
+        throw AuthorityError(
+            .keysetInUse,
+            "custom JWTs are signed with keyset \(kid); first add another one (approov keyset -add ES256 -kid KID -use custom), or turn "
+                + "custom JWTs off (approov customjwt -enable off)")
     }
 }

@@ -3,45 +3,60 @@ internal import Attestation
 internal import GRDB
 
 extension AuthorityStore {
-    /// The executables that may receive tokens, oldest first.
+    /// The executables that may receive tokens, oldest first, and those whose registration has expired.
     public var registrations: [Registration] { snapshot.registrations }
 
     /// Registers an executable.
     ///
-    /// An executable that is already registered gets the new label.
+    /// An executable that is already registered gets the new label and expiry.
     /// - Parameters:
     ///   - measurement: The executable's SHA-256 in a form that ``canonicalMeasurement(_:)`` accepts
     ///     (`ExecutableMeasurement.sha256(ofFileAt:)`).
     ///   - label: The operator's name for it; cut after 256 characters.
+    ///   - expiresAt: From when on it no longer counts, in seconds since 1970; nil for no end.
+    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`; with code `invalidConfiguration` when the expiry is no date.
+    public func addRegistration(_ measurement: String, label: String, expiresAt: Int64? = nil) async throws {
+        try await addRegistrations([(measurement, label, expiresAt)])
+    }
+
+    /// Registers executables without an expiry in one transaction: all of them, or none.
+    ///
+    /// Executables that are already registered get the new label, lose their expiry, and keep their date.
+    /// - Parameter executables: The label of each executable, and its SHA-256 in a form that ``canonicalMeasurement(_:)`` accepts.
+    /// - Returns: How many executables were added, changed or unchanged.
     /// - Throws: ``AuthorityError`` with code `malformedMeasurement`.
-    public func addRegistration(_ measurement: String, label: String) async throws {
-        try await addRegistrations([(measurement, label)])
+    @discardableResult
+    public func addRegistrations(_ executables: [(measurement: String, label: String)]) async throws -> BulkChange {
+        try await addRegistrations(executables.map { ($0.measurement, $0.label, nil) })
     }
 
     /// Registers executables in one transaction: all of them, or none.
     ///
-    /// Executables that are already registered get the new label and keep their date.
-    /// - Parameter executables: The label of each executable, and its SHA-256 in a form that ``canonicalMeasurement(_:)`` accepts.
-    /// - Returns: How many executables were added, relabelled or unchanged.
-    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`.
+    /// Executables that are already registered get the new label and expiry, and keep their date.
+    /// - Parameter executables: Each executable's SHA-256 in a form that ``canonicalMeasurement(_:)`` accepts, its label, and from when on
+    ///   it no longer counts, in seconds since 1970, nil for no end.
+    /// - Returns: How many executables were added, changed or unchanged.
+    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`; with code `invalidConfiguration` when an expiry is no date.
     @discardableResult
-    public func addRegistrations(_ executables: [(measurement: String, label: String)]) async throws -> BulkChange {
+    public func addRegistrations(_ executables: [(measurement: String, label: String, expiresAt: Int64?)]) async throws -> BulkChange {
         let executables = try executables.map {
-            (measurement: try Self.canonicalMeasurement($0.measurement), label: String($0.label.prefix(256)))
+            try ExpiryRule.check($0.expiresAt)
+            return (
+                measurement: try Self.canonicalMeasurement($0.measurement), label: String($0.label.prefix(256)), expiresAt: $0.expiresAt
+            )
         }
         let now = now
         return try await change { database in
             var result = BulkChange()
-            for (measurement, label) in executables {
-                let before = try String.fetchOne(
-                    database, sql: "SELECT label FROM registration WHERE measurement = ?", arguments: [measurement])
-                result.count(before, label)
+            for (measurement, label, expiresAt) in executables {
+                let before = try Row.fetchOne(database, sql: "SELECT * FROM registration WHERE measurement = ?", arguments: [measurement])
+                    .map(Registration.init)
+                let after = Registration(
+                    measurement: measurement, label: label, addedAt: before?.addedAt ?? now, expiresAt: expiresAt)
+                result.count(before, after)
                 try database.execute(
-                    sql: """
-                        INSERT INTO registration (measurement, label, addedAt) VALUES (?, ?, ?)
-                        ON CONFLICT (measurement) DO UPDATE SET label = excluded.label
-                        """,
-                    arguments: [measurement, label, now])
+                    sql: "INSERT OR REPLACE INTO registration (measurement, label, addedAt, expiresAt) VALUES (?, ?, ?, ?)",
+                    arguments: [measurement, label, after.addedAt, expiresAt])
             }
             return result
         }

@@ -1,17 +1,34 @@
 internal import ApproovTokens
 internal import GRDB
 
-/// A key pair that signs the tokens of the hosts that name it.
+/// What a keyset signs.
+public enum KeysetUse: String, Sendable, Hashable, CaseIterable {
+    /// The tokens of the hosts that name it.
+    case token
+    /// Custom JWTs, and no tokens.
+    case custom
+}
+
+/// A key pair that signs the tokens of the hosts that name it, or custom JWTs.
 public struct Keyset: Sendable {
     /// The key identifier in the tokens' header.
     public let kid: String
     /// `RS256` or `ES256`.
     public let algorithm: String
+    /// What it signs.
+    public let use: KeysetUse
     /// When it was added, in seconds since 1970.
     public let addedAt: Int64
     let key: SigningKey
 
-    init(kid: String, algorithm: String, pem: String, addedAt: Int64) throws {
+    /// The public key as SubjectPublicKeyInfo PEM, for verifiers that cannot fetch the authority's key list.
+    public var publicPEM: String { key.verificationKey.publicPEM ?? "" }
+
+    init(kid: String, algorithm: String, use: String, pem: String, addedAt: Int64) throws {
+        guard let use = KeysetUse(rawValue: use) else {
+            throw AuthorityError(.storeDamaged, "this release does not know the use of keyset \(kid); use a newer release")
+        }
+        self.use = use
         self.kid = kid
         self.algorithm = algorithm
         self.addedAt = addedAt
@@ -25,8 +42,11 @@ public struct Keyset: Sendable {
     }
 
     static func all(in database: Database) throws -> [Keyset] {
-        try Row.fetchAll(database, sql: "SELECT kid, algorithm, pem, addedAt FROM keyset ORDER BY addedAt, kid").map { row in
-            try Keyset(kid: row["kid"], algorithm: row["algorithm"], pem: row["pem"], addedAt: row["addedAt"])
+        try Row.fetchAll(database, sql: "SELECT kid, algorithm, use, pem, addedAt FROM keyset ORDER BY addedAt, kid").map { row in
+            try Keyset(kid: row["kid"], algorithm: row["algorithm"], use: row["use"], pem: row["pem"], addedAt: row["addedAt"])
         }
     }
+
+    /// The keyset that signs custom JWTs: the newest one for that use.
+    static func forCustomTokens(in keysets: [Keyset]) -> Keyset? { keysets.last { $0.use == .custom } }
 }

@@ -8,12 +8,27 @@ public struct Registration: Sendable, Hashable {
     public let label: String
     /// When it was registered, in seconds since 1970.
     public let addedAt: Int64
+    /// From when on it no longer counts, in seconds since 1970; nil for no end.
+    public let expiresAt: Int64?
+
+    /// Whether it no longer counts.
+    /// - Parameter moment: Seconds since 1970.
+    /// - Returns: True from the second of its expiry on.
+    public func isExpired(at moment: Int64) -> Bool { expiresAt.map { $0 <= moment } ?? false }
+
+    init(measurement: String, label: String, addedAt: Int64, expiresAt: Int64?) {
+        self.measurement = measurement
+        self.label = label
+        self.addedAt = addedAt
+        self.expiresAt = expiresAt
+    }
+
+    /// Reads a row.
+    init(_ row: Row) {
+        self.init(measurement: row["measurement"], label: row["label"], addedAt: row["addedAt"], expiresAt: row["expiresAt"])
+    }
 
     static func all(in database: Database) throws -> [Registration] {
-        let rows = try Row.fetchAll(
-            database, sql: "SELECT measurement, label, addedAt FROM registration ORDER BY addedAt, label, measurement")
-        return rows.map { row in
-            Registration(measurement: row["measurement"], label: row["label"], addedAt: row["addedAt"])
-        }
+        try Row.fetchAll(database, sql: "SELECT * FROM registration ORDER BY addedAt, label, measurement").map(Registration.init)
     }
 }

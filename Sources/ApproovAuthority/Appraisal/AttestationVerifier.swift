@@ -8,6 +8,9 @@ internal import Logging
 
 /// The Verifier of RFC 9334, section 3: issues challenges and judges evidence, independently of HTTP.
 struct AttestationVerifier: Sendable {
+    /// The lifetime of limited-use tokens, in seconds, unless that of other tokens is shorter.
+    static let limitedUseLifetime: Int64 = 60
+
     let store: AuthorityStore
     let time: any TimeSource
     /// The lifetime of tokens, in seconds.
@@ -35,12 +38,15 @@ struct AttestationVerifier: Sendable {
     /// Judges evidence.
     /// - Parameters:
     ///   - jws: The evidence as received.
+    ///   - bytes: The custom claims that came beside the evidence, for a custom JWT; nil for none.
     ///   - address: The app's address according to the connection.
     ///   - logger: Receives the verdict, and nothing that identifies the app; for a rejection also the ARC, which only the account's
     ///     operator can read.
     /// - Returns: The result; it has a token for every verdict.
     /// - Throws: `Problem` when the evidence cannot be judged; any other error is internal.
-    func attest(_ jws: [UInt8], from address: String?, logger: Logger) async throws -> AttestationResult {
+    func attest(
+        _ jws: [UInt8], customClaims bytes: [UInt8]? = nil, from address: String?, logger: Logger
+    ) async throws -> AttestationResult {
         let verified = try verify(jws)
         let evidence = verified.evidence
         let snapshot = store.snapshot
@@ -50,15 +56,21 @@ struct AttestationVerifier: Sendable {
         guard let host = try? CanonicalHost(evidence.host), let entry = snapshot.hostMap.value(for: host), entry.settings.attested else {
             throw Problem.unknownHost
         }
+        let customClaims = try customClaims(bytes, hash: evidence.customClaimsHash, snapshot)
         // The last check that can refuse evidence: only evidence that is judged uses up its challenge.
         let thumbprint = Base64URL.decode(PublicJWK(verified.installationKey).thumbprint) ?? []
-        try await redeem(evidence.challenge, from: thumbprint, with: mint(snapshot), logger)
+        try await redeem(evidence, from: thumbprint, with: mint(snapshot), logger)
         await notice(evidence.configVersion, logger)
 
         let appraiser = EvidenceAppraiser(
-            registeredMeasurements: snapshot.registeredMeasurements, environmentPolicy: snapshot.environmentPolicy)
-        let verdict = appraiser.appraise(evidence)
-        let claims = try claims(verified, verdict, host: host, isOblivious: entry.settings.oblivious, from: address, snapshot)
+            registrationEnds: snapshot.registrationEnds, environmentPolicy: snapshot.environmentPolicy, now: now)
+        let verdict = appraiser.appraise(
+            evidence, device: snapshot.policy(of: verified.deviceID, at: now),
+            developmentKey: DevelopmentKeyFinding(
+                evidence, thumbprint: thumbprint, key: snapshot.developmentKey, isAccepted: snapshot.acceptsDevelopmentKey))
+        let lifetime = evidence.limitedUse ? min(tokenLifetime, Self.limitedUseLifetime) : tokenLifetime
+        let claims = try claims(
+            verified, verdict, host: host, isOblivious: entry.settings.oblivious, lifetime: lifetime, from: address, snapshot)
         let token = try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: verdict.isTrusted, at: now)
         let traceID = Base64URL.encode(SystemRandom.bytes(9))
         metrics.judged(verdict)
@@ -72,20 +84,22 @@ struct AttestationVerifier: Sendable {
                     "reasons": "\(verdict.reasons.map(\.rawValue).sorted().joined(separator: ","))",
                 ])
         }
+        let secrets = try secrets(for: verdict, isOblivious: entry.settings.oblivious, customClaims, snapshot)
         return AttestationResult(
-            token: token, expiresIn: Int(tokenLifetime), arc: claims.arc ?? "",
+            token: token, expiresIn: Int(lifetime), arc: claims.arc ?? "",
             rejectionReasons: snapshot.reportsReasons && !verdict.isTrusted ? verdict.reasons.map(\.rawValue).sorted() : nil,
             traceID: traceID, configurations: store.snapshot.configurations(since: evidence.configVersion),
-            challenge: mint(snapshot).make(now: now, lifetime: tokenLifetime + ChallengeMint.freshLifetime, for: thumbprint))
+            challenge: mint(snapshot).make(now: now, lifetime: lifetime + ChallengeMint.freshLifetime, for: thumbprint),
+            secureStrings: secrets.strings, messageSigningKey: secrets.signingKey, customToken: secrets.customToken)
     }
 
-    /// Makes the token's claims.
+    /// Makes the token's claims, those of a decoy as those of a genuine token.
     ///
     /// For an oblivious host no claim distinguishes one app from another. Address, device and key would tell the API and the gateway who is
     /// calling, and the relay exists to hide that.
     private func claims(
-        _ verified: VerifiedEvidence, _ verdict: EvidenceAppraiser.Verdict, host: CanonicalHost, isOblivious: Bool, from address: String?,
-        _ snapshot: StoreSnapshot
+        _ verified: VerifiedEvidence, _ verdict: EvidenceAppraiser.Verdict, host: CanonicalHost, isOblivious: Bool, lifetime: Int64,
+        from address: String?, _ snapshot: StoreSnapshot
     ) throws -> TokenClaims {
         let issuedAt = now
         let deviceID = verified.deviceID
@@ -93,17 +107,19 @@ struct AttestationVerifier: Sendable {
             isOblivious
             ? ARC(anonymous: verdict.reasons) : ARC(reasons: verdict.reasons, deviceID: deviceID.bytes, issuedAt: time.date)
         var claims = TokenClaims(
-            exp: issuedAt + tokenLifetime, iat: issuedAt, arc: try arc.encoded(key: snapshot.arcKey), pay: verified.evidence.payHash,
+            exp: issuedAt + lifetime, iat: issuedAt, arc: try arc.encoded(key: snapshot.arcKey), pay: verified.evidence.payHash,
             iss: snapshot.account, aud: host.name, anno: verdict.annotations.isEmpty ? nil : verdict.annotations)
+        if verified.evidence.limitedUse { claims.jti = Base64URL.encode(SystemRandom.bytes(16)) }
         if !isOblivious {
             claims.ip = address
             claims.did = deviceID.base64
+            claims.mskid = snapshot.messageSigningKey?.id
             claims.ipk = Base64.encode(verified.installationKey.derRepresentation)
         }
         return claims
     }
 
-    private var now: Int64 { Int64(time.date.timeIntervalSince1970) }
+    var now: Int64 { Int64(time.date.timeIntervalSince1970) }
 
     private func mint(_ snapshot: StoreSnapshot) -> ChallengeMint {
         ChallengeMint(key: snapshot.challengeKey, account: snapshot.account)
@@ -121,14 +137,16 @@ struct AttestationVerifier: Sendable {
         }
     }
 
-    private func redeem(_ text: String, from thumbprint: [UInt8], with mint: ChallengeMint, _ logger: Logger) async throws {
-        guard let challenge = mint.open(text, from: thumbprint) else { throw Problem.challengeUnknown }
+    private func redeem(_ evidence: Evidence, from thumbprint: [UInt8], with mint: ChallengeMint, _ logger: Logger) async throws {
+        guard let challenge = mint.open(evidence.challenge, from: thumbprint) else { throw Problem.challengeUnknown }
         let now = now
         guard challenge.expiresAt > now else { throw Problem.challengeExpired }
         // Older releases also issued unbound challenges with results, for a longer time. Another installation may have read one of those,
         // so an unbound challenge is accepted only if it ends within the lifetime of a fresh one.
         guard challenge.isBound || challenge.expiresAt <= now + ChallengeMint.freshLifetime else { throw Problem.challengeUnknown }
-        switch try await store.redemptions.redeem(nonce: challenge.nonce, expiresAt: challenge.expiresAt, key: mint.key) {
+        let outcome = try await store.redemptions.redeem(
+            nonce: challenge.nonce, expiresAt: challenge.expiresAt, key: mint.key, device: evidence.deviceID, now: now)
+        switch outcome {
         case .redeemed:
             break
         case .used:

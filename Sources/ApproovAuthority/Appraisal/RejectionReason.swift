@@ -12,9 +12,28 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStr
     case preloadUnknown = "ld-preload-unknown"
     /// The process runs as root.
     case root
+    /// The registration of the executable has expired.
+    case registrationExpired = "registration-expired"
+    /// The device's policy is ``DevicePolicy/alwaysFail``.
+    case alwaysFail = "always-fail"
+    /// The proof of a development key is malformed, or that of another key than the account's.
+    case developmentKeyWrong = "development-key-wrong"
+    /// The app has a development key, and the account's policy accepts none.
+    case developmentKeyOff = "development-key-off"
 
     /// The name in results and logs.
     public var description: String { rawValue }
+
+    /// The flags that an app reports about its environment, whose effect ``AuthorityStore/setEnvironmentAction(_:for:)`` sets.
+    public static let environmentFlags = allCases.filter(\.isEnvironmentFlag)
+
+    /// Whether the reason is a flag of the app's environment, not a finding of the authority.
+    public var isEnvironmentFlag: Bool {
+        switch self {
+        case .debugger, .debuggerUnknown, .preload, .preloadUnknown, .root: true
+        case .appNotRegistered, .registrationExpired, .alwaysFail, .developmentKeyWrong, .developmentKeyOff: false
+        }
+    }
 
     /// The reason's bit in an `ARC`.
     ///
@@ -27,6 +46,10 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStr
         case .root: 1 << 3
         case .debuggerUnknown: 1 << 4
         case .preloadUnknown: 1 << 5
+        case .registrationExpired: 1 << 6
+        case .alwaysFail: 1 << 7
+        case .developmentKeyWrong: 1 << 8
+        case .developmentKeyOff: 1 << 9
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import ApproovTokens
 internal import Attestation
 internal import HTTPServing
@@ -19,6 +20,7 @@ struct AuthorityRoutes: Sendable {
         router.post("/v1/attestations", use: attestation)
         router.get("/v1/configuration", use: configuration)
         router.get("/.well-known/jwks.json", use: keys)
+        router.get("/.well-known/custom-jwks.json", use: customKeys)
         router.get("/health") { _, _ in Response.healthy }
         return router
     }
@@ -32,12 +34,30 @@ struct AuthorityRoutes: Sendable {
     @Sendable private func attestation(_ request: Request, _ context: ConnectionContext) async throws -> Response {
         let start = ContinuousClock.now
         if let seconds = limiter?.draw(for: context.remoteAddress, now: verifier.time.uptime) { throw RateLimited(seconds: seconds) }
-        guard request.headers.mediaType == Evidence.mediaType else { throw Problem.wrongMediaType }
-        let body = try await body(of: request, upTo: limits.evidenceBytes)
+        let (evidence, customClaims) = try await evidence(in: request)
         let result = try await verifier.attest(
-            Array(body.readableBytesView), from: context.remoteAddress?.ipAddress, logger: context.logger)
+            evidence, customClaims: customClaims, from: context.remoteAddress?.ipAddress, logger: context.logger)
         verifier.metrics.took(ContinuousClock.now - start)
         return Response.json(result.json)
+    }
+
+    /// Reads evidence, and the custom claims that may travel beside it.
+    private func evidence(in request: Request) async throws -> (evidence: [UInt8], customClaims: [UInt8]?) {
+        switch request.headers.mediaType {
+        case Evidence.mediaType:
+            return (Array(try await body(of: request, upTo: limits.evidenceBytes).readableBytesView), nil)
+        case AttestationRequest.mediaType:
+            let limit = limits.evidenceBytes + AttestationRequest.maximumBytesBesideEvidence
+            let body = Array(try await body(of: request, upTo: limit).readableBytesView)
+            guard let content = try? AttestationRequest(json: JSONValue(reading: body, limit: limit)) else {
+                throw Problem.evidenceMalformed
+            }
+            let evidence = Array(content.evidence.utf8)
+            guard evidence.count <= limits.evidenceBytes else { throw Problem.bodyTooLarge }
+            return (evidence, content.customClaims)
+        default:
+            throw Problem.wrongMediaType
+        }
     }
 
     @Sendable private func configuration(_ request: Request, _ context: ConnectionContext) async throws -> Response {
@@ -52,7 +72,19 @@ struct AuthorityRoutes: Sendable {
     }
 
     @Sendable private func keys(_ request: Request, _ context: ConnectionContext) async throws -> Response {
-        let keys = verifier.store.snapshot.keysets.compactMap { $0.key.verificationKey.jwkMembers }
+        keyList(of: .token)
+    }
+
+    @Sendable private func customKeys(_ request: Request, _ context: ConnectionContext) async throws -> Response {
+        keyList(of: .custom)
+    }
+
+    /// The public keys of the keysets for one use.
+    ///
+    /// Each use has its own list: a backend that checks tokens with every key of a list, and ignores `typ`, would take a custom JWT for a
+    /// token.
+    private func keyList(of use: KeysetUse) -> Response {
+        let keys = verifier.store.snapshot.keysets.filter { $0.use == use }.compactMap { $0.key.verificationKey.jwkMembers }
         var response = Response.json(.object(["keys": .array(keys)]), mediaType: "application/jwk-set+json")
         response.headers[.cacheControl] = "max-age=60"
         return response

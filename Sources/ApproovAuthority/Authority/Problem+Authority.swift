@@ -28,7 +28,16 @@ extension Problem {
         .rateLimited, title: "Too many attestations from this address", status: 429, detail: "Wait for the time in Retry-After.")
     static let bodyTooLarge = Problem(.bodyTooLarge, title: "The body is too large", status: 413)
     static let wrongMediaType = Problem(
-        .wrongMediaType, title: "The body has the wrong media type", status: 415, detail: "Send application/jose.")
+        .wrongMediaType, title: "The body has the wrong media type", status: 415,
+        detail: "Send evidence as application/jose, or with custom claims beside it as application/json.")
+    static let badPayload = Problem(
+        .badPayload, title: "The custom claims cannot be signed", status: 400,
+        detail: "Send a JSON object of at most \(CustomClaims.maximumBytes) bytes without repeated members, with aud as the requested "
+            + "audience and without the other reserved names: "
+            + CustomClaims.reservedNames.subtracting(["aud"]).sorted().joined(separator: ", ") + ".")
+    static let disabled = Problem(
+        .disabled, title: "The account issues no custom JWTs", status: 403,
+        detail: "Turn them on: approov customjwt -enable on; their keyset: approov keyset -add ES256 -kid KID -use custom")
     static let notFound = Problem(.notFound, title: "The authority has no such resource", status: 404)
     static let malformedRequest = Problem(
         Name("malformed-request"), title: "The request cannot be understood", status: 400,

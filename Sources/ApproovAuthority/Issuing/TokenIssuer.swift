@@ -16,16 +16,20 @@ struct TokenIssuer: Sendable {
     /// The previous account secret, which still signs until `until`, in seconds since 1970.
     private let previous: (signers: Signers, until: Int64)?
     private let keysets: [String: Signers]
-    private let namesAudience: Bool
+    private let claimPolicy: ClaimPolicy
+    /// Signs custom JWTs; nil if the account issues none.
+    private let custom: CustomTokenSigner?
 
     /// Creates an issuer with the account's keys.
     /// - Parameters:
     ///   - secrets: The account secret, and the previous one during an overlap.
     ///   - keysets: The keysets that hosts may name.
-    ///   - namesAudience: Whether tokens keep the claim `aud`.
+    ///   - claimPolicy: The claims that the account's tokens have.
+    ///   - customKeyset: The keyset that signs custom JWTs; nil if the account issues none.
     /// - Throws: `TokenError` with code `signingFailed` when a key cannot sign.
-    init(secrets: AccountSecrets, keysets: [Keyset], namesAudience: Bool) throws {
-        self.namesAudience = namesAudience
+    init(secrets: AccountSecrets, keysets: [Keyset], claimPolicy: ClaimPolicy, customKeyset: Keyset?) throws {
+        self.claimPolicy = claimPolicy
+        custom = try customKeyset.map { try CustomTokenSigner(key: $0.key) }
         account = try Self.signers(secrets.current)
         previous = try secrets.previous.map { (try Self.signers($0.secret), $0.signsUntil) }
         self.keysets = try Dictionary(
@@ -42,7 +46,7 @@ struct TokenIssuer: Sendable {
 
     /// Signs claims.
     /// - Parameters:
-    ///   - claims: The token's claims; `aud` is removed if the account's tokens name no audience.
+    ///   - claims: The token's claims, to which the account's ``ClaimPolicy`` is applied.
     ///   - kid: The keyset that the host names; nil for the account secret.
     ///   - isGenuine: Whether the token verifies; a decoy has the same claims, and the header of an HS256 token.
     ///   - now: Seconds since 1970; decides whether the previous secret still signs.
@@ -57,8 +61,21 @@ struct TokenIssuer: Sendable {
             }
             signers = named
         }
-        var claims = claims
-        if !namesAudience { claims.aud = nil }
-        return try (isGenuine ? signers.genuine : signers.decoy).sign(claims)
+        return try (isGenuine ? signers.genuine : signers.decoy).sign(claimPolicy.applied(to: claims))
+    }
+
+    /// Whether the account issues custom JWTs: they are on, and a keyset for them exists.
+    var issuesCustomTokens: Bool { custom != nil }
+
+    /// Signs a custom JWT.
+    /// - Parameters:
+    ///   - claims: The app's claims and the audience.
+    ///   - account: The account's name, for `iss`.
+    ///   - lifetime: The lifetime, in seconds.
+    ///   - now: Seconds since 1970.
+    /// - Returns: The token, whose `typ` and key tell it apart from a token for an API; nil if the account issues none.
+    /// - Throws: `TokenError` with code `signingFailed`.
+    func issueCustom(_ claims: CustomClaims, account: String, lifetime: Int64, at now: Int64) throws -> String? {
+        try custom?.sign(claims.tokenClaims(issuer: account, issuedAt: now, lifetime: lifetime))
     }
 }

@@ -6,14 +6,16 @@ internal import CertificatePinning
 extension AuthorityStore {
     /// Creates a verifier with the account's current keys.
     ///
-    /// These are the account secret, the previous secret until 300 seconds after its overlap, and the public keys of the keysets.
+    /// These are the account secret, the previous secret until 300 seconds after its overlap, and the public keys of the keysets that sign
+    /// tokens.
     /// - Parameter audience: The host that tokens must be for; nil for any.
     /// - Returns: The verifier.
     /// - Throws: `TokenError` with code `unknownKey` when the account has more keysets than one verifier holds.
     public func tokenVerifier(audience: String? = nil) throws -> TokenVerifier {
         let snapshot = snapshot
         let keys =
-            try snapshot.secrets.verifying(at: now).map { try VerificationKey.hs256($0) } + snapshot.keysets.map(\.key.verificationKey)
+            try snapshot.secrets.verifying(at: now).map { try VerificationKey.hs256($0) }
+            + snapshot.keysets.filter { $0.use == .token }.map(\.key.verificationKey)
         return try TokenVerifier(keys: keys, audience: audience, time: time)
     }
 
@@ -47,6 +49,7 @@ extension AuthorityStore {
             let deviceID = SystemRandom.bytes(16)
             claims.ip = "127.0.0.1"
             claims.did = Base64.encode(deviceID)
+            claims.mskid = snapshot.messageSigningKey?.id
             claims.arc = try ARC(reasons: reasons, deviceID: deviceID, issuedAt: time.date).encoded(key: snapshot.arcKey)
         }
         return try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: isValid, at: now)

@@ -1,3 +1,4 @@
+internal import Attestation
 internal import Crypto
 internal import Foundation
 internal import GRDB
@@ -20,6 +21,8 @@ actor RedemptionWriter {
         let nonce: Data
         let expiresAt: Int64
         let key: SymmetricKey
+        let device: DeviceID
+        let now: Int64
         let continuation: CheckedContinuation<RedemptionOutcome, any Error>
     }
 
@@ -34,21 +37,24 @@ actor RedemptionWriter {
         self.database = database
     }
 
-    /// Redeems a challenge.
+    /// Redeems a challenge, and records the device as that of the newest judged attestation.
     ///
     /// When this returns, the redemption is committed and survives the process.
     /// - Parameters:
     ///   - nonce: The challenge's nonce.
     ///   - expiresAt: The challenge's expiry, in seconds since 1970.
     ///   - key: The account's key that recognised the challenge.
+    ///   - device: The device whose evidence has the challenge.
+    ///   - now: Seconds since 1970.
     /// - Returns: The outcome of this attempt.
     /// - Throws: ``AuthorityError`` with code `storeUnusable` or `storeNewer`; the challenge is then unchanged.
-    func redeem(nonce: [UInt8], expiresAt: Int64, key: SymmetricKey) async throws -> RedemptionOutcome {
+    func redeem(nonce: [UInt8], expiresAt: Int64, key: SymmetricKey, device: DeviceID, now: Int64) async throws -> RedemptionOutcome {
         guard waiting.count < Self.maximumWaiting else {
             throw AuthorityError(.storeUnusable, "the store is too slow for the attestations; check the disk")
         }
         return try await withCheckedThrowingContinuation { continuation in
-            waiting.append(Attempt(nonce: Data(nonce), expiresAt: expiresAt, key: key, continuation: continuation))
+            waiting.append(
+                Attempt(nonce: Data(nonce), expiresAt: expiresAt, key: key, device: device, now: now, continuation: continuation))
             if !isWriting {
                 isWriting = true
                 Task { await self.write() }
@@ -81,12 +87,21 @@ actor RedemptionWriter {
                     let inForce = SymmetricKey(data: key)
                     let insert = try database.cachedStatement(
                         sql: "INSERT OR IGNORE INTO redeemedChallenge (nonce, expiresAt) VALUES (?, ?)")
-                    return try batch.map { attempt -> RedemptionOutcome in
+                    var newest: Attempt?
+                    let outcomes = try batch.map { attempt -> RedemptionOutcome in
                         guard attempt.key == inForce else { return .unknown }
                         guard attempt.expiresAt > purged else { return .forgotten }
                         try insert.execute(arguments: [attempt.nonce, attempt.expiresAt])
-                        return database.changesCount == 1 ? .redeemed : .used
+                        guard database.changesCount == 1 else { return .used }
+                        newest = attempt
+                        return .redeemed
                     }
+                    if let newest {
+                        try database.cachedStatement(
+                            sql: "INSERT OR REPLACE INTO newestAttestation (id, deviceID, judgedAt) VALUES (1, ?, ?)"
+                        ).execute(arguments: [Data(newest.device.bytes), newest.now])
+                    }
+                    return outcomes
                 }
                 for (attempt, outcome) in zip(batch, outcomes) {
                     attempt.continuation.resume(returning: outcome)

@@ -132,6 +132,38 @@ struct StoreSchema: Sendable {
                     ALTER TABLE account ADD COLUMN previousSecretUntil INTEGER;
                     """)
         }
+        migrator.registerMigration("claims by policy, expiring registrations, devices and the development key") { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE account ADD COLUMN issuer INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE account ADD COLUMN subject INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE account ADD COLUMN installationKey INTEGER NOT NULL DEFAULT 1;
+                    ALTER TABLE account ADD COLUMN acceptsDevelopmentKey INTEGER NOT NULL DEFAULT 0;
+                    -- 32 bytes; NULL until the first one is made
+                    ALTER TABLE account ADD COLUMN developmentKey BLOB;
+                    -- earlier releases always named the account, and a backend may require it; a new store has no account yet
+                    UPDATE account SET issuer = 1;
+                    -- from then on the executable counts as not registered, in seconds since 1970; NULL for no end
+                    ALTER TABLE registration ADD COLUMN expiresAt INTEGER;
+                    CREATE TABLE device (
+                        id BLOB PRIMARY KEY, policy TEXT NOT NULL, addedAt INTEGER NOT NULL, expiresAt INTEGER
+                    ) WITHOUT ROWID;
+                    CREATE TABLE newestAttestation (
+                        id INTEGER PRIMARY KEY CHECK (id = 1), deviceID BLOB NOT NULL, judgedAt INTEGER NOT NULL
+                    );
+                    """)
+        }
+        migrator.registerMigration("message-signing key, secure strings and custom JWTs") { database in
+            try database.execute(
+                sql: """
+                    -- NULL until an administrator makes the first one; its identifier is its first six characters
+                    ALTER TABLE account ADD COLUMN messageSigningKey BLOB;
+                    ALTER TABLE account ADD COLUMN customTokens INTEGER NOT NULL DEFAULT 0;
+                    -- what the keyset signs: token or custom
+                    ALTER TABLE keyset ADD COLUMN use TEXT NOT NULL DEFAULT 'token';
+                    CREATE TABLE secureString (key TEXT PRIMARY KEY, value TEXT NOT NULL, changedAt INTEGER NOT NULL) WITHOUT ROWID;
+                    """)
+        }
         return migrator
     }()
 }

@@ -17,8 +17,11 @@ final class StoreSnapshot: Sendable {
     let challengeKey: SymmetricKey
     let arcKey: SymmetricKey
     let reportsReasons: Bool
-    /// Whether tokens name their host in `aud`.
-    let namesAudience: Bool
+    let claimPolicy: ClaimPolicy
+    /// Whether the proof of the development key lets unregistered builds pass.
+    let acceptsDevelopmentKey: Bool
+    /// Nil until the first one is made.
+    let developmentKey: DevelopmentKey?
     let environmentPolicy: [RejectionReason: EnvironmentAction]
     /// Ordered by name.
     let hosts: [AccountHost]
@@ -26,8 +29,16 @@ final class StoreSnapshot: Sendable {
     let managedTrustRoots: [String]
     let oblivious: ObliviousSettings?
     let registrations: [Registration]
-    let registeredMeasurements: Set<String>
+    /// The end of each registration by its measurement, in seconds since 1970; `Int64.max` for no end.
+    let registrationEnds: [String: Int64]
+    let devices: [AccountDevice]
+    let devicesByID: [DeviceID: AccountDevice]
     let keysets: [Keyset]
+    let messageSigningKey: MessageSigningKey?
+    let secureStrings: [SecureString]
+    let secureStringValues: [String: String]
+    /// Whether apps may request custom JWTs.
+    let allowsCustomTokens: Bool
     /// Ascending by version; the newest is last.
     let configurations: [IssuedConfiguration]
     let issuer: TokenIssuer
@@ -40,11 +51,13 @@ final class StoreSnapshot: Sendable {
         self.account = account["name"]
         epoch = account["epoch"]
         reportsReasons = account["rejectionReasons"]
-        namesAudience = account["audience"]
+        claimPolicy = ClaimPolicy(account)
+        acceptsDevelopmentKey = account["acceptsDevelopmentKey"]
         challengeKey = SymmetricKey(data: account["challengeKey"] as Data)
         arcKey = SymmetricKey(data: account["arcKey"] as Data)
         do {
             secrets = try AccountSecrets(account)
+            developmentKey = try (account["developmentKey"] as Data?).map { try DevelopmentKey(bytes: [UInt8]($0)) }
             configurationKey = try P256.Signing.PrivateKey(rawRepresentation: account["configurationKey"] as Data)
             environmentPolicy = try Self.readEnvironmentPolicy(database)
             hosts = try AccountHost.all(in: database)
@@ -52,20 +65,33 @@ final class StoreSnapshot: Sendable {
             managedTrustRoots = try String.fetchAll(database, sql: "SELECT pin FROM managedTrustRoot ORDER BY pin")
             oblivious = try AuthorityStore.obliviousSettings(in: database)
             registrations = try Registration.all(in: database)
+            devices = try AccountDevice.all(in: database)
             keysets = try Keyset.all(in: database)
+            messageSigningKey = try (account["messageSigningKey"] as Data?).map { try MessageSigningKey(key: [UInt8]($0)) }
+            secureStrings = try SecureString.all(in: database)
+            allowsCustomTokens = account["customTokens"]
             configurations = try IssuedConfiguration.all(in: database)
-            issuer = try TokenIssuer(secrets: secrets, keysets: keysets, namesAudience: namesAudience)
+            issuer = try TokenIssuer(
+                secrets: secrets, keysets: keysets.filter { $0.use == .token }, claimPolicy: claimPolicy,
+                customKeyset: allowsCustomTokens ? Keyset.forCustomTokens(in: keysets) : nil)
         } catch let error as AuthorityError {
             throw error
         } catch {
             throw AuthorityError(
                 .storeDamaged, "the store's content cannot be read; restore it from a backup", cause: error)
         }
-        registeredMeasurements = Set(registrations.map(\.measurement))
+        registrationEnds = registrations.reduce(into: [:]) { $0[$1.measurement] = $1.expiresAt ?? .max }
+        devicesByID = devices.reduce(into: [:]) { $0[$1.deviceID] = $1 }
+        secureStringValues = secureStrings.reduce(into: [:]) { $0[$1.key] = $1.value }
     }
 
     /// The account secret; after a change this is the new one at once.
     var secret: AccountSecret { secrets.current }
+
+    /// The policy of a device; nil if it has none, or one that has expired.
+    func policy(of deviceID: DeviceID, at now: Int64) -> DevicePolicy? {
+        devicesByID[deviceID].flatMap { $0.isExpired(at: now) ? nil : $0.policy }
+    }
 
     /// The newest configuration.
     var newest: IssuedConfiguration? { configurations.last }

@@ -18,6 +18,18 @@ struct PolicyCommand: AsyncParsableCommand {
             host that shares the secret or the keyset, and backends that check the
             audience refuse them.
 
+            With the issuer on, every token names the account in the iss claim.
+            With the subject on, it names the device in the sub claim, as
+            "approov|" and the did claim. Both are off by default. (A store of an
+            earlier release, which always wrote iss, keeps it on.) With
+            installPubKey on, it has the app's public key in the ipk claim, with
+            which an API verifies message signatures. Default: on. Tokens for
+            oblivious hosts never name the device or its key.
+
+            With developmentKey on, apps that have the key of `approov devkey` get
+            valid tokens without being registered; the tokens' anno claim has
+            dev-key. Default: off.
+
             Apps report flags of their environment: debugger, ld-preload, root; and
             debugger-unknown or ld-preload-unknown if they could not find out. The
             action of a flag is reject (the attestation fails), annotate (the
@@ -28,11 +40,14 @@ struct PolicyCommand: AsyncParsableCommand {
             approov policy
             approov policy -setRejectionReasons on
             approov policy -setAudience off
+            approov policy -setIssuer on -setSubject on
+            approov policy -setInstallPubKey off
+            approov policy -setDevelopmentKey on
             approov policy -setEnvironment root reject
             """)
 
-    /// The flags that may be set; an unregistered executable is rejected under every policy.
-    private static let flags = RejectionReason.allCases.filter { $0 != .appNotRegistered }
+    /// The flags that may be set; every other reason rejects under every policy.
+    private static let flags = RejectionReason.environmentFlags
 
     @Option(
         name: .dash("setRejectionReasons"),
@@ -41,6 +56,22 @@ struct PolicyCommand: AsyncParsableCommand {
 
     @Option(name: .dash("setAudience"), help: ArgumentHelp("Whether tokens name their host in the aud claim.", valueName: "on|off"))
     var setAudience: Switch?
+
+    @Option(name: .dash("setIssuer"), help: ArgumentHelp("Whether tokens name the account in the iss claim.", valueName: "on|off"))
+    var setIssuer: Switch?
+
+    @Option(name: .dash("setSubject"), help: ArgumentHelp("Whether tokens name the device in the sub claim.", valueName: "on|off"))
+    var setSubject: Switch?
+
+    @Option(
+        name: .dash("setInstallPubKey"),
+        help: ArgumentHelp("Whether tokens have the app's public key in the ipk claim.", valueName: "on|off"))
+    var setInstallPubKey: Switch?
+
+    @Option(
+        name: .dash("setDevelopmentKey"),
+        help: ArgumentHelp("Whether the development key lets builds pass that are not registered.", valueName: "on|off"))
+    var setDevelopmentKey: Switch?
 
     @Option(
         name: .dash("setEnvironment"), parsing: .upToNextOption,
@@ -56,9 +87,15 @@ struct PolicyCommand: AsyncParsableCommand {
     func validate() throws { _ = try environmentChange() }
 
     func run() async throws {
-        let store = try store.open(setRejectionReasons == nil && setAudience == nil && setEnvironment.isEmpty ? .reading : .making)
+        let switches = [setRejectionReasons, setAudience, setIssuer, setSubject, setInstallPubKey, setDevelopmentKey]
+        let isChange = switches.contains { $0 != nil } || !setEnvironment.isEmpty
+        let store = try store.open(isChange ? .making : .reading)
         if let setRejectionReasons { try await store.setRejectionReasons(setRejectionReasons == .on) }
         if let setAudience { try await store.setNamesAudience(setAudience == .on) }
+        if let setIssuer { try await store.setNamesIssuer(setIssuer == .on) }
+        if let setSubject { try await store.setNamesSubject(setSubject == .on) }
+        if let setInstallPubKey { try await store.setIncludesInstallationKey(setInstallPubKey == .on) }
+        if let setDevelopmentKey { try await store.setAcceptsDevelopmentKey(setDevelopmentKey == .on) }
         if let (flag, action) = try environmentChange() { try await store.setEnvironmentAction(action, for: flag) }
         try printPolicy(of: store)
     }
@@ -77,6 +114,10 @@ struct PolicyCommand: AsyncParsableCommand {
     private struct Policy: Encodable {
         let rejectionReasons: Bool
         let audience: Bool
+        let issuer: Bool
+        let subject: Bool
+        let installPubKey: Bool
+        let developmentKey: Bool
         let environment: [String: String]
     }
 
@@ -85,11 +126,16 @@ struct PolicyCommand: AsyncParsableCommand {
         if output.json {
             try Console.json(
                 Policy(
-                    rejectionReasons: store.rejectionReasons, audience: store.namesAudience,
+                    rejectionReasons: store.rejectionReasons, audience: store.namesAudience, issuer: store.namesIssuer,
+                    subject: store.namesSubject, installPubKey: store.includesInstallationKey, developmentKey: store.acceptsDevelopmentKey,
                     environment: Dictionary(uniqueKeysWithValues: actions)))
         } else {
-            Console.line("rejectionReasons  \(store.rejectionReasons ? "on" : "off")")
-            Console.line("audience  \(store.namesAudience ? "on" : "off")")
+            let switches = [
+                ("rejectionReasons", store.rejectionReasons), ("audience", store.namesAudience), ("issuer", store.namesIssuer),
+                ("subject", store.namesSubject), ("installPubKey", store.includesInstallationKey),
+                ("developmentKey", store.acceptsDevelopmentKey),
+            ]
+            for (name, isOn) in switches { Console.line("\(name)  \(isOn ? "on" : "off")") }
             for (flag, action) in actions { Console.line("\(flag)  \(action)") }
         }
     }

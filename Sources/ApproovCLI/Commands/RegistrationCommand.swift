@@ -20,10 +20,18 @@ struct RegistrationCommand: AsyncParsableCommand {
             base64 or, as sha256sum prints it, hexadecimal. Each command registers
             everything that it is given, or nothing.
 
-            -list shows measurement, date and label, the oldest first.
+            With -expireAfter, a registration counts for that long: give for
+            example 12h or 90d. Afterwards the executable is rejected with the
+            reason registration-expired until it is registered again. Without it,
+            a registration does not expire; registering an executable again
+            replaces label and expiry.
+
+            -list shows measurement, date, expiry (if any) and label, the oldest
+            first.
 
             Examples:
             approov registration -add ./my-app -label "1.4.2"
+            approov registration -add ./my-beta -expireAfter 90d
             approov registration -add ./my-app ./my-tool
             approov registration -list
             approov registration -remove ./my-app
@@ -52,12 +60,19 @@ struct RegistrationCommand: AsyncParsableCommand {
         name: .dash("label"), help: ArgumentHelp("With -add: a label for the registration. Default: the file's name.", valueName: "text"))
     var label: String?
 
+    @Option(name: .dash("expireAfter"), help: ArgumentHelp("With -add: how long the registration counts, 1s to 3650d.", valueName: "time"))
+    var expireAfter: TimeSpan?
+
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard [!add.isEmpty, importFile != nil, remove != nil, list].filter({ $0 }).count == 1 else {
             throw ValidationError("Give one of -add, -import, -remove or -list.")
+        }
+        if let expireAfter {
+            guard !add.isEmpty else { throw ValidationError("-expireAfter is only valid with -add.") }
+            try expireAfter.checkAsExpiry()
         }
         if let label {
             guard !add.isEmpty else { throw ValidationError("-label is only valid with -add.") }
@@ -71,12 +86,16 @@ struct RegistrationCommand: AsyncParsableCommand {
         let measurement: String
         let label: String
         let addedAt: String
+        let expiresAt: String?
     }
 
     func run() async throws {
         if !add.isEmpty {
             // Read the files before opening the store: an unreadable file must not make one.
-            let entries = try add.map { (measurement: try Self.measurement(of: $0), label: label ?? Self.standardLabel(of: $0)) }
+            let expiresAt = expireAfter?.end
+            let entries = try add.map {
+                (measurement: try Self.measurement(of: $0), label: label ?? Self.standardLabel(of: $0), expiresAt: expiresAt)
+            }
             let store = try store.open(.making)
             try await store.addRegistrations(entries)
             let given = Set(entries.map(\.measurement))
@@ -123,9 +142,14 @@ struct RegistrationCommand: AsyncParsableCommand {
 
     private func show(_ registrations: [Registration]) throws {
         let entries = registrations.map {
-            Entry(measurement: $0.measurement, label: $0.label, addedAt: RFC3339.text(seconds: $0.addedAt))
+            Entry(
+                measurement: $0.measurement, label: $0.label, addedAt: RFC3339.text(seconds: $0.addedAt),
+                expiresAt: $0.expiresAt.map(RFC3339.text(seconds:)))
         }
         if output.json { return try Console.json(entries) }
-        for entry in entries { Console.line("\(entry.measurement)  \(entry.addedAt)  \(Console.printable(entry.label))") }
+        for (entry, registration) in zip(entries, registrations) {
+            let expiry = RFC3339.expiry(registration.expiresAt).map { "  \($0)" } ?? ""
+            Console.line("\(entry.measurement)  \(entry.addedAt)\(expiry)  \(Console.printable(entry.label))")
+        }
     }
 }

@@ -1,12 +1,13 @@
 import ApproovAuthority
 import ApproovTokens
 import ArgumentParser
+import Attestation
 
 /// `approov secret`: the key that signs and checks tokens.
 struct SecretCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "secret",
-        abstract: "Show or change the account secret, which signs tokens (HS256).",
+        abstract: "Show or change the account secret, which signs tokens (HS256), or the key that apps sign messages with.",
         discussion: """
             Backends check tokens with the secret: keep it like a password. Hosts
             with a keyset do not use it.
@@ -28,16 +29,31 @@ struct SecretCommand: AsyncParsableCommand {
             -overlap 0 signs with the new secret at once and deletes the old one.
             Backends then refuse every call until they have the new secret.
 
+            -messageSigningKey change makes a new key for message signatures, or
+            the first one. Apps receive it after genuine evidence and sign their
+            requests with it; a backend checks them with the same key, so keep it
+            like a password. Tokens name the key in their claim mskid: the first
+            six characters of the key. Apps of oblivious hosts receive none. After
+            a change apps sign with the old key until their next attestation, at
+            most five minutes; backends may keep both keys until then.
+
             A running authority applies the change within a second.
 
             Examples:
             approov secret -get base64
             approov secret -change --yes
             approov secret -change --yes -overlap 0
+            approov secret -messageSigningKey change
+            approov secret -messageSigningKey get-base64url
             """)
 
     enum Encoding: String, ExpressibleByArgument, CaseIterable {
         case base64, base64url
+    }
+
+    enum KeyAction: String, ExpressibleByArgument, CaseIterable {
+        case change
+        case getBase64URL = "get-base64url"
     }
 
     @Option(name: .dash("get"), help: ArgumentHelp("Print the secret.", valueName: "base64|base64url"))
@@ -58,12 +74,19 @@ struct SecretCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "With -change: confirm it.")
     var yes = false
 
+    @Option(
+        name: .dash("messageSigningKey"),
+        help: ArgumentHelp("Make a new message-signing key, or print it.", valueName: "change|get-base64url"))
+    var messageSigningKey: KeyAction?
+
     @OptionGroup var store: StoreOptions
 
     private var span: TimeSpan { overlap ?? TimeSpan(seconds: 86_400) }
 
     func validate() throws {
-        guard (get == nil) == change else { throw ValidationError("Give one of -get or -change.") }
+        guard [get != nil, change, messageSigningKey != nil].filter({ $0 }).count == 1 else {
+            throw ValidationError("Give one of -get, -change or -messageSigningKey.")
+        }
         if previous, get == nil { throw ValidationError("-previous is only valid with -get.") }
         if !change, overlap != nil || yes { throw ValidationError("-overlap and --yes are only valid with -change.") }
         guard span.seconds <= 30 * 86_400 else { throw ValidationError("-overlap must be at most 30d.") }
@@ -80,6 +103,7 @@ struct SecretCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let messageSigningKey { return try await runKey(messageSigningKey) }
         let store = try store.open(change ? .changing : .reading)
         guard let get else {
             try await store.changeAccountSecret(overlap: span.duration)
@@ -98,6 +122,21 @@ struct SecretCommand: AsyncParsableCommand {
             throw CommandFailure("there is no previous secret: the secret was never changed, or its last change had no overlap")
         }
         Console.line(Self.text(of: secret, get))
+    }
+
+    private func runKey(_ action: KeyAction) async throws {
+        switch action {
+        case .change:
+            let key = try await store.open(.making).changeMessageSigningKey()
+            Console.line(
+                "changed the message-signing key to \(key.id); apps sign with it after their next attestation, so give it to every backend "
+                    + "now: approov secret -messageSigningKey get-base64url")
+        case .getBase64URL:
+            guard let key = try store.open(.reading).messageSigningKey else {
+                throw CommandFailure("the account has no message-signing key; make one: approov secret -messageSigningKey change")
+            }
+            Console.line(key.base64url)
+        }
     }
 
     private func report(_ store: AuthorityStore) {

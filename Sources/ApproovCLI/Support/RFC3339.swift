@@ -7,6 +7,9 @@ enum RFC3339 {
         (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
     }
 
+    /// This moment, in seconds since 1970.
+    static var now: Int64 { Int64(Date().timeIntervalSince1970) }
+
     static func text(_ date: Date) -> String { date.ISO8601Format() }
 
     /// Formats seconds since 1970, in UTC.
@@ -14,4 +17,9 @@ enum RFC3339 {
 
     /// Formats a date for a list; `-` for an unknown date.
     static func column(_ seconds: Int64?) -> String { seconds.map(text(seconds:)) ?? "-" }
+
+    /// Writes an expiry, in seconds since 1970, as `expires` or `expired` and its date; nil for no expiry.
+    static func expiry(_ seconds: Int64?) -> String? {
+        seconds.map { "\($0 > now ? "expires" : "expired") \(text(seconds: $0))" }
+    }
 }

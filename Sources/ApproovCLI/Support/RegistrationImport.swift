@@ -3,12 +3,12 @@ import Foundation
 
 /// The executables in a file for `approov registration -import`.
 ///
-/// A line holds a measurement, an optional date, which is ignored, and an optional label. This is the format of `registration -list` and of
-/// `sha256sum`. Empty lines and lines that begin with `#` are ignored.
+/// A line holds a measurement, an optional date, which is ignored, an optional expiry (`expires` or `expired` and a date), and an optional
+/// label. This is the format of `registration -list` and of `sha256sum`. Empty lines and lines that begin with `#` are ignored.
 struct RegistrationImport {
     private static let maximumBytes = 4 << 20
 
-    private(set) var entries: [(measurement: String, label: String)] = []
+    private(set) var entries: [(measurement: String, label: String, expiresAt: Int64?)] = []
 
     /// Reads a file, or standard input for `-`.
     /// - Throws: `CommandFailure` that names the file and the line.
@@ -17,23 +17,24 @@ struct RegistrationImport {
         guard
             let text = String(validating: try Files.input(file, limit: Self.maximumBytes, what: "the registrations"), as: UTF8.self)
         else { throw CommandFailure("\(name): the file is not text (UTF-8)") }
-        var known: [String: (line: Int, label: String)] = [:]
+        var known: [String: (line: Int, label: String, expiresAt: Int64?)] = [:]
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }).enumerated() {
             let number = index + 1
-            guard let (measurement, label) = try Self.entry(line, at: "\(name), line \(number)") else { continue }
+            guard let (measurement, label, expiresAt) = try Self.entry(line, at: "\(name), line \(number)") else { continue }
             if let first = known[measurement] {
-                guard first.label == label else {
+                guard first.label == label, first.expiresAt == expiresAt else {
                     throw CommandFailure(
-                        "\(name), line \(number): line \(first.line) has the same measurement with another label; remove one of them")
+                        "\(name), line \(number): line \(first.line) has the same measurement with another label or expiry; "
+                            + "remove one of them")
                 }
                 continue
             }
-            known[measurement] = (number, label)
-            entries.append((measurement, label))
+            known[measurement] = (number, label, expiresAt)
+            entries.append((measurement, label, expiresAt))
         }
     }
 
-    private static func entry(_ line: Substring, at place: String) throws -> (measurement: String, label: String)? {
+    private static func entry(_ line: Substring, at place: String) throws -> (measurement: String, label: String, expiresAt: Int64?)? {
         var rest = line.drop { $0.isWhitespace }
         guard !rest.isEmpty, !rest.hasPrefix("#") else { return nil }
         let measurement: String
@@ -45,11 +46,21 @@ struct RegistrationImport {
         var afterDate = rest
         let second = word(&afterDate)
         if second == "-" || RFC3339.date(String(second)) != nil { rest = afterDate }
+        let expiresAt = Self.expiry(&rest)
         let label = String(rest.trimmingCharacters(in: .whitespaces))
         guard label.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
             throw CommandFailure("\(place): the label contains a control character; use plain text")
         }
-        return (measurement, label)
+        return (measurement, label, expiresAt)
+    }
+
+    /// Removes and returns an expiry as `-list` prints it; nil, and no change, for any other text.
+    private static func expiry(_ text: inout Substring) -> Int64? {
+        var rest = text
+        let verb = word(&rest)
+        guard verb == "expires" || verb == "expired", let date = RFC3339.date(String(word(&rest))) else { return nil }
+        text = rest
+        return Int64(date.timeIntervalSince1970)
     }
 
     /// Removes and returns the first word, and removes the white space after it.

@@ -27,4 +27,18 @@ struct TimeSpan: ExpressibleByArgument, CustomStringConvertible {
         guard let unit = Self.units.first(where: { seconds % $0.seconds == 0 && seconds > $0.seconds }) else { return "\(seconds)s" }
         return "\(seconds / unit.seconds)\(unit.letter)"
     }
+
+    /// The longest time until an entry expires.
+    private static let longestExpiry = TimeSpan(seconds: 3_650 * 86_400)
+
+    /// Refuses a span that is no time until an entry expires.
+    /// - Throws: `ValidationError` unless it is 1 second to 3,650 days.
+    func checkAsExpiry() throws {
+        guard (1...Self.longestExpiry.seconds).contains(seconds) else {
+            throw ValidationError("-expireAfter must be 1s to \(Self.longestExpiry).")
+        }
+    }
+
+    /// The end of the span if it begins now, in seconds since 1970.
+    var end: Int64 { RFC3339.now + seconds }
 }

@@ -30,10 +30,11 @@ public final class ScriptedAttester: Attester {
     ) {
         let deviceID = DeviceID(installationKey: key.publicKey)
         self.init(key: key) { request in
-            try Evidence(
+            var evidence = Evidence(
                 answering: request, iat: Int64(time.date.timeIntervalSince1970), deviceID: deviceID, appID: "test", appVersion: "1",
-                measurements: [Evidence.executableMeasurement: measurement], environment: environment
-            ).signed(by: key)
+                measurements: [Evidence.executableMeasurement: measurement], environment: environment)
+            evidence.developmentKey = request.developmentProof(of: key.publicKey)
+            return try evidence.signed(by: key)
         }
     }
 

@@ -118,6 +118,38 @@ struct PEMKey: ~Copyable {
         algorithm == .rs256 ? (bits + 7) / 8 : 64
     }
 
+    /// Signs with SHA-256 (RFC 7518, sections 3.3 and 3.4).
+    func signature(over bytes: [UInt8], algorithm: TokenAlgorithm) throws(TokenError) -> [UInt8] {
+        let context = EVP_MD_CTX_new()
+        defer {
+            EVP_MD_CTX_free(context)
+            ERR_clear_error()
+        }
+        var signature = [UInt8](repeating: 0, count: Int(EVP_PKEY_get_size(key)))
+        var count = signature.count
+        guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1,
+            EVP_DigestSign(context, &signature, &count, bytes, bytes.count) == 1
+        else { throw TokenError(.signingFailed, "OpenSSL cannot sign with this key") }
+        signature.removeSubrange(count...)
+        return algorithm == .es256 ? try PEMKey.plainSignature(der: signature) : signature
+    }
+
+    /// Converts OpenSSL's form of an ECDSA signature to r and s, 32 bytes each.
+    private static func plainSignature(der: [UInt8]) throws(TokenError) -> [UInt8] {
+        var plain = [UInt8](repeating: 0, count: 64)
+        let isConverted = der.withUnsafeBufferPointer { buffer in
+            var position = buffer.baseAddress
+            guard let parsed = d2i_ECDSA_SIG(nil, &position, buffer.count) else { return false }
+            defer { ECDSA_SIG_free(parsed) }
+            return plain.withUnsafeMutableBufferPointer { output in
+                BN_bn2binpad(ECDSA_SIG_get0_r(parsed), output.baseAddress, 32) == 32
+                    && BN_bn2binpad(ECDSA_SIG_get0_s(parsed), output.baseAddress.map { $0 + 32 }, 32) == 32
+            }
+        }
+        guard isConverted else { throw TokenError(.signingFailed, "OpenSSL made a signature of another curve") }
+        return plain
+    }
+
     /// The private key as unencrypted PKCS #8 PEM.
     func privatePEM() throws(TokenError) -> String {
         try written { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }

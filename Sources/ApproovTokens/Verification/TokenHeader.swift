@@ -5,6 +5,8 @@ import Attestation
 struct TokenHeader {
     /// The most bytes of a decoded header.
     static let maximumBytes = 1_024
+    /// The `typ` of a token.
+    static let type = "JWT"
 
     let algorithm: String
     let kid: String?
@@ -17,7 +19,12 @@ struct TokenHeader {
             guard members.keys.allSatisfy({ $0 == "alg" || $0 == "kid" || $0 == "typ" }) else {
                 throw TokenError(.malformed, "the token's header has a member other than alg, kid and typ")
             }
-            guard members["typ"] == nil || members["typ"] == "JWT" else { throw TokenError(.malformed, "the token's typ is not JWT") }
+            guard members["typ"] != .string(CustomClaims.type) else {
+                throw TokenError(.malformed, "this is a custom JWT, which is no token for an API of the account")
+            }
+            guard members["typ"] == nil || members["typ"] == .string(TokenHeader.type) else {
+                throw TokenError(.malformed, "the token's typ is not \(TokenHeader.type)")
+            }
             guard let algorithm = members["alg"] else { throw TokenError(.wrongAlgorithm, "the token's header has no alg") }
             guard case .string(let name) = algorithm else { throw TokenError(.malformed, "the token's alg is not a string") }
             self.algorithm = name
@@ -32,7 +39,7 @@ struct TokenHeader {
     /// The usual headers for a key in base64url; a token that begins with one of them needs no JSON parsing.
     static func usualSpellings(algorithm: TokenAlgorithm, kid: String?) -> [[UInt8]] {
         let alg = #""alg":"\#(algorithm.rawValue)""#
-        let typ = #""typ":"JWT""#
+        let typ = #""typ":"\#(type)""#
         var orders = [[alg, typ], [typ, alg], [alg]]
         if let kid {
             // JSON can write these characters in several ways, so leave such names to the parser.

@@ -8,6 +8,9 @@ public protocol Attester: Sendable {
 
     /// Makes evidence for a request: a compact JWS like that of ``Evidence/signed(by:)``.
     ///
+    /// If the request has a development key, the evidence must have ``EvidenceRequest/developmentProof(of:)``; without it, an unregistered
+    /// build does not pass.
+    ///
     /// - Parameter request: What the evidence must contain.
     /// - Returns: The compact JWS.
     /// - Throws: Any error, when evidence cannot be made; the attestation then fails.

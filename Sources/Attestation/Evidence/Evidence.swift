@@ -17,6 +17,12 @@ public struct EvidenceRequest: Sendable, Hashable {
     public var sdkVersion: String
     /// The version of the configuration in force.
     public var configVersion: Int64
+    /// Whether the token is for one use.
+    public var limitedUse: Bool
+    /// The key that the evidence must prove, so that an unregistered build passes; nil for none.
+    public var developmentKey: DevelopmentKey?
+    /// The base64url of the SHA-256 of the custom claims that travel beside the evidence; nil if no custom JWT is requested.
+    public var customClaimsHash: String?
 
     /// Makes a request for evidence.
     ///
@@ -28,8 +34,12 @@ public struct EvidenceRequest: Sendable, Hashable {
     ///   - payHash: The `pay` claim of the requested token; nil if the token is not bound.
     ///   - sdkVersion: The version of this package.
     ///   - configVersion: The version of the configuration in force.
+    ///   - limitedUse: Whether the token is for one use.
+    ///   - developmentKey: The key that the evidence must prove; nil for none.
+    ///   - customClaimsHash: The base64url of the SHA-256 of the custom claims beside the evidence; nil if no custom JWT is requested.
     public init(
-        challenge: String, audience: String, account: String, host: String, payHash: String? = nil, sdkVersion: String, configVersion: Int64
+        challenge: String, audience: String, account: String, host: String, payHash: String? = nil, sdkVersion: String,
+        configVersion: Int64, limitedUse: Bool = false, developmentKey: DevelopmentKey? = nil, customClaimsHash: String? = nil
     ) {
         self.challenge = challenge
         self.audience = audience
@@ -38,6 +48,17 @@ public struct EvidenceRequest: Sendable, Hashable {
         self.payHash = payHash
         self.sdkVersion = sdkVersion
         self.configVersion = configVersion
+        self.limitedUse = limitedUse
+        self.developmentKey = developmentKey
+        self.customClaimsHash = customClaimsHash
+    }
+
+    /// Proves the development key, for ``Evidence/developmentKey``.
+    ///
+    /// - Parameter installationKey: The key that will sign the evidence.
+    /// - Returns: The proof; nil if the request has no development key.
+    public func developmentProof(of installationKey: P256.Signing.PublicKey) -> String? {
+        developmentKey?.proof(challenge: challenge, installationKey: installationKey)
     }
 }
 
@@ -80,11 +101,19 @@ public struct Evidence: Sendable, Hashable {
     public var environment: [String]
     /// The version of the configuration in force.
     public var configVersion: Int64
+    /// Whether the token is for one use: it then has a `jti` and a short life.
+    public var limitedUse: Bool
+    /// The proof of the account's development key, base64url of 32 bytes; nil for none.
+    ///
+    /// An attester sets it to ``EvidenceRequest/developmentProof(of:)``. The authority rejects evidence whose proof is wrong.
+    public var developmentKey: String?
+    /// The base64url of the SHA-256 of the custom claims that travel beside the evidence; nil if no custom JWT is requested.
+    public var customClaimsHash: String?
 
     /// The name of the running executable's measurement.
     public static let executableMeasurement = "executable"
 
-    /// Makes evidence for a request.
+    /// Makes evidence for a request, without a proof of its development key.
     ///
     /// - Parameters:
     ///   - request: The request to answer.
@@ -105,6 +134,8 @@ public struct Evidence: Sendable, Hashable {
         payHash = request.payHash
         sdkVersion = request.sdkVersion
         configVersion = request.configVersion
+        limitedUse = request.limitedUse
+        customClaimsHash = request.customClaimsHash
         self.iat = iat
         self.deviceID = deviceID
         self.appID = appID
@@ -140,6 +171,13 @@ public struct Evidence: Sendable, Hashable {
             throw AttestationError(.malformedMember, "must be at most 32 flags of at most 64 bytes", member: "environment")
         }
         configVersion = try json.integer("configVersion", in: 0...positiveSafeIntegers.upperBound)
+        limitedUse = try json.bool("limitedUse", default: false)
+        // Any text: the authority judges it, so that its operator learns why a build with a wrong key does not pass.
+        developmentKey = try json.optionalString("developmentKey")
+        customClaimsHash = try json.optionalString("customClaimsHash")
+        if let customClaimsHash, Base64URL.decode(customClaimsHash)?.count != 32 {
+            throw AttestationError(.malformedMember, "must be the base64url of 32 bytes", member: "customClaimsHash")
+        }
     }
 
     private static func measurements(_ json: JSONValue) throws(AttestationError) -> [String: String] {
@@ -164,7 +202,8 @@ public struct Evidence: Sendable, Hashable {
             "deviceID": .string(deviceID.base64), "host": .string(host), "payHash": payHash.map(JSONValue.string),
             "sdk": .object(["version": .string(sdkVersion)]), "app": .object(["id": .string(appID), "version": .string(appVersion)]),
             "measurements": .object(measurements.mapValues(JSONValue.string)), "environment": .strings(environment),
-            "configVersion": .integer(configVersion),
+            "configVersion": .integer(configVersion), "limitedUse": limitedUse ? .bool(true) : nil,
+            "developmentKey": developmentKey.map(JSONValue.string), "customClaimsHash": customClaimsHash.map(JSONValue.string),
         ])
     }
 

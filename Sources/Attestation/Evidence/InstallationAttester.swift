@@ -46,9 +46,10 @@ public final class InstallationAttester: Attester {
     /// - Returns: The compact JWS.
     /// - Throws: ``AttestationError`` when the executable cannot be measured or the evidence would be too long.
     public func evidence(for request: EvidenceRequest) async throws -> String {
-        let evidence = Evidence(
+        var evidence = Evidence(
             answering: request, iat: Int64(time.date.timeIntervalSince1970), deviceID: deviceID, appID: appID, appVersion: appVersion,
             measurements: [Evidence.executableMeasurement: try await measured()], environment: ProcessEnvironment.flags())
+        evidence.developmentKey = request.developmentProof(of: key.publicKey)
         return try evidence.signed(by: key)
     }
 

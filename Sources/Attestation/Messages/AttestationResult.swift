@@ -18,11 +18,22 @@ package struct AttestationResult: Sendable, Hashable {
     package let configurations: [SignedConfiguration]
     /// The challenge for the next attestation, which saves a round trip.
     package let challenge: Challenge?
+    /// The account's predefined secure strings by key.
+    ///
+    /// Always present after genuine evidence, possibly empty; nil otherwise, and for oblivious hosts.
+    package let secureStrings: [String: String]?
+    /// The account's message-signing key; nil if the account has none, and for oblivious hosts.
+    ///
+    /// After rejected evidence its bytes are random.
+    package let messageSigningKey: MessageSigningKey?
+    /// The custom JWT; nil unless it was requested and the evidence is genuine.
+    package let customToken: String?
 
     /// Makes a result.
     package init(
         token: String, expiresIn: Int, arc: String, rejectionReasons: [String]? = nil, traceID: String,
-        configurations: [SignedConfiguration] = [], challenge: Challenge? = nil
+        configurations: [SignedConfiguration] = [], challenge: Challenge? = nil, secureStrings: [String: String]? = nil,
+        messageSigningKey: MessageSigningKey? = nil, customToken: String? = nil
     ) {
         self.token = token
         self.expiresIn = expiresIn
@@ -31,18 +42,18 @@ package struct AttestationResult: Sendable, Hashable {
         self.traceID = traceID
         self.configurations = configurations
         self.challenge = challenge
+        self.secureStrings = secureStrings
+        self.messageSigningKey = messageSigningKey
+        self.customToken = customToken
     }
 
     /// Reads the members; ignores unknown ones.
     ///
-    /// - Parameter json: A JSON object. Its token must be 1 to 8,192 characters of base64url and dots, so that it fits into a header as it
-    ///   is.
+    /// - Parameter json: A JSON object. Its tokens must be 1 to 8,192 characters of base64url and dots, so that they fit into a header as
+    ///   they are.
     /// - Throws: ``AttestationError`` naming the member that is missing or malformed.
     package init(json: JSONValue) throws(AttestationError) {
-        token = try json.string("token")
-        guard (1...8_192).contains(token.utf8.count), token.utf8.allSatisfy(AttestationResult.isTokenByte) else {
-            throw AttestationError(.malformedMember, "must be 1 to 8,192 characters of base64url and dots", member: "token")
-        }
+        token = try AttestationResult.token(json.string("token"), "token")
         expiresIn = Int(try json.integer("expiresIn", in: 1...31_536_000))
         arc = try AttestationResult.label(json, "arc")
         rejectionReasons = try json.optionalStrings("rejectionReasons")
@@ -54,6 +65,15 @@ package struct AttestationResult: Sendable, Hashable {
         challenge = try json.optionalMember("challenge").map { (member) throws(AttestationError) in
             try within("challenge") { () throws(AttestationError) in try Challenge(json: member) }
         }
+        secureStrings = try json.optionalMember("secureStrings").map { (member) throws(AttestationError) in
+            try within("secureStrings") { () throws(AttestationError) in try SecureStringRules.strings(member) }
+        }
+        messageSigningKey = try json.optionalMember("messageSigningKey").map { (member) throws(AttestationError) in
+            try within("messageSigningKey") { () throws(AttestationError) in try MessageSigningKey(json: member) }
+        }
+        customToken = try json.optionalString("customToken").map { (text) throws(AttestationError) in
+            try AttestationResult.token(text, "customToken")
+        }
     }
 
     /// All members that have a value, as a JSON object.
@@ -62,7 +82,17 @@ package struct AttestationResult: Sendable, Hashable {
             "token": .string(token), "expiresIn": .integer(Int64(expiresIn)), "arc": .string(arc),
             "rejectionReasons": rejectionReasons.map(JSONValue.strings), "traceID": .string(traceID),
             "configurations": configurations.isEmpty ? nil : .array(configurations.map(\.json)), "challenge": challenge?.json,
+            "secureStrings": secureStrings.map { .object($0.mapValues(JSONValue.string)) }, "messageSigningKey": messageSigningKey?.json,
+            "customToken": customToken.map(JSONValue.string),
         ])
+    }
+
+    /// Checks that a text fits into a header as a token.
+    private static func token(_ text: String, _ name: String) throws(AttestationError) -> String {
+        guard (1...8_192).contains(text.utf8.count), text.utf8.allSatisfy(isTokenByte) else {
+            throw AttestationError(.malformedMember, "must be 1 to 8,192 characters of base64url and dots", member: name)
+        }
+        return text
     }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
@@ -82,4 +112,12 @@ package struct AttestationResult: Sendable, Hashable {
         }
         return text
     }
+}
+
+extension AttestationResult: CustomStringConvertible, CustomReflectable {
+    /// The trace ID and the code, no token and no secret.
+    package var description: String { "AttestationResult(trace: \(traceID), arc: \(arc))" }
+
+    /// An empty mirror, so that `dump` shows no token and no secret.
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

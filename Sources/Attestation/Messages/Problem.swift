@@ -37,6 +37,10 @@ package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         package static let bodyTooLarge = Name("body-too-large")
         /// The request body has the wrong media type.
         package static let wrongMediaType = Name("wrong-media-type")
+        /// The custom claims are malformed, too long, or use a reserved name.
+        package static let badPayload = Name("bad-payload")
+        /// The account issues no custom JWTs.
+        package static let disabled = Name("disabled")
         /// The path does not exist.
         package static let notFound = Name("not-found")
         /// The authority failed internally.

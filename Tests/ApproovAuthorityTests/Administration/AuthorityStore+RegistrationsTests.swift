@@ -48,4 +48,33 @@ import Testing
             await refuses(.malformedMeasurement) { _ = try AuthorityStore.canonicalMeasurement(text) }
         }
     }
+
+    @Test("a registration has an expiry if it is given one; registering again replaces it and keeps the date")
+    func expiry() async throws {
+        let account = try await AuthorityBench()
+        let store = account.store
+        let (start, end) = (store.now, store.now + 60)
+        try await store.addRegistration(measurement(1), label: "beta", expiresAt: end)
+        func expiry() -> Int64? { store.registrations.first { $0.measurement == measurement(1) }?.expiresAt }
+        #expect(expiry() == end && store.registrations.first { $0.label == "test" }?.expiresAt == nil)
+        #expect(try AuthorityStore(directory: account.directory.url, time: account.clock).registrations == store.registrations)
+        account.clock.advance(by: .seconds(60))
+        let beta = try #require(store.registrations.first { $0.label == "beta" })
+        #expect(!beta.isExpired(at: end - 1) && beta.isExpired(at: end) && store.registrations.count == 2)
+        #expect(try await store.addRegistrations([(measurement(1), "beta", end)]) == BulkChange(added: 0, changed: 0, unchanged: 1))
+        #expect(try await store.addRegistrations([(measurement(1), "beta", end + 1)]) == BulkChange(added: 0, changed: 1, unchanged: 0))
+        #expect(expiry() == end + 1)
+        #expect(try await store.addRegistrations([(measurement(1), "beta")]) == BulkChange(added: 0, changed: 1, unchanged: 0))
+        #expect(expiry() == nil && store.registrations.first { $0.label == "beta" }?.addedAt == start)
+    }
+
+    @Test("an expiry that is no date is refused, and nothing is registered", arguments: [0, -1, 253_402_300_800, .max] as [Int64])
+    func noDate(expiresAt: Int64) async throws {
+        let store = try await AuthorityBench().store
+        await refuses(.invalidConfiguration) { try await store.addRegistration(measurement(1), label: "", expiresAt: expiresAt) }
+        await refuses(.invalidConfiguration) {
+            try await store.addRegistrations([(measurement(2), "", nil), (measurement(1), "", expiresAt)])
+        }
+        #expect(store.registrations.count == 1)
+    }
 }

@@ -32,7 +32,7 @@ import Testing
         #expect(token.claims.did == DeviceID(installationKey: account.key.publicKey).base64)
         #expect(token.claims.arc == result.arc)
         #expect(token.claims.pay == pay)
-        #expect(token.claims.iss == account.store.account)
+        #expect(token.claims.iss == nil && token.claims.sub == nil)
         #expect(token.claims.aud == AuthorityBench.host)
         #expect(token.claims.ipk == Base64.encode(account.key.publicKey.derRepresentation))
         #expect(token.claims.anno == nil)
@@ -47,6 +47,9 @@ import Testing
         let keys = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
         try await account.store.setOblivious(ObliviousSettings(relay: "https://relay.example.com/", keyConfig: Base64.encode(keys)))
         try await account.store.addHost(AuthorityBench.host, settings: HostSettings(pins: AuthorityBench.pins, oblivious: true))
+        // Every claim that the policy can switch on.
+        try await account.store.setNamesIssuer(true)
+        try await account.store.setNamesSubject(true)
         let pay = Binding.payHash(of: "Bearer x")
         let result = try await account.attest(
             account.evidence {
@@ -57,14 +60,15 @@ import Testing
         let now = Int64(account.clock.date.timeIntervalSince1970)
         let reasons: Set<RejectionReason> = isTrusted ? [] : [.debugger]
         let expected = TokenClaims(
-            exp: now + 300, iat: now, arc: result.arc, pay: pay, iss: account.store.account, aud: AuthorityBench.host, anno: claims.anno)
+            exp: now + 300, iat: now, arc: result.arc, pay: pay, iss: account.store.account, aud: AuthorityBench.host,
+            anno: claims.anno)
         #expect(claims == expected)
         let arc = try account.store.decodeARC(result.arc)
         #expect(arc.reasons == reasons)
         #expect(arc.deviceHint == [0, 0, 0, 0])
         #expect(arc.issuedAt.timeIntervalSince1970 == 0)
         let example = try unverifiedParts(of: account.store.exampleToken(forHost: AuthorityBench.host, isValid: isTrusted)).claims
-        #expect(example.did == nil)
+        #expect(example.did == nil && example.sub == nil)
         #expect(example.ip == nil)
         #expect(try account.store.decodeARC(example.arc ?? "").deviceHint == [0, 0, 0, 0])
     }
@@ -309,6 +313,154 @@ import Testing
         #expect(throws: TokenError.self) { try account.verify(result.token) }
     }
 
+    @Test("a registration counts until the second of its expiry; the code and the reasons then say that it expired")
+    func expiredRegistration() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setRejectionReasons(true)
+        try await account.store.addRegistration(AuthorityBench.measurement, label: "beta", expiresAt: account.store.now + 3_600)
+        account.clock.advance(by: .seconds(3_599))
+        _ = try account.verify(try await account.attest(account.evidence()).token)
+        account.clock.advance(by: .seconds(1))
+        let expired = try await account.attest(account.evidence())
+        #expect(code(as: TokenError.self) { try account.verify(expired.token) } == .badSignature)
+        #expect(expired.rejectionReasons == ["registration-expired"])
+        #expect(try account.store.decodeARC(expired.arc).reasons == [.registrationExpired])
+        try await account.store.addRegistration(AuthorityBench.measurement, label: "beta")
+        _ = try account.verify(try await account.attest(account.evidence()).token)
+    }
+
+    @Test(
+        "a reason that only the authority finds is no flag of the environment, whatever the app says",
+        arguments: [.appNotRegistered, .registrationExpired, .alwaysFail, .developmentKeyWrong, .developmentKeyOff] as [RejectionReason])
+    func noFlag(reason: RejectionReason) async throws {
+        let account = try await AuthorityBench()
+        let result = try await account.attest(account.evidence { $0.environment = [reason.rawValue] })
+        #expect(try account.verify(result.token).claims.anno == nil)
+        #expect(account.store.environmentAction(for: reason) == .reject)
+        await refuses(.unsupported) { try await account.store.setEnvironmentAction(.ignore, for: reason) }
+    }
+
+    @Test("an always-pass device gets valid tokens that say so, whatever its executable and environment; another device does not")
+    func alwaysPass() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setRejectionReasons(true)
+        let deviceID = DeviceID(installationKey: account.key.publicKey)
+        try await account.store.setDevicePolicy(.alwaysPass, for: deviceID, expiresAt: account.store.now + 60)
+        func flawed(_ evidence: inout Evidence) {
+            evidence.measurements = [:]
+            evidence.environment = ["debugger", "root"]
+        }
+        let result = try await account.attest(account.evidence(flawed))
+        #expect(try account.verify(result.token).claims.anno == ["always-pass", "root"])
+        #expect(result.rejectionReasons == nil)
+        #expect(try account.store.decodeARC(result.arc).reasons.isEmpty)
+        #expect(try account.verify(try await account.attest(account.evidence()).token).claims.anno == ["always-pass"])
+
+        let other = try await account.attest(account.evidence(key: P256.Signing.PrivateKey(), flawed))
+        #expect(throws: TokenError.self) { try account.verify(other.token) }
+        #expect(try unverifiedParts(of: other.token).claims.anno == ["root"])
+        account.clock.advance(by: .seconds(60))
+        #expect(try await account.attest(account.evidence(flawed)).rejectionReasons == ["app-not-registered", "debugger"])
+    }
+
+    @Test("always-pass excuses neither signature nor challenge nor account")
+    func alwaysPassExcusesNoForgery() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setDevicePolicy(.alwaysPass, for: DeviceID(installationKey: account.key.publicKey))
+        // Evidence of another key that names this device.
+        let other = P256.Signing.PrivateKey()
+        let stolen = try account.evidence(key: other) { $0.deviceID = DeviceID(installationKey: account.key.publicKey) }
+        #expect(await problem { _ = try await account.attest(stolen) } == .evidenceMalformed)
+        let used = try account.evidence()
+        _ = try await account.attest(used)
+        #expect(await problem { _ = try await account.attest(used) } == .challengeUsed)
+        #expect(await problem { _ = try await account.attest(account.evidence { $0.account = "other" }) } == .wrongAccount)
+    }
+
+    @Test("an always-fail device gets decoys that look like those of others; its code and the reasons say why")
+    func alwaysFail() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setRejectionReasons(true)
+        let genuine = try await account.attest(account.evidence())
+        try await account.store.setDevicePolicy(
+            .alwaysFail, for: DeviceID(installationKey: account.key.publicKey), expiresAt: account.store.now + 60)
+        let result = try await account.attest(account.evidence())
+        #expect(code(as: TokenError.self) { try account.verify(result.token) } == .badSignature)
+        #expect(try unverifiedParts(of: result.token).claims.anno == nil && result.token.utf8.count == genuine.token.utf8.count)
+        #expect(result.rejectionReasons == ["always-fail"])
+        #expect(try account.store.decodeARC(result.arc).reasons == [.alwaysFail])
+        account.clock.advance(by: .seconds(60))
+        _ = try account.verify(try await account.attest(account.evidence()).token)
+    }
+
+    @Test("a build that proves the development key passes, and its token says so")
+    func developmentKey() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setAcceptsDevelopmentKey(true)
+        let result = try await account.attestDeveloping(with: try #require(account.store.developmentKey)) {
+            $0.measurements = [:]
+            $0.environment = ["debugger"]
+        }
+        #expect(try account.verify(result.token).claims.anno == ["dev-key"])
+        #expect(try account.store.decodeARC(result.arc).reasons.isEmpty)
+        let registered = try await account.attestDeveloping(with: try #require(account.store.developmentKey))
+        #expect(try account.verify(registered.token).claims.anno == ["dev-key"])
+        #expect(try account.verify(try await account.attest(account.evidence()).token).claims.anno == nil)
+    }
+
+    @Test("a development key that is rotated, of another installation or challenge, malformed or switched off is rejected with its reason")
+    func wrongDevelopmentKey() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setRejectionReasons(true)
+        try await account.store.setAcceptsDevelopmentKey(true)
+        let key = try #require(account.store.developmentKey)
+        func reasons(proof: String?, registered: Bool = false) async throws -> [String]? {
+            let result = try await account.attest(
+                account.evidence {
+                    $0.developmentKey = proof ?? key.proof(challenge: $0.challenge, installationKey: account.key.publicKey)
+                    if !registered { $0.measurements = [:] }
+                })
+            if result.rejectionReasons != nil { #expect(throws: TokenError.self) { try account.verify(result.token) } }
+            // A decoy says what the app already knows, so that it cannot tell its verdict.
+            #expect(try unverifiedParts(of: result.token).claims.anno == ["dev-key"])
+            return result.rejectionReasons
+        }
+        #expect(try await reasons(proof: nil) == nil)
+        let wrong = ["app-not-registered", "development-key-wrong"]
+        let stranger = key.proof(challenge: account.verifier.challenge().value, installationKey: P256.Signing.PrivateKey().publicKey)
+        let stale = key.proof(challenge: account.verifier.challenge().value, installationKey: account.key.publicKey)
+        for proof in ["", "garbage", key.base64url, stranger, stale, Base64URL.encode([UInt8](repeating: 0, count: 32)), "\n"] {
+            #expect(try await reasons(proof: proof) == wrong)
+        }
+        // A wrong key is rejected in a registered build, too.
+        #expect(try await reasons(proof: "garbage", registered: true) == ["development-key-wrong"])
+
+        try await account.store.changeDevelopmentKey()
+        #expect(try await reasons(proof: nil) == wrong)
+        try await account.store.setAcceptsDevelopmentKey(false)
+        for proof in [nil, "garbage"] {
+            #expect(try await reasons(proof: proof) == ["app-not-registered", "development-key-off"])
+        }
+    }
+
+    @Test("the development key excuses neither a device that always fails nor evidence that is not judged")
+    func developmentKeyLimits() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setAcceptsDevelopmentKey(true)
+        let key = try #require(account.store.developmentKey)
+        try await account.store.setDevicePolicy(.alwaysFail, for: DeviceID(installationKey: account.key.publicKey))
+        let failed = try await account.attestDeveloping(with: key)
+        #expect(try account.store.decodeARC(failed.arc).reasons == [.alwaysFail])
+        #expect(try unverifiedParts(of: failed.token).claims.anno == ["dev-key"])
+        try await account.store.setDevicePolicy(.alwaysPass, for: DeviceID(installationKey: account.key.publicKey))
+        let both = try await account.attestDeveloping(with: key) { $0.measurements = [:] }
+        #expect(try account.verify(both.token).claims.anno == ["always-pass", "dev-key"])
+        // always-pass excuses measurements and environment, and not a wrong key.
+        let wrong = try await account.attestDeveloping(with: .generate())
+        #expect(try account.store.decodeARC(wrong.arc).reasons == [.developmentKeyWrong])
+        #expect(await problem { _ = try await account.attestDeveloping(with: key) { $0.account = "other" } } == .wrongAccount)
+    }
+
     @Test("tokens issued after the secret changed verify with the new one alone")
     func changedSecret() async throws {
         let account = try await AuthorityBench()
@@ -343,10 +495,68 @@ import Testing
         let token = try await account.attest(account.evidence()).token
         let claims = try account.verify(token, audience: nil).claims
         #expect(claims.aud == nil)
-        #expect(claims.did != nil && claims.iss != nil && claims.ipk != nil)
+        #expect(claims.did != nil && claims.ipk != nil)
         #expect(code(as: TokenError.self) { try account.verify(token) } == .wrongAudience)
         let decoy = try await account.attest(account.evidence { $0.measurements = [:] })
         #expect(try unverifiedParts(of: decoy.token).claims.aud == nil)
+    }
+
+    @Test("issuer, subject and installation key are in tokens and decoys as the policy says", arguments: [true, false])
+    func claimsByPolicy(isOn: Bool) async throws {
+        let account = try await AuthorityBench()
+        try await account.store.setNamesIssuer(isOn)
+        try await account.store.setNamesSubject(isOn)
+        try await account.store.setIncludesInstallationKey(isOn)
+        let genuine = try account.verify(try await account.attest(account.evidence()).token).claims
+        let decoy = try unverifiedParts(of: try await account.attest(account.evidence { $0.measurements = [:] }).token).claims
+        let did = DeviceID(installationKey: account.key.publicKey).base64
+        for claims in [genuine, decoy] {
+            #expect(claims.iss == (isOn ? account.store.account : nil))
+            #expect(claims.sub == (isOn ? "approov|\(did)" : nil))
+            #expect(claims.ipk == (isOn ? Base64.encode(account.key.publicKey.derRepresentation) : nil))
+            #expect(claims.did == did && claims.aud == AuthorityBench.host)
+        }
+        #expect(try genuine.json.object().keys == decoy.json.object().keys)
+    }
+
+    @Test("a limited-use token has a random jti and lives 60 seconds, and so has a decoy; other tokens have no jti")
+    func limitedUse() async throws {
+        let account = try await AuthorityBench()
+        let now = Int64(account.clock.date.timeIntervalSince1970)
+        let ordinary = try account.verify(try await account.attest(account.evidence()).token).claims
+        #expect(ordinary.jti == nil)
+        var identifiers: Set<String> = []
+        for _ in 0..<3 {
+            let result = try await account.attest(account.evidence { $0.limitedUse = true })
+            let genuine = try account.verify(result.token).claims
+            #expect(result.expiresIn == 60 && genuine.exp == now + 60 && genuine.iat == now)
+            #expect(result.challenge?.expiresIn == 120)
+            let decoy = try await account.attest(
+                account.evidence {
+                    $0.limitedUse = true
+                    $0.measurements = [:]
+                })
+            let claims = try unverifiedParts(of: decoy.token).claims
+            #expect(code(as: TokenError.self) { try account.verify(decoy.token) } == .badSignature)
+            #expect(decoy.expiresIn == 60 && claims.exp == now + 60 && decoy.token.utf8.count == result.token.utf8.count)
+            for jti in [genuine.jti, claims.jti] {
+                #expect(Base64URL.decode(try #require(jti))?.count == 16)
+                identifiers.insert(try #require(jti))
+            }
+        }
+        #expect(identifiers.count == 6)
+    }
+
+    @Test("a limited-use token lives no longer than other tokens, and one for an oblivious host names no device either")
+    func limitedUseBounds() async throws {
+        let short = try await AuthorityBench(tokenLifetime: 20)
+        #expect(try await short.attest(short.evidence { $0.limitedUse = true }).expiresIn == 20)
+        let account = try await AuthorityBench()
+        let keys = try GatewayKeyring([GatewayKey(id: 1)]).configurations.encoded()
+        try await account.store.setOblivious(ObliviousSettings(relay: "https://relay.example.com/", keyConfig: Base64.encode(keys)))
+        try await account.store.addHost(AuthorityBench.host, settings: HostSettings(pins: AuthorityBench.pins, oblivious: true))
+        let claims = try account.verify(try await account.attest(account.evidence { $0.limitedUse = true }).token).claims
+        #expect(claims.jti != nil && claims.did == nil && claims.ip == nil && claims.ipk == nil && claims.sub == nil)
     }
 
     @Test("a result carries the configurations that are newer than the one the evidence names")

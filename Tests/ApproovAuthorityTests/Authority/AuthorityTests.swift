@@ -107,7 +107,7 @@ import Testing
             try await expect(400, .evidenceMalformed, path, headers: jose, body: Array("nonsense".utf8))
             try await expect(400, .evidenceMalformed, path, headers: jose)
             try await expect(415, .wrongMediaType, path, body: Array("a.b.c".utf8))
-            try await expect(415, .wrongMediaType, path, headers: [.contentType: "application/json"], body: Array("{}".utf8))
+            try await expect(415, .wrongMediaType, path, headers: [.contentType: "text/plain"], body: Array("{}".utf8))
             try await expect(413, .bodyTooLarge, path, headers: jose, body: [UInt8](repeating: 65, count: 64 * 1024 + 1))
             try await expect(413, .bodyTooLarge, path, headers: jose, body: [UInt8](repeating: 65, count: 20_000))
             try await expect(413, .bodyTooLarge, "/v1/challenges", body: [UInt8](repeating: 65, count: 4_097))

@@ -41,6 +41,36 @@ import Testing
         #expect(try AuthorityStore(directory: first.directory.url, time: first.clock).namesAudience == false)
     }
 
+    @Test("a new store's tokens name audience and installation key; one of a release that always named the issuer keeps naming it")
+    func claimPolicy() async throws {
+        let first = try await AuthorityBench()
+        #expect(first.store.snapshot.claimPolicy == ClaimPolicy())
+        #expect(first.store.namesAudience && first.store.includesInstallationKey)
+        #expect(!first.store.namesIssuer && !first.store.namesSubject)
+        try await first.store.database.connections.write { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE account DROP COLUMN issuer;
+                    ALTER TABLE account DROP COLUMN subject;
+                    ALTER TABLE account DROP COLUMN installationKey;
+                    ALTER TABLE account DROP COLUMN acceptsDevelopmentKey;
+                    ALTER TABLE account DROP COLUMN developmentKey;
+                    ALTER TABLE registration DROP COLUMN expiresAt;
+                    DROP TABLE device;
+                    DROP TABLE newestAttestation;
+                    DELETE FROM grdb_migrations WHERE identifier = 'claims by policy, expiring registrations, devices and the development key';
+                    """)
+        }
+        let second = try AuthorityStore(directory: first.directory.url, time: first.clock)
+        #expect(second.namesIssuer && second.namesAudience && second.includesInstallationKey && !second.namesSubject)
+        #expect(second.registrations == first.store.registrations)
+        try await second.setNamesIssuer(false)
+        try await second.setNamesSubject(true)
+        try await second.setIncludesInstallationKey(false)
+        let third = try AuthorityStore(directory: first.directory.url, time: first.clock)
+        #expect(!third.namesIssuer && third.namesSubject && !third.includesInstallationKey && third.namesAudience)
+    }
+
     @Test("a keyset whose name a new key would not get is read and signs; no other name is given")
     func keysetNames() async throws {
         let account = try await AuthorityBench()

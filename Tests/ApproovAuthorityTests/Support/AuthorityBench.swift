@@ -50,6 +50,17 @@ struct AuthorityBench {
         return Array(try evidence.signed(by: key).utf8)
     }
 
+    /// Attests with a proof of a development key.
+    func attestDeveloping(
+        with developmentKey: DevelopmentKey, _ change: (inout Evidence) -> Void = { _ in }
+    ) async throws -> AttestationResult {
+        try await attest(
+            evidence {
+                $0.developmentKey = developmentKey.proof(challenge: $0.challenge, installationKey: key.publicKey)
+                change(&$0)
+            })
+    }
+
     func attest(_ evidence: [UInt8]) async throws -> AttestationResult {
         try await verifier.attest(evidence, from: "127.0.0.1", logger: .silent)
     }

@@ -34,6 +34,31 @@ struct PolicyCommandTests {
         #expect(try await approov("policy", "-setAudience", "maybe").exitCode == 2)
     }
 
+    @Test(
+        "issuer and subject are off and the installation key is on at first; a change is shown and stays",
+        arguments: [("-setIssuer", "issuer", false), ("-setSubject", "subject", false), ("-setInstallPubKey", "installPubKey", true)])
+    func claimSwitches(option: String, name: String, isOnAtFirst: Bool) async throws {
+        func shown() async throws -> Bool? {
+            try #require(try await approov("policy", "-show", "--json").json() as? [String: Any])[name] as? Bool
+        }
+        #expect(try await shown() == isOnAtFirst)
+        let changed = isOnAtFirst ? "off" : "on"
+        #expect(try await approov("policy", option, changed).lines.contains("\(name)  \(changed)"))
+        #expect(try await shown() == !isOnAtFirst)
+        #expect(try await approov("policy", option, "maybe").exitCode == 2)
+        #expect(try await approov("policy", option).exitCode == 2)
+        #expect(try await shown() == !isOnAtFirst)
+    }
+
+    @Test("with issuer and subject on, tokens name the account and the device")
+    func issuerAndSubject() async throws {
+        #expect(try Approov.claims(of: try await token()).keys.sorted() == ["arc", "aud", "did", "exp", "iat", "ip"])
+        #expect(try await approov("policy", "-setIssuer", "on", "-setSubject", "on").exitCode == 0)
+        let claims = try Approov.claims(of: try await token())
+        #expect(claims["iss"] as? String != nil)
+        #expect(claims["sub"] as? String == "approov|\(try #require(claims["did"] as? String))")
+    }
+
     @Test("with the audience off tokens have no aud, and are refused where an audience is asked for")
     func claims() async throws {
         #expect(try Approov.claims(of: try await token())["aud"] as? String == "api.example.com")

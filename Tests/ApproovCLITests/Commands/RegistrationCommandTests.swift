@@ -92,4 +92,50 @@ struct RegistrationCommandTests {
         #expect(run.exitCode == 1 && run.errors.contains("lines, line 2: ") && run.errors.contains(reason), "\(run.errors)")
         #expect(!run.errors.contains("\u{1B}") && !FileManager.default.fileExists(atPath: data))
     }
+
+    @Test("an expiry is listed beside the date, in text and as JSON, and registering again takes it away")
+    func expiry() async throws {
+        let app = try folder.write("1", to: "app")
+        let added = try await approov("-add", app, "-expireAfter", "90d", "-label", "beta")
+        #expect(added.exitCode == 0, "\(added.errors)")
+        let entry = try #require(try await listed().first)
+        let (addedAt, expiresAt) = (try #require(entry["addedAt"]), try #require(entry["expiresAt"]))
+        let dates = try [addedAt, expiresAt].map { try Date($0, strategy: .iso8601) }
+        // The two dates are taken a moment apart.
+        #expect((-5...5).contains(dates[1].timeIntervalSince(dates[0]) - 90 * 86_400))
+        #expect(added.output == "\(base64("1"))  \(addedAt)  expires \(expiresAt)  beta\n")
+        #expect(try await approov("-list").output == added.output)
+        #expect(try await approov("-add", app).output == "\(base64("1"))  \(addedAt)  app\n")
+        #expect(try await listed().first?["expiresAt"] == nil)
+    }
+
+    @Test("an expired registration is listed as such, and a list is imported with its expiries and without a change")
+    func importExpiry() async throws {
+        let lines = [
+            "\(base64("1"))  2026-01-01T00:00:00Z  expired 2026-01-02T00:00:00Z  old beta",
+            "\(base64("2"))  2026-01-01T00:00:00Z  expires 9999-01-02T00:00:00Z  ",
+            "\(base64("3"))  expires soon",
+        ]
+        let file = try folder.write(lines.joined(separator: "\n") + "\n", to: "lines")
+        #expect(try await approov("-import", file).output == "added 3, relabelled 0, unchanged 0\n")
+        let entries = try await listed()
+        #expect(entries.map { $0["label"] } == ["", "expires soon", "old beta"])
+        #expect(entries.map { $0["expiresAt"] } == ["9999-01-02T00:00:00Z", nil, "2026-01-02T00:00:00Z"])
+        let list = try await approov("-list")
+        #expect(list.lines.last?.hasSuffix("  expired 2026-01-02T00:00:00Z  old beta") == true)
+        #expect(try await approov("-import", folder.write(list.output, to: "list")).output == "added 0, relabelled 0, unchanged 3\n")
+        let clash = try folder.write(lines[0] + "\n" + lines[0].replacing("01-02", with: "01-03") + "\n", to: "clash")
+        let run = try await approov("-import", clash)
+        #expect(run.exitCode == 1 && run.errors.contains("line 1 has the same measurement with another label or expiry"), "\(run.errors)")
+    }
+
+    @Test(
+        "an expiry that is no time, or without -add, is wrong usage, and nothing is made for it",
+        arguments: ["0", "0s", "-1d", "90", "soon", "3651d", "99999999999d", ""])
+    func wrongExpiry(time: String) async throws {
+        let app = try folder.write("1", to: "app")
+        #expect(try await approov("-add", app, "-expireAfter", time).exitCode == 2)
+        #expect(try await approov("-list", "-expireAfter", "90d").exitCode == 2)
+        #expect(!FileManager.default.fileExists(atPath: data))
+    }
 }

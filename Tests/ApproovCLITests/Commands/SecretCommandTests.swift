@@ -59,4 +59,23 @@ struct SecretCommandTests {
         let refused = try await approov("token", "-check", token)
         #expect(refused.exitCode == 1 && refused.errors.contains("an older secret signed it"), "\(refused.errors)")
     }
+
+    @Test("the message-signing key is made, printed, named in tokens by its first six characters, and replaced")
+    func messageSigningKey() async throws {
+        let none = try await approov("secret", "-messageSigningKey", "get-base64url")
+        #expect(none.exitCode == 1 && none.output.isEmpty && none.errors.contains("secret -messageSigningKey change"), "\(none.errors)")
+        let made = try await approov("secret", "-messageSigningKey", "change")
+        let printed = try await approov("secret", "-messageSigningKey", "get-base64url").lines.first ?? ""
+        let base64 = printed.replacing("-", with: "+").replacing("_", with: "/")
+        let key = try #require(Data(base64Encoded: base64 + String(repeating: "=", count: (4 - base64.count % 4) % 4)))
+        #expect(key.count == 64 && key.allSatisfy { (0x21...0x7e).contains($0) })
+        let id = String(decoding: key.prefix(6), as: UTF8.self)
+        #expect(made.exitCode == 0 && made.output.contains("message-signing key to \(id);") && !made.output.contains(printed))
+        let token = try await approov("token", "-genExample", "api.example.com").lines.first ?? ""
+        #expect(try Approov.claims(of: token)["mskid"] as? String == id)
+        #expect(try await approov("token", "-check", token).output.contains("\"mskid\":\"\(id)\""))
+        #expect(try await approov("secret", "-messageSigningKey", "change").exitCode == 0)
+        #expect(try await approov("secret", "-messageSigningKey", "get-base64url").lines.first != printed)
+        #expect(try await approov("token", "-check", token).exitCode == 0, "the account secret did not change")
+    }
 }

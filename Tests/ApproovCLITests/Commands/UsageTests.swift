@@ -26,11 +26,18 @@ struct UsageTests {
             ["secret", "-change", "--yes", "-overlap", "soon"], ["secret", "-change", "--yes", "-overlap", "31d"],
             ["secret", "-get", "base64", "-overlap", "1h"], ["api", "-import", "f", "-list"], ["api", "-import"],
             ["registration", "-add"], ["registration", "-import", "f", "-label", "x"], ["registration", "-add", "f", "-label", "a\nb"],
+            ["registration", "-add", "f", "-expireAfter", "0"], ["registration", "-remove", "f", "-expireAfter", "1d"],
             ["token"], ["token", "-check", "a", "-type", "valid"], ["keyset", "-add", "ES256"],
             ["keyset", "-add", "none", "-kid", "k"], ["policy", "-setRejectionReasons", "maybe"],
             ["policy", "-setEnvironment"], ["policy", "-setEnvironment", "root"], ["policy", "-setEnvironment", "root", "forgive"],
-            ["policy", "-setEnvironment", "app-not-registered", "ignore"], ["policy", "-setEnvironment", "root", "reject", "ignore"],
-            ["registration"], ["sdk"],
+            ["policy", "-setEnvironment", "app-not-registered", "ignore"],
+            ["policy", "-setEnvironment", "registration-expired", "ignore"], ["policy", "-setEnvironment", "root", "reject", "ignore"],
+            ["registration"], ["sdk"], ["secret", "-messageSigningKey"], ["secret", "-messageSigningKey", "get-hex"],
+            ["secret", "-messageSigningKey", "change", "-change", "--yes"], ["secret", "-messageSigningKey", "change", "--yes"],
+            ["secstrings"], ["secstrings", "-addKey", "k"], ["secstrings", "-predefinedValue", "v"],
+            ["secstrings", "-list", "-remove", "k"], ["secstrings", "-list", "-predefinedValue", "v"], ["customjwt", "-enable", "maybe"],
+            ["keyset", "-add", "ES256", "-kid", "k", "-use", "both"], ["keyset", "-list", "-use", "custom"], ["keyset", "-getPEM", "f"],
+            ["keyset", "-kid", "k"], ["keyset", "-list", "-kid", "k"], ["keyset", "-add", "ES256", "-kid", "k", "-getPEM", "f"],
             ["sdk", "-newEpoch"], ["api", "-pins", "a.test", "-enforce", "maybe"], ["api", "-list", "-enforce", "on"],
             ["api", "-pins", "a.test", "-keep"], ["api", "-add", "a.test", "-keep", "-pin", "x"],
             ["api", "-add", "a.test", "-removePin", "x"],
@@ -55,6 +62,7 @@ struct UsageTests {
             (["api", "-lst"], "; did you mean '-list'?"), (["keyset", "--lst"], "; did you mean '-list'?"),
             (["registration", "-ad", "f"], "; did you mean '-add'?"), (["sdk", "--getconfig", "f"], "; did you mean '-getConfig'?"),
             (["api", "-list", "--jsno"], "; did you mean '--json'?"), (["api", "-chek"], "; did you mean '-check'?"),
+            (["device", "-polcy", "x"], "; did you mean '-policy'?"), (["forcefail", "-addDevise"], "; did you mean '-addDevice'?"),
             (["policy", "-frobnicate"], ""),
         ])
     func misspelt(arguments: [String], meant: String) async throws {
@@ -68,6 +76,8 @@ struct UsageTests {
         "a misspelt verb is named, with the one that may be meant, whatever follows it",
         arguments: [
             (["registraton", "-list"], "; did you mean 'registration'?"), (["servr"], "; did you mean 'serve'?"),
+            (["devise", "-list"], "; did you mean 'device'?"),
+            (["devkye", "-get"], "; did you mean 'devkey'?"), (["forcepas"], "; did you mean 'forcepass'?"),
             (["API", "-list"], "; did you mean 'api'?"), (["tokne", "-check", "x"], "; did you mean 'token'?"),
             (["tokne", "--help"], "; did you mean 'token'?"),
             (["frobnicate", "--json"], ""),
@@ -117,7 +127,7 @@ struct UsageTests {
         "every command explains itself",
         arguments: [
             "demo", "serve", "relay", "gateway", "call", "api", "oblivious", "sdk", "registration", "token", "secret", "keyset", "policy",
-            "pin",
+            "pin", "device", "forcepass", "forcefail", "devkey", "secstrings", "customjwt",
         ])
     func help(command: String) async throws {
         let run = try await Approov.run(command, "--help")
@@ -129,7 +139,10 @@ struct UsageTests {
 
     @Test(
         "the help of a verb has examples, and each of them is a command line that is accepted",
-        arguments: ["demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin"])
+        arguments: [
+            "demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "device", "forcepass", "forcefail",
+            "devkey", "secstrings", "customjwt",
+        ])
     func examples(command: String) async throws {
         let help = try await Approov.run(command, "--help").output
         let examples = try #require(help.components(separatedBy: "Examples:\n").dropFirst().first?.components(separatedBy: "\n\n").first)

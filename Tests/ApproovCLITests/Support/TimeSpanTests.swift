@@ -1,3 +1,4 @@
+import ArgumentParser
 import Testing
 
 @testable import ApproovCLI
@@ -20,5 +21,13 @@ import Testing
         arguments: [(0, "0s"), (90, "90s"), (600, "10m"), (86_400, "24h"), (3_600, "60m"), (2_592_000, "30d")])
     func written(seconds: Int64, text: String) {
         #expect(TimeSpan(seconds: seconds).description == text)
+    }
+
+    @Test(
+        "a time until an entry expires is at least a second and at most ten years", arguments: [0, 315_360_001, Int64(UInt32.max) * 86_400])
+    func noExpiry(seconds: Int64) throws {
+        for good in [1, 315_360_000] as [Int64] { try TimeSpan(seconds: good).checkAsExpiry() }
+        let error = #expect(throws: ValidationError.self) { try TimeSpan(seconds: seconds).checkAsExpiry() }
+        #expect(error?.message == "-expireAfter must be 1s to 3650d.")
     }
 }

@@ -91,6 +91,41 @@ import Testing
         #expect(try VerifiedEvidence(verifying: try jws(header: header, payload: extra)).evidence == evidence())
     }
 
+    @Test("evidence asks for a limited-use token only if the request does, and with nothing but true or false")
+    func limitedUse() throws {
+        #expect(!evidence().limitedUse)
+        #expect(try evidence().json.object()["limitedUse"] == nil)
+        var request = EvidenceRequest(
+            challenge: "c", audience: "https://authority.example.com", account: "a", host: "h", sdkVersion: "1", configVersion: 0)
+        #expect(!request.limitedUse)
+        request.limitedUse = true
+        let asked = Evidence(
+            answering: request, iat: 1, deviceID: DeviceID(installationKey: key.publicKey), appID: "app", appVersion: "2",
+            measurements: [:],
+            environment: [])
+        #expect(try VerifiedEvidence(verifying: try asked.signed(by: key)).evidence.limitedUse)
+        for (value, isLimited) in [(.bool(true), true), (.bool(false), false), (.null, false)] as [(JSONValue, Bool)] {
+            let text = try jws(header: header, payload: try evidence().json.setting("limitedUse", to: value))
+            #expect(try VerifiedEvidence(verifying: text).evidence.limitedUse == isLimited)
+        }
+        for value in ["true", .integer(1), .array([]), .object([:])] as [JSONValue] {
+            let text = try jws(header: header, payload: try evidence().json.setting("limitedUse", to: value))
+            #expect(code { try VerifiedEvidence(verifying: text) } == .malformedEvidence)
+        }
+    }
+
+    @Test("the proof of a development key is any text, which the authority judges, and nothing else")
+    func developmentKey() throws {
+        for (value, text) in [("garbage", "garbage"), ("", ""), (.null, nil)] as [(JSONValue, String?)] {
+            let jws = try jws(header: header, payload: try evidence().json.setting("developmentKey", to: value))
+            #expect(try VerifiedEvidence(verifying: jws).evidence.developmentKey == text)
+        }
+        for value in [.integer(1), .bool(true), .array(["x"]), .object([:])] as [JSONValue] {
+            let jws = try jws(header: header, payload: try evidence().json.setting("developmentKey", to: value))
+            #expect(code { try VerifiedEvidence(verifying: jws) } == .malformedEvidence)
+        }
+    }
+
     @Test("the device ID must be that of the key")
     func deviceID() throws {
         let other = DeviceID(installationKey: P256.Signing.PrivateKey().publicKey)
@@ -118,6 +153,26 @@ import Testing
         #expect(try DeviceID(base64: id.base64) == id)
         for text in ["", "AAAA", id.base64 + "=", String(id.base64.dropLast()), Base64URL.encode(id.bytes)] {
             #expect(code { try DeviceID(base64: text) } == .malformedEncoding)
+        }
+    }
+
+    @Test("evidence covers the hash of custom claims beside it, and has no such member without them")
+    func customClaimsHash() throws {
+        #expect(try evidence().json.object()["customClaimsHash"] == nil)
+        let hash = CustomClaims.hash(of: [1, 2, 3])
+        var covering = evidence()
+        covering.customClaimsHash = hash
+        #expect(try VerifiedEvidence(verifying: try covering.signed(by: key)).evidence.customClaimsHash == hash)
+        let request = EvidenceRequest(
+            challenge: "AAAA", audience: "https://a.example", account: "a", host: "h", sdkVersion: "1", configVersion: 1,
+            customClaimsHash: hash)
+        let answer = Evidence(
+            answering: request, iat: 1, deviceID: DeviceID(installationKey: key.publicKey), appID: "a", appVersion: "1", measurements: [:],
+            environment: [])
+        #expect(answer.customClaimsHash == hash)
+        for wrong in ["", "AAAA", hash + "=", String(repeating: "=", count: 43), String(hash.dropLast())] {
+            let payload = try covering.json.setting("customClaimsHash", to: .string(wrong))
+            #expect(code { try VerifiedEvidence(verifying: try jws(header: header, payload: payload)) } == .malformedEvidence, "\(wrong)")
         }
     }
 }

@@ -176,4 +176,16 @@ import Testing
         try Data().write(to: file)
         #expect(throws: FileError.self) { try InstallationAttester(stateDirectory: file) }
     }
+
+    @Test("evidence proves the request's development key to an authority that has it, and does not contain it")
+    func developmentKey() async throws {
+        let attester = try attester()
+        #expect(try VerifiedEvidence(verifying: try await attester.evidence(for: request)).evidence.developmentKey == nil)
+        var request = request
+        let key = DevelopmentKey.generate()
+        request.developmentKey = key
+        let verified = try VerifiedEvidence(verifying: try await attester.evidence(for: request))
+        #expect(verified.evidence.developmentKey == key.proof(challenge: request.challenge, installationKey: verified.installationKey))
+        #expect(verified.evidence.developmentKey != key.base64url)
+    }
 }

@@ -38,10 +38,36 @@ import Testing
         let full = AttestationResult(
             token: "a.b.c", expiresIn: 300, arc: "IXPSB7TRK26LXE3M", rejectionReasons: ["app-not-registered"], traceID: "trace",
             configurations: [try account.signed(version: 2), try account.signed(version: 3)],
-            challenge: Challenge(value: "AAAA", expiresIn: 60))
+            challenge: Challenge(value: "AAAA", expiresIn: 60), secureStrings: ["maps-key": "v é", "other": "w"],
+            messageSigningKey: try .generate(), customToken: "d.e.f")
         #expect(try AttestationResult(json: full.json) == full)
+        #expect(try full.json.object().count == 10)
         let small = AttestationResult(token: "a.b.c", expiresIn: 1, arc: "", traceID: "")
         #expect(try AttestationResult(json: small.json) == small)
+        #expect(try small.json.object().count == 4)
+    }
+
+    @Test("no secure strings are not the same as an empty object of them")
+    func emptyStrings() throws {
+        let empty = AttestationResult(token: "a.b.c", expiresIn: 1, arc: "", traceID: "", secureStrings: [:])
+        #expect(try empty.json.member("secureStrings") == .object([:]))
+        #expect(try AttestationResult(json: empty.json).secureStrings == [:])
+        let none = try AttestationResult(json: empty.json.setting("secureStrings", to: nil))
+        #expect(none.secureStrings == nil && none.messageSigningKey == nil && none.customToken == nil)
+    }
+
+    @Test("its description and a dump show no token and no secret")
+    func silent() throws {
+        let key = try MessageSigningKey.generate()
+        let result = AttestationResult(
+            token: "tok.en.one", expiresIn: 1, arc: "ARC", traceID: "trace", secureStrings: ["key": "secret-value"], messageSigningKey: key,
+            customToken: "tok.en.two")
+        var text = "\(result)"
+        dump(result, to: &text)
+        #expect(text.contains("trace"))
+        for secret in ["tok.en", "secret-value", key.base64url, String(decoding: key.key.suffix(9), as: UTF8.self)] {
+            #expect(!text.contains(secret))
+        }
     }
 
     @Test("a malformed member is refused and named; a token must fit into a header")
@@ -52,7 +78,14 @@ import Testing
             ("token", .string(String(repeating: "a", count: 8_193))),
             ("expiresIn", .integer(0)), ("expiresIn", .integer(.max)), ("arc", nil), ("arc", "a\nb"), ("traceID", .integer(1)),
             ("traceID", .string(String(repeating: "t", count: 257))), ("rejectionReasons", "x"), ("configurations", .object([:])),
-            ("configurations", .array(["x"])), ("challenge", "x"),
+            ("configurations", .array(["x"])), ("challenge", "x"), ("secureStrings", "x"), ("secureStrings", .array([])),
+            ("secureStrings", .object(["k": .integer(1)])), ("secureStrings", .object(["k": "a\r\nb"])),
+            ("secureStrings", .object(["": "v"])),
+            ("secureStrings", .object([String(repeating: "k", count: 65): "v"])), ("secureStrings", .object(["k": ""])),
+            ("secureStrings", .object(Dictionary(uniqueKeysWithValues: (0..<17).map { ("k\($0)", JSONValue.string("v")) }))),
+            ("messageSigningKey", "x"), ("messageSigningKey", .object(["id": "a"])),
+            ("messageSigningKey", .object(["id": "a", "key": "AAAA"])), ("customToken", ""), ("customToken", "a b"),
+            ("customToken", .integer(1)), ("customToken", .string(String(repeating: "a", count: 8_193))),
         ]
         for (name, value) in changes {
             let error = try #require(throws: AttestationError.self, "\(name)") {
@@ -68,9 +101,9 @@ import Testing
     func roundTrip() throws {
         let full = TokenClaims(
             exp: 2_000_000_000, iat: 1_999_999_700, ip: "192.0.2.1", did: "did", arc: "ARC", pay: "pay", iss: "iss", aud: "aud", ipk: "ipk",
-            anno: ["a", "b"])
+            anno: ["a", "b"], sub: "approov|did", mskid: "key", jti: "jti")
         #expect(try TokenClaims(json: full.json) == full)
-        #expect(try full.json.object().count == 10)
+        #expect(try full.json.object().count == 13)
         let bare = TokenClaims(exp: 1)
         #expect(try TokenClaims(json: bare.json) == bare)
         #expect(try bare.json.object().count == 1)
@@ -83,7 +116,8 @@ import Testing
             ("exp", nil), ("exp", "5"), ("exp", .real(5)), ("exp", .integer(0)), ("exp", .integer(-1)), ("exp", .integer(1 << 53)),
             ("exp", .integer(.max)), ("iat", "5"), ("iat", .integer(-1)), ("ip", .integer(1)), ("anno", "x"),
             ("anno", .array([.integer(1)])),
-            ("anno", .array((0..<65).map { .string("\($0)") })), ("aud", .array(["x"])),
+            ("anno", .array((0..<65).map { .string("\($0)") })), ("aud", .array(["x"])), ("sub", .integer(1)),
+            ("mskid", .integer(1)), ("jti", .integer(1)), ("jti", .array(["x"])),
         ]
         for (name, value) in changes {
             let error = try #require(throws: AttestationError.self, "\(name)") { try TokenClaims(json: try good.setting(name, to: value)) }

@@ -55,6 +55,8 @@ extension LoopbackWorld {
         var authorityProxy: ProxyConfiguration?
         /// What it measures.
         var executable: URL?
+        /// The account's development key, in a developer's build.
+        var developmentKey: String?
     }
 
     func app(_ change: (inout AppOptions) throws -> Void = { _ in }) async throws -> App {
@@ -75,8 +77,7 @@ extension LoopbackWorld {
         }
         let service = try ApproovService(
             configuration: ApproovConfiguration(initial), stateDirectory: state, attester: attester, clock: options.clock,
-            limits: options.limits,
-            proxy: options.authorityProxy)
+            limits: options.limits, proxy: options.authorityProxy, developmentKey: options.developmentKey)
         let session = try ApproovSession(
             wrapping: URLSession(configuration: options.wrapping), service: service,
             trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: root.pem)), interceptors: options.interceptors,

@@ -1,0 +1,33 @@
+import Attestation
+import Testing
+
+@testable import ApproovAuthority
+
+@Suite struct ClaimPolicyTests {
+    private let claims = TokenClaims(exp: 5, did: "did", arc: "arc", iss: "iss", aud: "aud", ipk: "ipk", anno: ["a"], jti: "jti")
+
+    @Test("a new account's tokens have audience and installation key, and neither issuer nor subject")
+    func standard() {
+        #expect(
+            ClaimPolicy().applied(to: claims)
+                == TokenClaims(exp: 5, did: "did", arc: "arc", aud: "aud", ipk: "ipk", anno: ["a"], jti: "jti"))
+    }
+
+    @Test("each switch adds or removes its claim and no other", arguments: [true, false])
+    func switches(isOn: Bool) {
+        var policy = ClaimPolicy()
+        (policy.audience, policy.issuer, policy.subject, policy.installationKey) = (isOn, isOn, isOn, isOn)
+        let expected = TokenClaims(
+            exp: 5, did: "did", arc: "arc", iss: isOn ? "iss" : nil, aud: isOn ? "aud" : nil, ipk: isOn ? "ipk" : nil, anno: ["a"],
+            sub: isOn ? "approov|did" : nil, jti: "jti")
+        #expect(policy.applied(to: claims) == expected)
+    }
+
+    @Test("a token that names no device has no subject, whatever the claims said")
+    func noDevice() {
+        var policy = ClaimPolicy()
+        policy.subject = true
+        #expect(policy.applied(to: TokenClaims(exp: 5, sub: "other")).sub == nil)
+        #expect(ClaimPolicy().applied(to: TokenClaims(exp: 5, did: "did", sub: "other")).sub == nil)
+    }
+}
