@@ -57,7 +57,7 @@ public final class ApproovInterceptor: RequestInterceptor {
     ///
     /// - Throws: ``ApproovError`` with code `badRequest` when the URL or a header is malformed, `pinningError` for plain http to a
     ///   protected host, `bindingMissing` or `bindingAmbiguous` when a binding header is not there exactly once, `interceptorError` when
-    ///   a closure of the caller threw, and `networkingError`, `rejectionError` or `permanentError` when no token can be obtained;
+    ///   a closure or the policy of the caller threw, and `networkingError`, `rejectionError` or `permanentError` when no token can be obtained;
     ///   `CancellationError` when the task is cancelled.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
         let url = try TransportURL(of: request)
@@ -66,7 +66,7 @@ public final class ApproovInterceptor: RequestInterceptor {
             throw ApproovError(.pinningError, "\(url.host) is protected and is not called over plain http: use https")
         }
         var fields = try HTTPFields(request)
-        if case .notAttested = try await authorizer.authorize(&fields, of: request, to: url.host, rule: rule) { return request }
+        if case .notAttested = try await authorizer.authorize(&fields, of: request, to: url, rule: rule) { return request }
         // Remove every spelling of the names, because a dictionary of headers treats "A" and "a" as different. Replace the whole
         // dictionary, because setting a single header takes Foundation ten times as long.
         let names = authorizer.names
@@ -76,6 +76,10 @@ public final class ApproovInterceptor: RequestInterceptor {
         if let traceID = names.traceID { headers[traceID.rawName] = fields[traceID] }
         var request = request
         request.allHTTPHeaderFields = headers
+        if let hooks = authorizer.hooks {
+            var url = url
+            _ = try await hooks.didPrepare(&request, &fields, &url)
+        }
         return request
     }
 }

@@ -12,11 +12,14 @@ import HTTPTypes
 /// their own token.
 final class TokenAuthorizer: Sendable {
     let names: TokenHeaderNames
+    /// Nil without a policy.
+    let hooks: PolicyHooks?
     private let service: ApproovService
-    private let prefix: String
+    private let tokenHeader: TokenHeader
     private let unboundRequests: UnboundRequests
     private let computedBinding: (@Sendable (URLRequest) async throws -> String?)?
     private let isExcluded: (@Sendable (URL) -> Bool)?
+    private let excludedURLs: [URLGlob]
     private let sendsWithoutToken: Bool
 
     /// Creates an authorizer.
@@ -25,9 +28,9 @@ final class TokenAuthorizer: Sendable {
     ///   - service: The source of tokens.
     ///   - configuration: The settings, of which those that concern tokens apply.
     /// - Throws: ``ApproovError`` with code `initializationError` when a header name or the prefix is malformed, two of the headers have
-    ///   the same name, or tokens would be bound both to headers and to data.
+    ///   the same name, or two settings contradict each other.
     init(service: ApproovService, _ configuration: ApproovSessionConfiguration) throws {
-        let tokenHeader = configuration.tokenHeader
+        tokenHeader = configuration.tokenHeader
         names = try TokenHeaderNames(tokenHeader, bindHeaders: configuration.bindHeaders)
         guard HTTPField.isValidValue(tokenHeader.prefix + "x") else {
             throw ApproovError(.initializationError, "the token header's prefix has characters that a header may not have")
@@ -36,11 +39,18 @@ final class TokenAuthorizer: Sendable {
             throw ApproovError(
                 .initializationError, "a token is bound either to headers or to data: set bindHeaders or binding, not both")
         }
+        guard configuration.policy == nil || !configuration.sendsWithoutTokenWhenAuthorityIsDown else {
+            throw ApproovError(
+                .initializationError,
+                "the policy decides whether requests are sent without a token: leave sendsWithoutTokenWhenAuthorityIsDown false")
+        }
+        let names = names
+        hooks = configuration.policy.map { PolicyHooks(policy: $0, names: names) }
         self.service = service
-        prefix = tokenHeader.prefix
         unboundRequests = configuration.unboundRequests
         computedBinding = configuration.binding
         isExcluded = configuration.excluding
+        excludedURLs = configuration.excludedURLs
         sendsWithoutToken = configuration.sendsWithoutTokenWhenAuthorityIsDown
     }
 
@@ -52,27 +62,29 @@ final class TokenAuthorizer: Sendable {
     /// - Parameters:
     ///   - fields: The header fields of the request so far.
     ///   - request: The request, for the caller's predicates.
-    ///   - host: The host that is called and that the token is for.
+    ///   - url: The canonical URL of the request; the token is for its host.
     ///   - rule: The configuration's rule for that host.
     ///   - timeout: Returns the longest wait for a token, or nil for the service's own limits; not called for a token from the cache.
     ///   - hasLostBinding: Whether a redirect removed the binding header.
     /// - Returns: Whether the request carries a token; if its host or URL gets none, the fields are unchanged.
     /// - Throws: ``ApproovError`` with code `bindingMissing` or `bindingAmbiguous` when a binding header is not there exactly once, with
-    ///   code `interceptorError` when the caller's closure for the binding threw, and with code `networkingError`, `rejectionError` or
+    ///   code `interceptorError` when the caller's policy or closure for the binding threw, and with code `networkingError`, `rejectionError` or
     ///   `permanentError` when no token can be obtained; `CancellationError` when the task is cancelled.
     func authorize(
-        _ fields: inout HTTPFields, of request: URLRequest, to host: CanonicalHost, rule: ProtectedHost,
+        _ fields: inout HTTPFields, of request: URLRequest, to url: TransportURL, rule: ProtectedHost,
         timeout: () throws -> Duration? = { nil }, hasLostBinding: Bool = false
     ) async throws -> TokenOutcome {
         guard rule.settings.attested else { return .notAttested }
         if let isExcluded, let url = request.url, isExcluded(url) { return .notAttested }
+        if !excludedURLs.isEmpty, excludedURLs.contains(where: { $0.matches(url) }) { return .notAttested }
+        if let hooks, try await !hooks.shouldAttest(hooks.request(request, with: fields)) { return .notAttested }
         let binding: String? =
             if let computedBinding {
                 try await binding(of: fields, request, computedBy: computedBinding)
             } else {
                 try binding(of: fields, request, hasLostBinding: hasLostBinding)
             }
-        let key = TokenKey(host: host, entry: rule, binding: binding)
+        let key = TokenKey(host: url.host, entry: rule, binding: binding)
         let result: TokenFetchResult
         if let cached = service.cachedToken(for: key) {
             result = cached
@@ -81,11 +93,27 @@ final class TokenAuthorizer: Sendable {
         }
         // Remove the caller's own values: only the SDK sets these headers.
         if fields.contains(where: names.isOwn) { fields.removeAll(where: names.isOwn) }
-        guard try carriesToken(result) else { return .withoutToken }
+        let decision =
+            if let hooks {
+                try await hooks.decide(result, for: request.carrying(fields))
+            } else {
+                TokenDecision(forToken: result.status, isLenient: sendsWithoutToken)
+            }
+        guard let sendsStatus = try decision.sendsWithout(result) else {
+            append(result, to: &fields, isOblivious: rule.settings.oblivious)
+            return .attached(SentToken(key: key, text: result.token, life: result.life))
+        }
+        if sendsStatus || tokenHeader.sendsStatusWithoutToken {
+            fields.append(HTTPField(name: names.token, value: tokenHeader.prefix + result.status.wireName(tokenHeader.statusCase)))
+        }
+        return .withoutToken
+    }
+
+    private func append(_ result: TokenFetchResult, to fields: inout HTTPFields, isOblivious: Bool) {
+        let prefix = tokenHeader.prefix
         fields.append(HTTPField(name: names.token, value: prefix.isEmpty ? result.token : prefix + result.token))
         // The authority can link the trace ID to the app's address, so behind a relay the trace ID would reveal the caller.
-        if let traceID = names.traceID, !rule.settings.oblivious { fields.append(HTTPField(name: traceID, value: result.traceID)) }
-        return .attached(SentToken(key: key, text: result.token, life: result.life))
+        if let traceID = names.traceID, !isOblivious { fields.append(HTTPField(name: traceID, value: result.traceID)) }
     }
 
     /// Starts to fetch tokens for a session before they are needed.
@@ -164,30 +192,5 @@ final class TokenAuthorizer: Sendable {
         }
         return "a redirect to another origin removed \(name), which the token is bound to, since it was not meant for that origin: call the"
             + " new URL directly, set \(name) for it in an interceptor, or exempt the request with unboundRequests"
-    }
-
-    /// Whether the request is sent with the token, according to the result's status; throws when it must not be sent.
-    private func carriesToken(_ result: TokenFetchResult) throws -> Bool {
-        switch result.status {
-        case .success:
-            return true
-        case .unknownURL, .unprotectedURL:
-            return false
-        case .noNetwork, .poorNetwork, .noApproovService:
-            if sendsWithoutToken { return false }
-            throw result.error ?? ApproovError(.networkingError, "the authority gave no token; try again later")
-        case .mitmDetected:
-            throw result.error ?? ApproovError(.networkingError, "the authority's server is not trusted")
-        case .rejected:
-            throw ApproovError(
-                .rejectionError, Self.rejection(result), arc: result.arc, rejectionReasons: result.rejectionReasons)
-        case .badURL, .notInitialized, .disabled, .unknownKey, .badKey, .badPayload, .internalError:
-            throw ApproovError(.permanentError, "no token can be obtained (\(result.status.rawValue))", cause: result.error)
-        }
-    }
-
-    private static func rejection(_ result: TokenFetchResult) -> String {
-        let reasons = result.rejectionReasons.isEmpty ? "" : " (\(result.rejectionReasons.map(LoggableText.name).joined(separator: ", ")))"
-        return "the attestation failed\(reasons); the account's operator can look up the reason with `approov token -arc \(result.arc)`"
     }
 }

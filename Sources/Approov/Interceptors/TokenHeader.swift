@@ -1,4 +1,4 @@
-/// The names of the headers that carry the token and the trace ID.
+/// The headers that carry the token and the trace ID.
 public struct TokenHeader: Sendable, Hashable {
     /// The name of the header that carries the token.
     public var name: String
@@ -6,6 +6,12 @@ public struct TokenHeader: Sendable, Hashable {
     public var prefix: String
     /// The name of the header that carries the trace ID; nil to send no trace ID.
     public var traceIDName: String?
+    /// Whether a request that is sent without a token carries the name of the status in the token's place; false by default.
+    ///
+    /// The API then learns why there is no token. It must treat the name as any other invalid token.
+    public var sendsStatusWithoutToken: Bool
+    /// The letters in which the name of a status is sent.
+    public var statusCase: TokenFetchStatus.LetterCase
 
     /// Creates the header names.
     ///
@@ -13,9 +19,16 @@ public struct TokenHeader: Sendable, Hashable {
     ///   - name: The name of the header that carries the token.
     ///   - prefix: The text before the token, such as "Bearer ".
     ///   - traceIDName: The name of the header that carries the trace ID; nil to send no trace ID.
-    public init(name: String = "Approov-Token", prefix: String = "", traceIDName: String? = "Approov-TraceID") {
+    ///   - sendsStatusWithoutToken: Whether a request that is sent without a token carries the name of the status in the token's place.
+    ///   - statusCase: The letters in which the name of a status is sent.
+    public init(
+        name: String = "Approov-Token", prefix: String = "", traceIDName: String? = "Approov-TraceID",
+        sendsStatusWithoutToken: Bool = false, statusCase: TokenFetchStatus.LetterCase = .upper
+    ) {
         self.name = name
         self.prefix = prefix
         self.traceIDName = traceIDName
+        self.sendsStatusWithoutToken = sendsStatusWithoutToken
+        self.statusCase = statusCase
     }
 }

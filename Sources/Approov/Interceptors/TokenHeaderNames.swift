@@ -23,13 +23,16 @@ struct TokenHeaderNames: Sendable {
         token = try Self.name(tokenHeader.name)
         traceID = try tokenHeader.traceIDName.map(Self.name)
         binding = try bindHeaders.map(Self.name)
-        let names = [token] + (traceID.map { [$0] } ?? []) + binding
+        let names = all
         guard Set(names).count == names.count else {
             throw ApproovError(
                 .initializationError,
                 "token, trace ID and binding need different headers: a token cannot be bound to itself, or to one header twice")
         }
     }
+
+    /// All names.
+    var all: [HTTPField.Name] { [token] + (traceID.map { [$0] } ?? []) + binding }
 
     /// Whether the SDK alone sets this field: it carries the token or the trace ID.
     func isOwn(_ field: HTTPField) -> Bool { field.name == token || field.name == traceID }

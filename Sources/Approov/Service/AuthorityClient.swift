@@ -36,15 +36,16 @@ final class AuthorityClient: Sendable {
     ///
     /// - Parameters:
     ///   - key: The host and binding of the token.
+    ///   - demand: What is asked beside them.
     ///   - snapshot: The configuration in force.
     /// - Returns: The result, and the uptime from which its token's lifetime counts.
     /// - Throws: ``AuthorityFailure``; at once during a pause of ``AuthorityBackoff``.
     func attest(
-        _ key: TokenKey, under snapshot: ConfigurationSnapshot
+        _ key: TokenKey, _ demand: AttestationDemand = AttestationDemand(), under snapshot: ConfigurationSnapshot
     ) async throws(AuthorityFailure) -> (result: AttestationResult, since: Duration) {
         try backoff.check(.attestation)
         do {
-            let result = try await attestNow(key, under: snapshot)
+            let result = try await attestNow(key, demand, under: snapshot)
             backoff.succeeded()
             return result
         } catch {
@@ -54,9 +55,9 @@ final class AuthorityClient: Sendable {
     }
 
     private func attestNow(
-        _ key: TokenKey, under snapshot: ConfigurationSnapshot
+        _ key: TokenKey, _ demand: AttestationDemand, under snapshot: ConfigurationSnapshot
     ) async throws(AuthorityFailure) -> (result: AttestationResult, since: Duration) {
-        if let kept = challenges.take(now: time.uptime) {
+        if !demand.usesNewChallenge, let kept = challenges.take(now: time.uptime) {
             do {
                 return try await attest(key, challenge: kept, under: snapshot)
             } catch  where Self.staleChallenge.contains(error.problem) {

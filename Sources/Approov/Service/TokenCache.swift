@@ -8,6 +8,14 @@ enum TokenFetchOutcome: Sendable {
     case token(TokenFetchResult, lifetime: Duration, since: Duration)
     /// No token; the fetch has told the ``AuthorityBackoff``, unless it hangs.
     case failure(TokenFetchResult)
+
+    /// What the fetch brought.
+    var result: TokenFetchResult {
+        switch self {
+        case .token(let result, _, _): result
+        case .failure(let result): result
+        }
+    }
 }
 
 /// Hands out tokens, from the cache or from a fetch that all callers of the same token share.
@@ -174,11 +182,11 @@ final class TokenCache: Sendable {
 }
 
 extension ApproovError {
-    fileprivate static var waitCancelled: ApproovError {
+    static var waitCancelled: ApproovError {
         ApproovError(.networkingError, "the wait for a token was cancelled", cause: CancellationError())
     }
 
-    fileprivate static var fetchTimedOut: ApproovError {
+    static var fetchTimedOut: ApproovError {
         ApproovError(.networkingError, "the authority did not give a token in time; try again later")
     }
 }

@@ -1,5 +1,6 @@
 import ApproovBase
 import Attestation
+public import Foundation
 
 /// The result of a token fetch.
 public struct TokenFetchResult: Sendable {
@@ -8,7 +9,7 @@ public struct TokenFetchResult: Sendable {
     /// The token; empty unless the status is `success` or `rejected`.
     ///
     /// Do not log it; log ``loggableToken`` instead.
-    public let token: String
+    public private(set) var token: String
     /// The attestation response code, from which only the account's operator can tell why an attestation failed.
     ///
     /// Empty without a token.
@@ -20,9 +21,13 @@ public struct TokenFetchResult: Sendable {
     /// Empty without a token.
     public let traceID: String
     /// Whether this fetch put a new configuration in force.
-    public let isConfigChanged: Bool
+    public private(set) var isConfigChanged: Bool
     /// What went wrong; nil when there is a token.
     public let error: ApproovError?
+    /// The host that the token was asked for; nil when the authority was not asked.
+    public private(set) var host: String?
+    /// When the authority answered, or failed to, by the service's clock; nil when it was not asked.
+    public private(set) var date: Date?
     /// When the token's life began and how long it is; nil without a token.
     let life: TokenLife?
 
@@ -53,9 +58,23 @@ public struct TokenFetchResult: Sendable {
 
     /// A copy with `isConfigChanged` cleared, for cache hits.
     var settled: TokenFetchResult {
-        guard isConfigChanged else { return self }
-        return TokenFetchResult(
-            status: status, token: token, arc: arc, rejectionReasons: rejectionReasons, traceID: traceID, error: error, life: life)
+        var copy = self
+        copy.isConfigChanged = false
+        return copy
+    }
+
+    /// A copy without the token, to be kept after the token was used or forgotten.
+    var withoutToken: TokenFetchResult {
+        var copy = self
+        copy.token = ""
+        return copy
+    }
+
+    /// A copy that says which host the token was asked for, and when.
+    func asked(for host: String, at date: Date) -> TokenFetchResult {
+        var copy = self
+        (copy.host, copy.date) = (host, date)
+        return copy
     }
 
     /// The token's claims as JSON, safe to log.

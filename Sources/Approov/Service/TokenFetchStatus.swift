@@ -34,4 +34,41 @@ public enum TokenFetchStatus: String, Sendable, CaseIterable {
     case badPayload
     /// The client could not make evidence, or the authority refused it.
     case internalError
+
+    /// The letters of a wire name.
+    public enum LetterCase: Sendable, Hashable {
+        /// Upper case: `NO_NETWORK`.
+        case upper
+        /// Lower case: `no_network`.
+        case lower
+    }
+
+    /// The name of the status as the original SDK sends it in place of a token, such as `NO_NETWORK`.
+    public var wireName: String { wireName(.upper) }
+
+    /// The name of the status as the original SDK sends it in place of a token.
+    ///
+    /// - Parameter letterCase: The letters; the original's releases before 3.8 use upper case.
+    /// - Returns: The name, such as `NO_NETWORK` or `no_network`.
+    public func wireName(_ letterCase: LetterCase) -> String {
+        let name =
+            switch self {
+            case .success: "success"
+            case .noNetwork: "no_network"
+            case .mitmDetected: "mitm_detected"
+            case .poorNetwork: "poor_network"
+            case .noApproovService: "no_approov_service"
+            case .badURL: "bad_url"
+            case .unknownURL: "unknown_url"
+            case .unprotectedURL: "unprotected_url"
+            case .notInitialized: "not_initialized"
+            case .rejected: "rejected"
+            case .disabled: "disabled"
+            case .unknownKey: "unknown_key"
+            case .badKey: "bad_key"
+            case .badPayload: "bad_payload"
+            case .internalError: "internal_error"
+            }
+        return letterCase == .upper ? name.uppercased() : name
+    }
 }

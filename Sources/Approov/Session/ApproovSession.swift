@@ -87,6 +87,7 @@ public final class ApproovSession: Sendable {
             defaults: DefaultsStation(defaults: defaults),
             interceptors: InterceptorStation(interceptors: configuration.interceptors),
             token: TokenStation(authorizer, service: service, defaults: defaults),
+            policy: PolicyStation(hooks: authorizer?.hooks),
             way: WayStation(ownRoute: configuration.obliviousRoute, isDirectRefused: configuration.allRequestsMustBeOblivious),
             transport: TransportStation(transport, time: time),
             response: ResponseStation(

@@ -43,9 +43,15 @@ public struct ApproovSessionConfiguration: Sendable {
     ///
     /// Nil, the default, excludes no URL. The closure must not block.
     public var excluding: (@Sendable (URL) -> Bool)?
+    /// Patterns of further URLs that get no token although their host does; empty by default.
+    ///
+    /// The host stays pinned.
+    public var excludedURLs: [URLGlob] = []
+    /// The app's decisions about attestation; nil, the default, for those of ``StandardPolicy``.
+    public var policy: (any AttestationPolicy)?
     /// Whether requests are sent without a token while the authority cannot be reached or does not work, so that the API decides.
     ///
-    /// If false, the default, they fail with a retryable error.
+    /// If false, the default, they fail with a retryable error. A session with a ``policy`` does not use this setting: decide there.
     public var sendsWithoutTokenWhenAuthorityIsDown = false
     /// Whether the session fetches tokens at once; false by default.
     ///

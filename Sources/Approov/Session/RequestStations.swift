@@ -21,6 +21,7 @@ final class RequestStations: Sendable {
     let interceptors: InterceptorStation  // 3
     let token: TokenStation  // 4
     // 5 substitutions
+    let policy: PolicyStation  // after 5
     // 6 signature
     let way: WayStation  // 7
     let transport: TransportStation  // 8
@@ -28,13 +29,14 @@ final class RequestStations: Sendable {
     private let recheck: ConfigurationRecheck
 
     init(
-        policies: PolicySource, defaults: DefaultsStation, interceptors: InterceptorStation, token: TokenStation, way: WayStation,
-        transport: TransportStation, response: ResponseStation, recheck: ConfigurationRecheck
+        policies: PolicySource, defaults: DefaultsStation, interceptors: InterceptorStation, token: TokenStation, policy: PolicyStation,
+        way: WayStation, transport: TransportStation, response: ResponseStation, recheck: ConfigurationRecheck
     ) {
         self.policies = policies
         self.defaults = defaults
         self.interceptors = interceptors
         self.token = token
+        self.policy = policy
         self.way = way
         self.transport = transport
         self.response = response
@@ -74,6 +76,13 @@ final class RequestStations: Sendable {
             try await token.authorize(&draft, of: step, under: hop, by: deadline)
 
             // 5 substitutions: secure strings replace placeholders in headers and query.
+
+            // The caller's policy sees the request, and may change it, before it is signed.
+            if !policy.isOff {
+                try await policy.didPrepare(&draft)
+                try defaults.finish(&draft)
+            }
+
             // 6 signature: over exactly what goes on the wire.
 
             // Stations 4 to 6 may have waited, and a token may have brought a newer configuration. Then they run again under that one.

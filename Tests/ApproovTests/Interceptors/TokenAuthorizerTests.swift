@@ -32,10 +32,10 @@ import Testing
     private func authorize(
         _ fields: inout HTTPFields, by authorizer: TokenAuthorizer, timeout: Duration? = nil, hasLostBinding: Bool = false
     ) async throws -> TokenOutcome {
-        let host = try CanonicalHost("api.test")
-        let rule = try #require(authorizer.rule(for: host))
+        let url = try TransportURL(of: request)
+        let rule = try #require(authorizer.rule(for: url.host))
         return try await authorizer.authorize(
-            &fields, of: request, to: host, rule: rule, timeout: { timeout }, hasLostBinding: hasLostBinding)
+            &fields, of: request, to: url, rule: rule, timeout: { timeout }, hasLostBinding: hasLostBinding)
     }
 
     @Test("The token is bound to the header fields that are sent, not to those of the caller's request")

@@ -29,7 +29,7 @@ struct InterceptorStation: Sendable {
         for interceptor in interceptors {
             let last = request.url
             request = try await adapt(request, by: interceptor)
-            if request.url != last { url = try Self.checked(request, was: draft.url, after: interceptor) }
+            if request.url != last { url = try Self.checked(request, was: draft.url, after: type(of: interceptor)) }
         }
         draft.request = request
         draft.url = url
@@ -49,15 +49,20 @@ struct InterceptorStation: Sendable {
         }
     }
 
-    /// Returns the URL after an interceptor changed it; the origin must stay the same.
-    private static func checked(
-        _ request: URLRequest, was url: TransportURL, after interceptor: any RequestInterceptor
-    ) throws -> TransportURL {
+    /// Returns the URL after the caller's code changed it; the origin must stay the same.
+    ///
+    /// - Parameters:
+    ///   - request: The request with the other URL.
+    ///   - url: The URL before.
+    ///   - type: The type of the caller's that changed the URL.
+    /// - Returns: The canonical URL.
+    /// - Throws: ``ApproovError`` with code `interceptorError` for another origin, and `badRequest` for a URL that cannot be requested.
+    static func checked(_ request: URLRequest, was url: TransportURL, after type: Any.Type) throws -> TransportURL {
         let now = try TransportURL(of: request)
         guard now.host == url.host, now.port == url.port, now.isSecure == url.isSecure else {
             throw ApproovError(
                 .interceptorError,
-                "\(type(of: interceptor)) changed where the request goes, from \(url.origin) to \(now.origin): "
+                "\(type) changed where the request goes, from \(url.origin) to \(now.origin): "
                     + "scheme, host and port must stay"
             )
         }

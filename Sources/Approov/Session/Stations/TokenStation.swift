@@ -29,7 +29,7 @@ struct TokenStation: Sendable {
         if let rule = hop.rule, let authorizer {
             let idleTimeout = draft.options.idleTimeout
             draft.token = try await authorizer.authorize(
-                &draft.fields, of: draft.request, to: step.url.host, rule: rule,
+                &draft.fields, of: draft.request, to: draft.url, rule: rule,
                 // Wait for the authority no longer than for the host itself.
                 timeout: { min(try deadline.remaining, idleTimeout) },
                 hasLostBinding: step.hasLostBinding || step.hasLeftOrigin && isBoundByDefault)

@@ -1,0 +1,172 @@
+import ApproovBase
+import CertificatePinning
+public import Foundation
+import HTTPClient
+
+/// A pattern for URLs of one server, or of the servers of one domain: `https://api.example.com/public/**`.
+///
+/// - The scheme is https. The host is a name, or a pattern such as `*.example.com` (see `HostPattern`); the port is 443 unless it is named.
+/// - In the path, `*` stands for any characters of one segment, `?` for one character, and the segment `**` for any number of segments:
+///   `/a/**/b` matches `/a/b` and `/a/x/y/b`, and `/a/**` matches `/a/` and everything below it, but not `/a`.
+/// - The whole path must match, in the percent-encoded form in which it is sent. The query does not count.
+///
+/// A path that servers may read in two ways matches no pattern: one with dot segments, a percent-encoded dot segment, slash or backslash,
+/// or more than 8,192 bytes. Matching takes a time that is bounded by the product of the lengths of path and pattern.
+public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
+    /// The most bytes of a pattern.
+    public static let maximumBytes = 1_024
+    /// The most wildcards of a pattern.
+    public static let maximumWildcards = 16
+    /// The most bytes of a path that matches.
+    public static let maximumPathBytes = 8_192
+
+    /// A part of the pattern's path.
+    private enum Segment: Hashable {
+        /// Any number of segments.
+        case any
+        /// One segment, with wildcards.
+        case one([UInt8])
+    }
+
+    /// The pattern as it was given.
+    public let description: String
+    private let host: HostPattern
+    private let port: Int
+    private let segments: [Segment]
+
+    /// Reads a pattern.
+    ///
+    /// - Parameter text: The pattern, in visible ASCII characters, as URLs are sent.
+    /// - Throws: ``ApproovError`` with code `initializationError`, which names the pattern, when it is too long, has too many wildcards, or
+    ///   is malformed.
+    public init(_ text: String) throws {
+        func refusal(_ reason: String, cause: (any Error)? = nil) -> ApproovError {
+            ApproovError(.initializationError, "\"\(LoggableText.quoted(text))\" is not a pattern for URLs: \(reason)", cause: cause)
+        }
+        guard text.utf8.count <= Self.maximumBytes else { throw refusal("it has more than \(Self.maximumBytes) bytes") }
+        guard text.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: "\\") }) else {
+            throw refusal("it has a space, a fragment, a backslash, or a control or non-ASCII character; percent-encode it")
+        }
+        guard text.hasPrefix("https://"), let slash = text.dropFirst(8).firstIndex(of: "/") else {
+            throw refusal("it must begin with https://, a host and a path, as in https://api.example.com/public/**")
+        }
+        let wildcards = text[slash...].utf8.count { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") }
+        guard wildcards <= Self.maximumWildcards else { throw refusal("it has more than \(Self.maximumWildcards) wildcards") }
+        let authority = text[text.index(text.startIndex, offsetBy: 8)..<slash]
+        do {
+            (host, port) = try Self.hostAndPort(authority)
+        } catch {
+            throw refusal("its host or port is malformed", cause: error)
+        }
+        var segments: [Segment] = []
+        for part in Self.parts(of: text[slash...].utf8) {
+            guard !Self.isAmbiguous(part) else { throw refusal("it has a dot segment, or a percent-encoded dot, slash or backslash") }
+            if part.elementsEqual("**".utf8) {
+                segments.append(.any)
+            } else {
+                guard !Self.hasDoubleStar(part) else { throw refusal("** must be a whole segment, as in /public/**") }
+                segments.append(.one(Array(part)))
+            }
+        }
+        // At the end, ** stands for at least one segment, which may be empty.
+        if segments.last == .any { segments.append(.one([UInt8(ascii: "*")])) }
+        self.segments = segments
+        description = text
+    }
+
+    /// Whether a URL matches the pattern; false for a URL that cannot be requested.
+    public func matches(_ url: URL) -> Bool { (try? TransportURL(url)).map(matches) ?? false }
+
+    /// Whether a canonical URL matches the pattern.
+    func matches(_ url: TransportURL) -> Bool {
+        guard url.isSecure, url.port == port, host.matches(url.host) else { return false }
+        let target = url.target.utf8
+        let path = target[..<(target.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex)]
+        guard path.count <= Self.maximumPathBytes else { return false }
+        let parts = Self.parts(of: path)
+        return !parts.contains(where: Self.isAmbiguous) && Self.matches(parts[...], segments)
+    }
+
+    /// Compares segment by segment; after a mismatch, the last `**` takes one segment more.
+    private static func matches(_ parts: ArraySlice<Substring.UTF8View>, _ segments: [Segment]) -> Bool {
+        var (part, segment) = (parts.startIndex, 0)
+        var last: (part: Int, segment: Int)?
+        while part < parts.endIndex {
+            if segment < segments.count, case .any = segments[segment] {
+                segment += 1
+                last = (part, segment)
+            } else if segment < segments.count, case .one(let pattern) = segments[segment], matches(parts[part], pattern) {
+                (part, segment) = (part + 1, segment + 1)
+            } else if let before = last {
+                last = (before.part + 1, before.segment)
+                (part, segment) = (before.part + 1, before.segment)
+            } else {
+                return false
+            }
+        }
+        return segments[segment...].allSatisfy { $0 == .any }
+    }
+
+    /// Compares byte by byte; after a mismatch, the last `*` takes one byte more.
+    private static func matches(_ part: Substring.UTF8View, _ pattern: [UInt8]) -> Bool {
+        var byte = part.startIndex
+        var place = 0
+        var last: (byte: Substring.UTF8View.Index, place: Int)?
+        while byte < part.endIndex {
+            if place < pattern.count, pattern[place] == UInt8(ascii: "*") {
+                place += 1
+                last = (byte, place)
+            } else if place < pattern.count, pattern[place] == UInt8(ascii: "?") || pattern[place] == part[byte] {
+                byte = part.index(after: byte)
+                place += 1
+            } else if let before = last {
+                byte = part.index(after: before.byte)
+                place = before.place
+                last = (byte, place)
+            } else {
+                return false
+            }
+        }
+        return pattern[place...].allSatisfy { $0 == UInt8(ascii: "*") }
+    }
+
+    /// The segments of a path, which begins with a slash.
+    private static func parts(of path: Substring.UTF8View) -> [Substring.UTF8View] {
+        path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    }
+
+    /// Whether servers may read the segment in two ways.
+    private static func isAmbiguous(_ part: Substring.UTF8View) -> Bool {
+        var dots = 0
+        var others = 0
+        var rest = part
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "."): dots += 1
+            case UInt8(ascii: "%"):
+                switch String(Substring(rest.prefix(2))).lowercased() {
+                case "2e":
+                    dots += 1
+                    rest = rest.dropFirst(2)
+                case "2f", "5c": return true
+                default: others += 1
+                }
+            default: others += 1
+            }
+        }
+        return others == 0 && (1...2).contains(dots)
+    }
+
+    private static func hasDoubleStar(_ part: Substring.UTF8View) -> Bool {
+        zip(part, part.dropFirst()).contains { $0 == UInt8(ascii: "*") && $1 == UInt8(ascii: "*") }
+    }
+
+    private static func hostAndPort(_ authority: Substring) throws -> (HostPattern, Int) {
+        // The colons of an IPv6 address are within brackets.
+        let afterBracket = authority.lastIndex(of: "]") ?? authority.startIndex
+        guard let colon = authority[afterBracket...].firstIndex(of: ":") else { return (try HostPattern(String(authority)), 443) }
+        // TransportURL checks the port.
+        let port = try TransportURL("https://localhost" + authority[colon...]).port
+        return (try HostPattern(String(authority[..<colon])), port)
+    }
+}

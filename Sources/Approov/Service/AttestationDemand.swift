@@ -1,0 +1,5 @@
+/// What a fetch asks of an attestation beside host and binding.
+struct AttestationDemand: Sendable {
+    /// Whether the evidence answers a challenge that the authority makes now, not one from an earlier result.
+    var usesNewChallenge = false
+}

@@ -1,0 +1,24 @@
+import ApproovBase
+
+extension TokenFetchResult {
+    /// The error for a caller who cannot do without the value.
+    var refusal: ApproovError {
+        switch status {
+        case .success:
+            ApproovError(.permanentError, "the policy refused the result of the attestation, which was a success")
+        case .noNetwork, .poorNetwork, .noApproovService:
+            error ?? ApproovError(.networkingError, "the authority gave no token; try again later")
+        case .mitmDetected:
+            error ?? ApproovError(.networkingError, "the authority's server is not trusted")
+        case .rejected:
+            ApproovError(.rejectionError, rejection, arc: arc, rejectionReasons: rejectionReasons)
+        case .unknownURL, .unprotectedURL, .badURL, .notInitialized, .disabled, .unknownKey, .badKey, .badPayload, .internalError:
+            ApproovError(.permanentError, "no token can be obtained (\(status.rawValue))", cause: error)
+        }
+    }
+
+    private var rejection: String {
+        let reasons = rejectionReasons.isEmpty ? "" : " (\(rejectionReasons.map(LoggableText.name).joined(separator: ", ")))"
+        return "the attestation failed\(reasons); the account's operator can look up the reason with `approov token -arc \(arc)`"
+    }
+}

@@ -1,0 +1,164 @@
+import ApproovTesting
+import Attestation
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import Testing
+
+@testable import Approov
+
+/// What a service tells about its attestations beside the tokens.
+@Suite struct PrecheckTests {
+    private let url = URL(string: "https://api.test/shapes") ?? URL(filePath: "/")
+
+    private struct Refused: Error {}
+
+    /// Decides about prechecks alone.
+    private struct Deciding: AttestationPolicy {
+        let decision: @Sendable (TokenFetchResult, String) throws -> TokenDecision
+        func decide(_ result: TokenFetchResult, forPrecheckOf host: String) async throws -> TokenDecision { try decision(result, host) }
+    }
+
+    // MARK: The last result
+
+    @Test("there is no last result before the first attestation, and a token that no attestation could bring is not one")
+    func noResult() async throws {
+        let world = try World()
+        #expect(world.service.lastResult == nil)
+        _ = await world.service.fetchToken(for: try #require(URL(string: "https://else.test/")))
+        #expect(world.service.lastResult == nil)
+    }
+
+    @Test("the last result tells ARC, host and time, and never the token")
+    func lastResult() async throws {
+        let world = try World(hosts: ["api.test": .pinned, "b.test": .pinned])
+        let first = await world.service.fetchToken(for: url, binding: "Bearer abc")
+        let last = try #require(world.service.lastResult)
+        #expect(last.status == .success && last.arc == "IXPSB7TRK26LXE3M" && last.traceID == first.traceID)
+        #expect(last.host == "api.test" && last.date == world.clock.date)
+        #expect(last.token.isEmpty && !"\(last)".contains(first.token))
+        #expect(first.host == "api.test" && first.date == world.clock.date)
+
+        let start = world.clock.date
+        world.clock.advance(by: .seconds(10))
+        _ = await world.service.fetchToken(for: url, binding: "Bearer abc")
+        #expect(world.service.lastResult?.date == start)
+        _ = await world.service.fetchToken(for: try #require(URL(string: "https://b.test/")))
+        #expect(world.service.lastResult?.host == "b.test" && world.service.lastResult?.date == world.clock.date)
+    }
+
+    @Test("a failure is a result, too")
+    func lastFailure() async throws {
+        let world = try World()
+        world.authority.script.value.fault = { _ in throw TransportError(.connectionFailed, "no") }
+        _ = await world.service.fetchToken(for: url)
+        let last = try #require(world.service.lastResult)
+        #expect(last.status == .noNetwork && last.error?.code == .networkingError)
+        #expect(last.host == "api.test" && last.date == world.clock.date)
+    }
+
+    // MARK: Precheck
+
+    @Test("a precheck attests with a new challenge, and keeps no token")
+    func passes() async throws {
+        let world = try World()
+        _ = await world.service.fetchToken(for: url)
+        #expect(world.authority.seen.value.challenges == 1)
+        try await world.service.precheck()
+        let seen = world.authority.seen.value
+        #expect(seen.challenges == 2 && seen.attestations.count == 2)
+        #expect(seen.attestations.last?.payHash == nil && seen.attestations.last?.host == "api.test")
+        #expect(world.service.cachedTokenCount == 1)
+        #expect(world.service.lastResult?.status == .success)
+    }
+
+    @Test("it is for the first host that gets tokens, and for an oblivious one only if there is no other")
+    func host() async throws {
+        for (hosts, host) in [
+            (["b.test": .pinned, "a.test": .pinned.with { $0.attested = false }, "*.c.test": .pinned], "b.test"),
+            (["a.test": .pinned.with { $0.oblivious = true }, "b.test": .pinned], "b.test"),
+            (["a.test": .pinned.with { $0.oblivious = true }], "a.test"),
+        ] as [([String: HostSettings], String)] {
+            let world = try World(hosts: hosts)
+            try await world.service.precheck()
+            #expect(world.authority.seen.value.attestations.map(\.host) == [host])
+        }
+        for hosts in [[:], ["a.test": .pinned.with { $0.attested = false }], ["*.c.test": .pinned]] as [[String: HostSettings]] {
+            let world = try World(hosts: hosts)
+            let error = try await #require(throws: ApproovError.self) { try await world.service.precheck() }
+            #expect(error.code == .permanentError && error.message.contains("approov api -add"))
+            #expect(world.transport.requests.isEmpty)
+        }
+    }
+
+    @Test("it fails as the attestation does")
+    func fails() async throws {
+        for (code, world) in try World.withoutTokens() {
+            await #expect(throws: ApproovError(code, "")) { try await world.service.precheck() }
+        }
+        for code in [TransportError.Code.connectionFailed, .trustRefused, .idleTimeout] {
+            let world = try World()
+            world.authority.script.value.fault = { _ in throw TransportError(code, "no") }
+            let error = try await #require(throws: ApproovError.self) { try await world.service.precheck() }
+            #expect(error.code == .networkingError && error.isRetryable)
+        }
+    }
+
+    @Test("a policy decides about the result, but an authority that is another server fails in any case")
+    func policy() async throws {
+        let world = try World()
+        let seen = Shared<[String]>([])
+        let refusing = Deciding { result, host in
+            seen.change { $0.append("\(result.status) \(host)") }
+            return .fail
+        }
+        await #expect(throws: ApproovError(.permanentError, "")) { try await world.service.precheck(policy: refusing) }
+        #expect(seen.value == ["success api.test"])
+        let error = try await #require(throws: ApproovError.self) {
+            try await world.service.precheck(policy: Deciding { _, _ in throw Refused() })
+        }
+        #expect(error.code == .interceptorError && error.cause is Refused)
+
+        let lenient = Deciding { _, _ in .sendWithout(status: false) }
+        let away = try World()
+        away.authority.script.value.fault = { _ in throw TransportError(.connectionFailed, "no") }
+        try await away.service.precheck(policy: lenient)
+        let untrusted = try World()
+        untrusted.authority.script.value.fault = { _ in throw TransportError(.trustRefused, "no") }
+        await #expect(throws: ApproovError(.networkingError, "")) { try await untrusted.service.precheck(policy: lenient) }
+    }
+
+    @Test("an authority that does not answer, or an attester that hangs, keeps the caller no longer than the limit")
+    func bounded() async throws {
+        let (never, end) = AsyncStream.makeStream(of: Void.self)
+        defer { end.finish() }
+        let hanging = ScriptedAttester { _ in
+            // Deaf to cancellation.
+            await Task.detached { for await _ in never {} }.value
+            return ""
+        }
+        let world = try World(attester: hanging)
+        let waiting = Task { try await world.service.precheck() }
+        await world.clock.sleepers(atLeast: 1)
+        #expect(await eventually { world.attester.requests.count == 1 })
+        world.clock.advance(by: .seconds(30))
+        await #expect(throws: ApproovError(.networkingError, "")) { try await waiting.value }
+        #expect(world.service.lastResult?.status == .poorNetwork)
+    }
+
+    @Test("a cancelled caller stops waiting, and its attestation does not make the service wait before the next one")
+    func cancelled() async throws {
+        let world = try World()
+        let gate = Gate()
+        world.authority.script.value.fault = { request in
+            if request.url.target == "/v1/attestations" { try await gate.wait() }
+            return nil
+        }
+        let waiting = Task { try await world.service.precheck() }
+        #expect(await eventually { gate.waiterCount == 1 })
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        gate.open()
+        #expect(await world.service.fetchToken(for: url).status == .success)
+    }
+}
