@@ -51,7 +51,8 @@ struct TokenPayload: Sendable {
             did: try TokenPayload.string(root, "did"), arc: try TokenPayload.string(root, "arc"),
             pay: try TokenPayload.string(root, "pay"), iss: try TokenPayload.string(root, "iss"),
             aud: try TokenPayload.string(root, "aud"), ipk: try TokenPayload.string(root, "ipk"),
-            anno: try TokenPayload.strings(root, "anno"))
+            anno: try TokenPayload.strings(root, "anno"), sub: try TokenPayload.string(root, "sub"),
+            mskid: try TokenPayload.string(root, "mskid"), jti: try TokenPayload.string(root, "jti"))
         nbf = try TokenPayload.integer(root, "nbf")
     }
 

@@ -22,6 +22,12 @@ public struct TokenClaims: Sendable, Hashable {
     public var ipk: String?
     /// The authority's annotations for the API.
     public var anno: [String]?
+    /// The subject: `approov|` and the device ID.
+    public var sub: String?
+    /// The identifier of the account's message-signing key.
+    public var mskid: String?
+    /// The identifier of a limited-use token, which is valid for one request (RFC 7519, section 4.1.7).
+    public var jti: String?
 
     /// The most annotations that are read.
     public static let maximumAnnotations = 64
@@ -39,9 +45,13 @@ public struct TokenClaims: Sendable, Hashable {
     ///   - aud: The host that the token is for.
     ///   - ipk: The installation's public key, base64 of its DER SubjectPublicKeyInfo.
     ///   - anno: The authority's annotations for the API.
+    ///   - sub: The subject: `approov|` and the device ID.
+    ///   - mskid: The identifier of the account's message-signing key.
+    ///   - jti: The identifier of a limited-use token; nil for a token that may be used often.
     public init(
         exp: Int64, iat: Int64? = nil, ip: String? = nil, did: String? = nil, arc: String? = nil, pay: String? = nil,
-        iss: String? = nil, aud: String? = nil, ipk: String? = nil, anno: [String]? = nil
+        iss: String? = nil, aud: String? = nil, ipk: String? = nil, anno: [String]? = nil, sub: String? = nil,
+        mskid: String? = nil, jti: String? = nil
     ) {
         self.exp = exp
         self.iat = iat
@@ -53,6 +63,9 @@ public struct TokenClaims: Sendable, Hashable {
         self.aud = aud
         self.ipk = ipk
         self.anno = anno
+        self.sub = sub
+        self.mskid = mskid
+        self.jti = jti
     }
 
     /// Reads the claims; ignores unknown claims and refuses known ones of the wrong type.
@@ -70,6 +83,9 @@ public struct TokenClaims: Sendable, Hashable {
         aud = try json.optionalString("aud")
         ipk = try json.optionalString("ipk")
         anno = try json.optionalStrings("anno")
+        sub = try json.optionalString("sub")
+        mskid = try json.optionalString("mskid")
+        jti = try json.optionalString("jti")
         guard anno?.count ?? 0 <= TokenClaims.maximumAnnotations else {
             throw AttestationError(.malformedMember, "must have at most \(TokenClaims.maximumAnnotations) elements", member: "anno")
         }
@@ -81,6 +97,7 @@ public struct TokenClaims: Sendable, Hashable {
             "exp": .integer(exp), "iat": iat.map(JSONValue.integer), "ip": ip.map(JSONValue.string), "did": did.map(JSONValue.string),
             "arc": arc.map(JSONValue.string), "pay": pay.map(JSONValue.string), "iss": iss.map(JSONValue.string),
             "aud": aud.map(JSONValue.string), "ipk": ipk.map(JSONValue.string), "anno": anno.map(JSONValue.strings),
+            "sub": sub.map(JSONValue.string), "mskid": mskid.map(JSONValue.string), "jti": jti.map(JSONValue.string),
         ])
     }
 }

@@ -125,7 +125,9 @@ import Testing
         }
     }
 
-    @Test("a known claim of another type is refused", arguments: ["iat", "nbf", "ip", "did", "arc", "pay", "iss", "aud", "ipk", "anno"])
+    @Test(
+        "a known claim of another type is refused",
+        arguments: ["iat", "nbf", "ip", "did", "arc", "pay", "iss", "aud", "ipk", "anno", "sub", "mskid", "jti"])
     func types(claim: String) throws {
         let values =
             ["iat", "nbf"].contains(claim)

@@ -68,9 +68,9 @@ import Testing
     func roundTrip() throws {
         let full = TokenClaims(
             exp: 2_000_000_000, iat: 1_999_999_700, ip: "192.0.2.1", did: "did", arc: "ARC", pay: "pay", iss: "iss", aud: "aud", ipk: "ipk",
-            anno: ["a", "b"])
+            anno: ["a", "b"], sub: "approov|did", mskid: "key", jti: "jti")
         #expect(try TokenClaims(json: full.json) == full)
-        #expect(try full.json.object().count == 10)
+        #expect(try full.json.object().count == 13)
         let bare = TokenClaims(exp: 1)
         #expect(try TokenClaims(json: bare.json) == bare)
         #expect(try bare.json.object().count == 1)
@@ -83,7 +83,8 @@ import Testing
             ("exp", nil), ("exp", "5"), ("exp", .real(5)), ("exp", .integer(0)), ("exp", .integer(-1)), ("exp", .integer(1 << 53)),
             ("exp", .integer(.max)), ("iat", "5"), ("iat", .integer(-1)), ("ip", .integer(1)), ("anno", "x"),
             ("anno", .array([.integer(1)])),
-            ("anno", .array((0..<65).map { .string("\($0)") })), ("aud", .array(["x"])),
+            ("anno", .array((0..<65).map { .string("\($0)") })), ("aud", .array(["x"])), ("sub", .integer(1)),
+            ("mskid", .integer(1)), ("jti", .integer(1)), ("jti", .array(["x"])),
         ]
         for (name, value) in changes {
             let error = try #require(throws: AttestationError.self, "\(name)") { try TokenClaims(json: try good.setting(name, to: value)) }
