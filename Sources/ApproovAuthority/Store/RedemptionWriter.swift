@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import Crypto
 internal import Foundation
 internal import GRDB
@@ -12,26 +13,25 @@ enum RedemptionOutcome: Sendable {
     case unknown
 }
 
-/// Writes redemptions to the store, many in one transaction: while one is being committed, the next ones are collected.
+/// Writes redemptions to the store, many in one transaction under load.
 ///
 /// A challenge is redeemed by one INSERT with a unique key. Of any number of attempts, in any number of processes, exactly one succeeds.
-actor RedemptionWriter {
-    private struct Attempt {
+final class RedemptionWriter: Sendable {
+    private struct Attempt: Sendable {
         let nonce: Data
         let expiresAt: Int64
         let key: SymmetricKey
-        let continuation: CheckedContinuation<RedemptionOutcome, any Error>
     }
 
     /// More waiting attempts than this mean that the disk is too slow.
     static let maximumWaiting = 10_000
 
     private let database: StoreDatabase
-    private var waiting: [Attempt] = []
-    private var isWriting = false
+    private let writer: BatchWriter<Attempt, RedemptionOutcome>
 
     init(database: StoreDatabase) {
         self.database = database
+        writer = BatchWriter(maximumWaiting: Self.maximumWaiting) { try await Self.write($0, to: database) }
     }
 
     /// Redeems a challenge.
@@ -42,17 +42,12 @@ actor RedemptionWriter {
     ///   - expiresAt: The challenge's expiry, in seconds since 1970.
     ///   - key: The account's key that recognised the challenge.
     /// - Returns: The outcome of this attempt.
-    /// - Throws: ``AuthorityError`` with code `storeUnusable` or `storeNewer`; the challenge is then unchanged.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable` or `storeNewer`, or `CancellationError`; the challenge is then unchanged.
     func redeem(nonce: [UInt8], expiresAt: Int64, key: SymmetricKey) async throws -> RedemptionOutcome {
-        guard waiting.count < Self.maximumWaiting else {
+        do {
+            return try await writer.write(Attempt(nonce: Data(nonce), expiresAt: expiresAt, key: key))
+        } catch is BatchWriter<Attempt, RedemptionOutcome>.Full {
             throw AuthorityError(.storeUnusable, "the store is too slow for the attestations; check the disk")
-        }
-        return try await withCheckedThrowingContinuation { continuation in
-            waiting.append(Attempt(nonce: Data(nonce), expiresAt: expiresAt, key: key, continuation: continuation))
-            if !isWriting {
-                isWriting = true
-                Task { await self.write() }
-            }
         }
     }
 
@@ -70,33 +65,19 @@ actor RedemptionWriter {
         }
     }
 
-    private func write() async {
-        while !waiting.isEmpty {
-            let batch = waiting
-            waiting = []
-            do {
-                let outcomes = try await database.write { database in
-                    let account = try Row.fetchOne(database.cachedStatement(sql: "SELECT purgedThrough, challengeKey FROM account"))
-                    let (purged, key): (Int64, Data) = (account?["purgedThrough"] ?? 0, account?["challengeKey"] ?? Data())
-                    let inForce = SymmetricKey(data: key)
-                    let insert = try database.cachedStatement(
-                        sql: "INSERT OR IGNORE INTO redeemedChallenge (nonce, expiresAt) VALUES (?, ?)")
-                    return try batch.map { attempt -> RedemptionOutcome in
-                        guard attempt.key == inForce else { return .unknown }
-                        guard attempt.expiresAt > purged else { return .forgotten }
-                        try insert.execute(arguments: [attempt.nonce, attempt.expiresAt])
-                        return database.changesCount == 1 ? .redeemed : .used
-                    }
-                }
-                for (attempt, outcome) in zip(batch, outcomes) {
-                    attempt.continuation.resume(returning: outcome)
-                }
-            } catch {
-                for attempt in batch {
-                    attempt.continuation.resume(throwing: error)
-                }
+    private static func write(_ attempts: [Attempt], to database: StoreDatabase) async throws -> [RedemptionOutcome] {
+        try await database.write { database in
+            let account = try Row.fetchOne(database.cachedStatement(sql: "SELECT purgedThrough, challengeKey FROM account"))
+            let (purged, key): (Int64, Data) = (account?["purgedThrough"] ?? 0, account?["challengeKey"] ?? Data())
+            let inForce = SymmetricKey(data: key)
+            let insert = try database.cachedStatement(
+                sql: "INSERT OR IGNORE INTO redeemedChallenge (nonce, expiresAt) VALUES (?, ?)")
+            return try attempts.map { attempt -> RedemptionOutcome in
+                guard attempt.key == inForce else { return .unknown }
+                guard attempt.expiresAt > purged else { return .forgotten }
+                try insert.execute(arguments: [attempt.nonce, attempt.expiresAt])
+                return database.changesCount == 1 ? .redeemed : .used
             }
         }
-        isWriting = false
     }
 }
