@@ -44,6 +44,7 @@ let package = Package(
         .library(name: "ApproovAuthority", targets: ["ApproovAuthority"]),
         .library(name: "ApproovGateway", targets: ["ApproovGateway"]),
         .library(name: "ApproovRelay", targets: ["ApproovRelay"]),
+        .library(name: "ApproovReplayStores", targets: ["ApproovReplayStores"]),
         .library(name: "ApproovServer", targets: ["ApproovServer"]),
         .library(name: "ApproovTokenCheck", targets: ["ApproovTokenCheck"]),
         .library(name: "ApproovTokens", targets: ["ApproovTokens"]),
@@ -125,6 +126,8 @@ let package = Package(
                 hummingbirdCore, lifecycle, logging, metrics, nioCore, nioSSL,
             ],
             swiftSettings: settings),
+        .target(
+            name: "ApproovReplayStores", dependencies: ["ApproovBase", "ApproovTokenCheck", grdb], swiftSettings: settings),
         .target(
             name: "ApproovAuthority",
             dependencies: [
@@ -265,6 +268,16 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "ApproovReplayStoresTests",
+            dependencies: [
+                "replay-storm", "ApproovBase", "ApproovReplayStores", "ApproovTesting", "ApproovTokenCheck", grdb, "TestTags",
+            ],
+            swiftSettings: settings),
+        // One of several processes that use the same tokens.
+        .executableTarget(
+            name: "replay-storm", dependencies: ["ApproovReplayStores", "ApproovTokenCheck"], path: "Tests/ReplayStorm",
+            swiftSettings: settings),
+        .testTarget(
             name: "ApproovTestingTests",
             dependencies: [
                 "ApproovAuthority", "ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient",
@@ -304,9 +317,9 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "Approov", "ApproovAuthority", "ApproovBase",
-                "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovTokenCheck", "ApproovTesting", "ApproovTokens", "Attestation",
-                "CertificatePinning", "HTTPClient", "OHTTP", "TestTags", crypto, httpTypes, hummingbird, nioCore, nioHTTP1, nioPosix,
-                nioSSL,
+                "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovReplayStores", "ApproovTokenCheck", "ApproovTesting",
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", "TestTags", crypto, httpTypes, hummingbird,
+                nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(

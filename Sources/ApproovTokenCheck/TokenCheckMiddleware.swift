@@ -42,7 +42,9 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     private let refused = Counter(label: "approov_token_checks", dimensions: [("result", "refused")])
     /// Bounds the log lines about refused requests, because any caller can cause them.
     private let refusals = LogAllowance()
-    /// The clock that `refusals` uses.
+    /// Lets each limited-use token pass once; nil where tokens may be used often.
+    var consumer: TokenConsumer?
+    /// The clock for the log lines and for the wait for a replay store.
     var time: any TimeSource = SystemTimeSource()
 
     /// Creates a check with fixed keys.
@@ -101,13 +103,21 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     ///   - request: The request.
     ///   - context: The context; the next handler receives a copy with the verified token.
     ///   - next: The next handler, called only for requests that pass.
-    /// - Returns: The next handler's response, or 401.
+    /// - Returns: The next handler's response, or 401; 503 when a replay store fails.
     /// - Throws: Any error that the next handler throws.
     public func handle(_ request: Request, context: Context, next: (Request, Context) async throws -> Response) async throws -> Response {
-        guard let token = verify(request, context: context) else {
+        guard var token = verify(request, context: context) else {
             refused.increment()
-            // RFC 9110, section 15.5.2 requires a challenge; this one is the same for every failure.
-            return Response(status: .unauthorized, headers: [.wwwAuthenticate: "Approov"])
+            return .tokenRefused
+        }
+        if let consumer {
+            switch await consumer.consume(token, logger: context.logger, time: time) {
+            case .passed(let consumed): token = consumed
+            case .refused:
+                refused.increment()
+                return .tokenRefused
+            case .unavailable: return TokenConsumer.unavailableResponse
+            }
         }
         passed.increment()
         var context = context
@@ -170,4 +180,11 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
         guard let audience = verifier.audience, let host = try? CanonicalHost(audience) else { return false }
         return host.isLoopback
     }
+}
+
+extension Response {
+    /// The response to a request without a token that passes.
+    ///
+    /// RFC 9110, section 15.5.2 requires a challenge; this one is the same for every failure.
+    static var tokenRefused: Response { Response(status: .unauthorized, headers: [.wwwAuthenticate: "Approov"]) }
 }

@@ -22,6 +22,11 @@ extension TokenCheckedRequestContext {
         }
         return verifiedToken
     }
+
+    /// Whether the request's limited-use token was used before.
+    ///
+    /// It can be true only in a handler behind a check with ``ReplayPolicy/dangerouslyPassedToHandler``.
+    public var isReplay: Bool { verifiedToken?.isReplay ?? false }
 }
 
 /// Hummingbird's basic request context, extended by the verified token.

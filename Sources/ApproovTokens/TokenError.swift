@@ -38,6 +38,10 @@ public struct TokenError: CodedError {
         public static let bindingMismatch = Code("bindingMismatch")
         /// The request has more than one binding header.
         public static let bindingAmbiguous = Code("bindingAmbiguous")
+        /// The token has no `jti`, so it is not a limited-use token.
+        public static let jtiMissing = Code("jtiMissing")
+        /// The token's `jti` is empty or too long.
+        public static let jtiMalformed = Code("jtiMalformed")
         /// The key is too short, or its RSA exponent is unsafe.
         public static let weakKey = Code("weakKey")
         /// The key is unreadable or of the wrong type, or its name is not allowed.

@@ -52,11 +52,26 @@ package final class LogAllowance: Sendable {
     ///   - uptime: The monotonic time.
     ///   - metadata: The line's metadata; made only when the line is logged.
     package func notice(_ message: Logger.Message, to logger: Logger, at uptime: Duration, metadata: @autoclosure () -> Logger.Metadata) {
-        guard logger.logLevel <= .notice else { return }
+        log(.notice, message, to: logger, at: uptime, metadata: metadata())
+    }
+
+    /// Logs a line while the minute's allowance lasts, and at `debug` after that.
+    ///
+    /// - Parameters:
+    ///   - level: The level within the allowance.
+    ///   - message: The line.
+    ///   - logger: Where it goes.
+    ///   - uptime: The monotonic time.
+    ///   - metadata: The line's metadata; made only when the line is logged.
+    package func log(
+        _ level: Logger.Level, _ message: Logger.Message, to logger: Logger, at uptime: Duration,
+        metadata: @autoclosure () -> Logger.Metadata
+    ) {
+        guard logger.logLevel <= level else { return }
         switch state.withLock({ $0.draw(at: uptime) }) {
         case .log(let leftOut):
             let count: Logger.Metadata = leftOut > 0 ? ["leftOut": "\(leftOut)"] : [:]
-            logger.notice(message, metadata: metadata().merging(count) { $1 })
+            logger.log(level: level, message, metadata: metadata().merging(count) { $1 })
         case .leaveOut: logger.debug(message, metadata: metadata())
         }
     }

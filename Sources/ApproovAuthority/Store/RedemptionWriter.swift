@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import Attestation
 internal import Crypto
 internal import Foundation
@@ -13,28 +14,27 @@ enum RedemptionOutcome: Sendable {
     case unknown
 }
 
-/// Writes redemptions to the store, many in one transaction: while one is being committed, the next ones are collected.
+/// Writes redemptions to the store, many in one transaction under load.
 ///
 /// A challenge is redeemed by one INSERT with a unique key. Of any number of attempts, in any number of processes, exactly one succeeds.
-actor RedemptionWriter {
-    private struct Attempt {
+final class RedemptionWriter: Sendable {
+    private struct Attempt: Sendable {
         let nonce: Data
         let expiresAt: Int64
         let key: SymmetricKey
         let device: DeviceID
         let now: Int64
-        let continuation: CheckedContinuation<RedemptionOutcome, any Error>
     }
 
     /// More waiting attempts than this mean that the disk is too slow.
     static let maximumWaiting = 10_000
 
     private let database: StoreDatabase
-    private var waiting: [Attempt] = []
-    private var isWriting = false
+    private let writer: BatchWriter<Attempt, RedemptionOutcome>
 
     init(database: StoreDatabase) {
         self.database = database
+        writer = BatchWriter(maximumWaiting: Self.maximumWaiting) { try await Self.write($0, to: database) }
     }
 
     /// Redeems a challenge, and records the device as that of the newest judged attestation.
@@ -47,18 +47,14 @@ actor RedemptionWriter {
     ///   - device: The device whose evidence has the challenge.
     ///   - now: Seconds since 1970.
     /// - Returns: The outcome of this attempt.
-    /// - Throws: ``AuthorityError`` with code `storeUnusable` or `storeNewer`; the challenge is then unchanged.
-    func redeem(nonce: [UInt8], expiresAt: Int64, key: SymmetricKey, device: DeviceID, now: Int64) async throws -> RedemptionOutcome {
-        guard waiting.count < Self.maximumWaiting else {
+    /// - Throws: ``AuthorityError`` with code `storeUnusable` or `storeNewer`, or `CancellationError`; the challenge is then unchanged.
+    func redeem(
+        nonce: [UInt8], expiresAt: Int64, key: SymmetricKey, device: DeviceID, now: Int64
+    ) async throws -> RedemptionOutcome {
+        do {
+            return try await writer.write(Attempt(nonce: Data(nonce), expiresAt: expiresAt, key: key, device: device, now: now))
+        } catch is BatchWriter<Attempt, RedemptionOutcome>.Full {
             throw AuthorityError(.storeUnusable, "the store is too slow for the attestations; check the disk")
-        }
-        return try await withCheckedThrowingContinuation { continuation in
-            waiting.append(
-                Attempt(nonce: Data(nonce), expiresAt: expiresAt, key: key, device: device, now: now, continuation: continuation))
-            if !isWriting {
-                isWriting = true
-                Task { await self.write() }
-            }
         }
     }
 
@@ -76,42 +72,28 @@ actor RedemptionWriter {
         }
     }
 
-    private func write() async {
-        while !waiting.isEmpty {
-            let batch = waiting
-            waiting = []
-            do {
-                let outcomes = try await database.write { database in
-                    let account = try Row.fetchOne(database.cachedStatement(sql: "SELECT purgedThrough, challengeKey FROM account"))
-                    let (purged, key): (Int64, Data) = (account?["purgedThrough"] ?? 0, account?["challengeKey"] ?? Data())
-                    let inForce = SymmetricKey(data: key)
-                    let insert = try database.cachedStatement(
-                        sql: "INSERT OR IGNORE INTO redeemedChallenge (nonce, expiresAt) VALUES (?, ?)")
-                    var newest: Attempt?
-                    let outcomes = try batch.map { attempt -> RedemptionOutcome in
-                        guard attempt.key == inForce else { return .unknown }
-                        guard attempt.expiresAt > purged else { return .forgotten }
-                        try insert.execute(arguments: [attempt.nonce, attempt.expiresAt])
-                        guard database.changesCount == 1 else { return .used }
-                        newest = attempt
-                        return .redeemed
-                    }
-                    if let newest {
-                        try database.cachedStatement(
-                            sql: "INSERT OR REPLACE INTO newestAttestation (id, deviceID, judgedAt) VALUES (1, ?, ?)"
-                        ).execute(arguments: [Data(newest.device.bytes), newest.now])
-                    }
-                    return outcomes
-                }
-                for (attempt, outcome) in zip(batch, outcomes) {
-                    attempt.continuation.resume(returning: outcome)
-                }
-            } catch {
-                for attempt in batch {
-                    attempt.continuation.resume(throwing: error)
-                }
+    private static func write(_ attempts: [Attempt], to database: StoreDatabase) async throws -> [RedemptionOutcome] {
+        try await database.write { database in
+            let account = try Row.fetchOne(database.cachedStatement(sql: "SELECT purgedThrough, challengeKey FROM account"))
+            let (purged, key): (Int64, Data) = (account?["purgedThrough"] ?? 0, account?["challengeKey"] ?? Data())
+            let inForce = SymmetricKey(data: key)
+            let insert = try database.cachedStatement(
+                sql: "INSERT OR IGNORE INTO redeemedChallenge (nonce, expiresAt) VALUES (?, ?)")
+            var newest: Attempt?
+            let outcomes = try attempts.map { attempt -> RedemptionOutcome in
+                guard attempt.key == inForce else { return .unknown }
+                guard attempt.expiresAt > purged else { return .forgotten }
+                try insert.execute(arguments: [attempt.nonce, attempt.expiresAt])
+                guard database.changesCount == 1 else { return .used }
+                newest = attempt
+                return .redeemed
             }
+            if let newest {
+                try database.cachedStatement(
+                    sql: "INSERT OR REPLACE INTO newestAttestation (id, deviceID, judgedAt) VALUES (1, ?, ?)"
+                ).execute(arguments: [Data(newest.device.bytes), newest.now])
+            }
+            return outcomes
         }
-        isWriting = false
     }
 }

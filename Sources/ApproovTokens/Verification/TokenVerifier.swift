@@ -90,7 +90,7 @@ public struct TokenVerifier: Sendable {
         if let audience, claims.aud != audience { throw TokenError(.wrongAudience, "the token's aud is not this audience") }
         if let issuer, claims.iss != issuer { throw TokenError(.wrongIssuer, "the token's iss is not this issuer") }
         let isBound = try checkBinding(claims.pay, binding)
-        return VerifiedToken(claims: claims, kid: signed.kid, algorithm: signed.algorithm, isBound: isBound)
+        return VerifiedToken(claims: claims, kid: signed.kid, algorithm: signed.algorithm, isBound: isBound, clockSkew: clockSkew)
     }
 
     /// Verifies the signature and returns the token's content; checks nothing that depends on the request or the time.

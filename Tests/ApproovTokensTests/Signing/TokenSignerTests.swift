@@ -12,7 +12,7 @@ import Testing
     private let claims = TokenClaims(
         exp: ManualClock.start + 300, iat: ManualClock.start, ip: "192.0.2.1", did: Base64.encode([UInt8](repeating: 3, count: 16)),
         arc: "IXPSB7TRK26LXE3M", pay: Binding.payHash(of: "Bearer x"), iss: "test.example", aud: "api.example.com", ipk: "AAAA",
-        anno: ["one", "two \"quoted\" é"])
+        anno: ["one", "two \"quoted\" é"], sub: "approov|AwMDAwMDAwMDAwMDAwMDAw==", mskid: "account-1", jti: "AAECAwQFBgcICQoLDA0ODw")
 
     private func parts(_ token: String) throws -> (header: JSONValue, payload: JSONValue, signed: Data, signature: [UInt8]) {
         let segments = token.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
