@@ -326,7 +326,8 @@ let package = Package(
             name: "ReadmeTests",
             dependencies: [
                 "Approov", "ApproovCLI", "ApproovServer", "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation",
-                "CertificatePinning", "OHTTP", "TestTags", argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
+                "CertificatePinning", "HTTPClient", "OHTTP", "TestTags", argumentParser, httpTypes, hummingbird, hummingbirdTesting,
+                logging,
             ],
             swiftSettings: settings),
     ]

@@ -3,6 +3,7 @@ import ApproovTesting
 import CertificatePinning
 import Foundation
 import FoundationNetworking
+import HTTPClient
 import HTTPTypes
 import OHTTP
 import Synchronization
@@ -157,6 +158,23 @@ import Testing
         }
         #expect(seen.withLock { $0 } == ["Bearer old", "Bearer new"])
         await api.stop()
+    }
+
+    @Test("the articles' policy sends reports with the status while the authority cannot be reached, and nothing else")
+    func attestationPolicy() async throws {
+        for path in ["/reports", "/orders"] {
+            let world = try World()
+            world.authority.script.value.fault = { _ in throw TransportError(.connectionFailed, "no") }
+            let session = try lenientSession(service: world.service)
+            let request = URLRequest("https://api.test\(path)", ["Authorization": "Bearer a"])
+            if path == "/reports" {
+                _ = try await session.data(for: request)
+                #expect(world.apiRequests.first?.headerFields[.approovToken] == "NO_NETWORK")
+            } else {
+                await #expect(throws: ApproovError(.networkingError, "")) { try await session.data(for: request) }
+                #expect(world.apiRequests.isEmpty)
+            }
+        }
     }
 
     @Test("The articles' call distinguishes an unreachable server from an untrusted one")

@@ -14,6 +14,8 @@ final class TokenAuthorizer: Sendable {
     let names: TokenHeaderNames
     /// Nil without a policy.
     let hooks: PolicyHooks?
+    /// Whether every request gets a token for one use.
+    let isLimitedUse: Bool
     private let service: ApproovService
     private let tokenHeader: TokenHeader
     private let unboundRequests: UnboundRequests
@@ -47,6 +49,7 @@ final class TokenAuthorizer: Sendable {
         let names = names
         hooks = configuration.policy.map { PolicyHooks(policy: $0, names: names) }
         self.service = service
+        isLimitedUse = configuration.limitedUse
         unboundRequests = configuration.unboundRequests
         computedBinding = configuration.binding
         isExcluded = configuration.excluding
@@ -86,7 +89,7 @@ final class TokenAuthorizer: Sendable {
             }
         let key = TokenKey(host: url.host, entry: rule, binding: binding)
         let result: TokenFetchResult
-        if let cached = service.cachedToken(for: key) {
+        if !isLimitedUse, let cached = service.cachedToken(for: key) {
             result = cached
         } else {
             result = try await token(for: key, timeout: timeout())
@@ -120,20 +123,18 @@ final class TokenAuthorizer: Sendable {
     ///
     /// - Parameter additionalFields: The headers that the session adds to every request; they may contain the binding headers.
     func prefetch(additionalFields: HTTPFields) async {
-        guard computedBinding == nil else { return await service.warmUp() }
+        guard !isLimitedUse, computedBinding == nil else { return await service.warmUp() }
         guard !names.binding.isEmpty else { return service.prefetchAll(binding: nil) }
         guard case .value(let binding) = names.joined(additionalFields) else { return await service.warmUp() }
         service.prefetchAll(binding: binding)
     }
 
     private func token(for key: TokenKey, timeout: Duration?) async throws -> TokenFetchResult {
-        let service = service
-        let result =
-            if let timeout {
-                await service.time.withTimeout(timeout) { await service.token(for: key) }
-            } else {
-                await service.token(for: key) as TokenFetchResult?
-            }
+        let (service, isLimitedUse) = (service, isLimitedUse)
+        @Sendable func fetch() async -> TokenFetchResult {
+            isLimitedUse ? await service.limitedUseToken(for: key) : await service.token(for: key)
+        }
+        let result = if let timeout { await service.time.withTimeout(timeout, fetch) } else { await fetch() as TokenFetchResult? }
         try Task.checkCancellation()
         return result
             ?? TokenFetchResult(

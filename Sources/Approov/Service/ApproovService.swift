@@ -23,13 +23,13 @@ public final class ApproovService: Sendable {
     let transport: any HTTPTransport
     let time: any TimeSource
     let logger: Logger
-    private let authority: AuthorityClient
+    let authority: AuthorityClient
     private let tokens: TokenCache
-    private let limits: ApproovServiceLimits
+    let limits: ApproovServiceLimits
     private let refresh: SharedRefresh
-    private let heardAt: LastHeard
+    let heardAt: LastHeard
     private let renewals = Mutex(TokenRenewalState())
-    private let last: LastResult
+    let last: LastResult
 
     /// Sets up a service.
     ///
@@ -149,53 +149,6 @@ public final class ApproovService: Sendable {
         case .success(let key): await token(for: key)
         case .failure(let failure): TokenFetchResult(failure)
         }
-    }
-
-    /// How the last attestation ended, for which host and when; nil before the first one.
-    ///
-    /// It tells the ARC, the trace ID and the error, for a support request for example, but never contains the token. A token from the
-    /// cache is no attestation.
-    public var lastResult: TokenFetchResult? { last.value }
-
-    /// Attests once and fails if the app could not get a token, so that an app learns of a problem before the first request.
-    ///
-    /// The attestation is for the first protected host, with a new challenge, and its token is not kept. An app whose attestation failed
-    /// passes unless the account's policy tells apps the reasons: only the API can tell whether a token verifies.
-    ///
-    /// - Parameter policy: Decides about the result.
-    /// - Throws: ``ApproovError`` with code `networkingError` when the authority cannot be reached or does not work, `rejectionError` when
-    ///   the account's policy tells that the attestation failed, and `permanentError` when no token can be obtained or no host gets tokens;
-    ///   `interceptorError` when the policy threw; `CancellationError` when the task is cancelled.
-    public func precheck(policy: any AttestationPolicy = StandardPolicy()) async throws {
-        let named = keeper.current.protectedHosts.lazy.filter(\.settings.attested)
-            .compactMap { entry in (try? CanonicalHost(entry.name)).map { (name: $0, entry: entry) } }
-        // A token for an oblivious host would do as well, but tells less about the app.
-        guard let host = named.first(where: { !$0.entry.settings.oblivious }) ?? named.first else {
-            throw ApproovError(
-                .permanentError, "the configuration names no single host that gets tokens: add one with `approov api -add`")
-        }
-        let key = TokenKey(host: host.name, entry: host.entry, binding: nil)
-        let result = await fetchOnce(key, AttestationDemand(usesNewChallenge: true))
-        try Task.checkCancellation()
-        let decision: TokenDecision
-        do {
-            decision = try await policy.decide(result, forPrecheckOf: key.host)
-        } catch {
-            throw PolicyHooks.explained(error, of: policy)
-        }
-        _ = try decision.sendsWithout(result)
-    }
-
-    /// Fetches a token for one caller, past the cache.
-    private func fetchOnce(_ key: TokenKey, _ demand: AttestationDemand) async -> TokenFetchResult {
-        let fetch = SingleFetch(time: time, timeout: limits.fetchTimeout)
-        let result = await fetch.run { [authority, keeper, heardAt, time] in
-            let outcome = await Self.fetch(key, demand, from: authority, keeper: keeper, at: time)
-            if case .token = outcome { heardAt.note(time.uptime) }
-            return outcome
-        }
-        last.note(result.asked(for: key.host, at: time.date))
-        return result
     }
 
     /// Starts fetching a token that the app will need soon.
@@ -320,7 +273,7 @@ public final class ApproovService: Sendable {
         refresh.start { [self] in _ = try? await refreshConfiguration() }
     }
 
-    private func tokenKey(for url: URL, binding: String?) -> Result<TokenKey, AuthorityFailure> {
+    func tokenKey(for url: URL, binding: String?) -> Result<TokenKey, AuthorityFailure> {
         let target: TransportURL
         do {
             target = try TransportURL(url)
@@ -352,7 +305,7 @@ public final class ApproovService: Sendable {
         return .success(TokenKey(host: target.host, entry: entry, binding: binding))
     }
 
-    private static func fetch(
+    static func fetch(
         _ key: TokenKey, _ demand: AttestationDemand, from authority: AuthorityClient, keeper: ConfigurationKeeper, at time: any TimeSource
     ) async -> TokenFetchOutcome {
         keeper.checkDates()
@@ -366,25 +319,4 @@ public final class ApproovService: Sendable {
             return .failure(TokenFetchResult(error).asked(for: key.host, at: time.date))
         }
     }
-}
-
-/// The last result of an attestation, without its token.
-private final class LastResult: Sendable {
-    private let result = Mutex<TokenFetchResult?>(nil)
-
-    var value: TokenFetchResult? { result.withLock { $0 } }
-
-    func note(_ result: TokenFetchResult) {
-        let kept = result.withoutToken
-        self.result.withLock { $0 = kept }
-    }
-}
-
-/// The time at which the authority last told this app the configuration.
-private final class LastHeard: Sendable {
-    private let at = Mutex<Duration?>(nil)
-
-    func note(_ now: Duration) { at.withLock { $0 = now } }
-
-    func isWithin(_ age: Duration, of now: Duration) -> Bool { at.withLock { $0.map { now - $0 < age } ?? false } }
 }

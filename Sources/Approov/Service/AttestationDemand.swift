@@ -2,4 +2,6 @@
 struct AttestationDemand: Sendable {
     /// Whether the evidence answers a challenge that the authority makes now, not one from an earlier result.
     var usesNewChallenge = false
+    /// Whether the token is for one use.
+    var isLimitedUse = false
 }

@@ -59,16 +59,16 @@ final class AuthorityClient: Sendable {
     ) async throws(AuthorityFailure) -> (result: AttestationResult, since: Duration) {
         if !demand.usesNewChallenge, let kept = challenges.take(now: time.uptime) {
             do {
-                return try await attest(key, challenge: kept, under: snapshot)
+                return try await attest(key, demand, challenge: kept, under: snapshot)
             } catch  where Self.staleChallenge.contains(error.problem) {
                 // The other challenges are as old and as useless: the authority may have restarted with new keys.
                 challenges.empty()
             }
         }
         do {
-            return try await attest(key, challenge: try await newChallenge(under: snapshot), under: snapshot)
+            return try await attest(key, demand, challenge: try await newChallenge(under: snapshot), under: snapshot)
         } catch  where Self.staleChallenge.contains(error.problem) {
-            return try await attest(key, challenge: try await newChallenge(under: snapshot), under: snapshot)
+            return try await attest(key, demand, challenge: try await newChallenge(under: snapshot), under: snapshot)
         }
     }
 
@@ -111,7 +111,7 @@ final class AuthorityClient: Sendable {
     }
 
     private func attest(
-        _ key: TokenKey, challenge: String, under snapshot: ConfigurationSnapshot
+        _ key: TokenKey, _ demand: AttestationDemand, challenge: String, under snapshot: ConfigurationSnapshot
     ) async throws(AuthorityFailure) -> (result: AttestationResult, since: Duration) {
         let evidence: String
         do {
@@ -119,7 +119,7 @@ final class AuthorityClient: Sendable {
                 for: EvidenceRequest(
                     challenge: challenge, audience: initial.authority.absoluteString, account: initial.account, host: key.host,
                     payHash: key.payHash, sdkVersion: Self.sdkVersion, configVersion: snapshot.configuration.version,
-                    developmentKey: developmentKey))
+                    limitedUse: demand.isLimitedUse, developmentKey: developmentKey))
         } catch is CancellationError {
             throw AuthorityFailure(CancellationError())
         } catch {

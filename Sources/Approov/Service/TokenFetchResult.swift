@@ -5,7 +5,7 @@ public import Foundation
 /// The result of a token fetch.
 public struct TokenFetchResult: Sendable {
     /// How the fetch ended.
-    public let status: TokenFetchStatus
+    public private(set) var status: TokenFetchStatus
     /// The token; empty unless the status is `success` or `rejected`.
     ///
     /// Do not log it; log ``loggableToken`` instead.
@@ -30,10 +30,12 @@ public struct TokenFetchResult: Sendable {
     public private(set) var date: Date?
     /// When the token's life began and how long it is; nil without a token.
     let life: TokenLife?
+    /// Whether the authority sent secure strings, possibly none, which it does for genuine apps alone; false also without a result.
+    let isGenuine: Bool
 
     init(
         status: TokenFetchStatus, token: String = "", arc: String = "", rejectionReasons: [String] = [], traceID: String = "",
-        isConfigChanged: Bool = false, error: ApproovError? = nil, life: TokenLife? = nil
+        isConfigChanged: Bool = false, error: ApproovError? = nil, life: TokenLife? = nil, isGenuine: Bool = false
     ) {
         self.status = status
         self.token = token
@@ -43,13 +45,15 @@ public struct TokenFetchResult: Sendable {
         self.isConfigChanged = isConfigChanged
         self.error = error
         self.life = life
+        self.isGenuine = isGenuine
     }
 
     init(_ result: AttestationResult, isConfigChanged: Bool, life: TokenLife) {
         let reasons = result.rejectionReasons ?? []
         self.init(
             status: reasons.isEmpty ? .success : .rejected, token: result.token, arc: result.arc, rejectionReasons: reasons,
-            traceID: result.traceID, isConfigChanged: isConfigChanged, life: life)
+            traceID: result.traceID, isConfigChanged: isConfigChanged, life: life,
+            isGenuine: result.secureStrings != nil)
     }
 
     init(_ failure: AuthorityFailure) {
@@ -60,6 +64,13 @@ public struct TokenFetchResult: Sendable {
     var settled: TokenFetchResult {
         var copy = self
         copy.isConfigChanged = false
+        return copy
+    }
+
+    /// A copy with the status `rejected` instead of `success`, for a caller who learns that the app is not genuine.
+    var rejected: TokenFetchResult {
+        var copy = self
+        if status == .success { copy.status = .rejected }
         return copy
     }
 

@@ -143,10 +143,13 @@ public final class ApproovSession: Sendable {
 
     /// Starts to fetch a token that will be needed soon; use it once the binding is known.
     ///
+    /// Does nothing in a session with limited-use tokens.
+    ///
     /// - Parameters:
     ///   - url: An https URL.
     ///   - binding: The value that the binding header will have; with several, their trimmed values, joined without a separator.
     public func prefetch(for url: URL, binding: String? = nil) {
+        guard performer.stations.token.authorizer?.isLimitedUse != true else { return }
         service?.prefetch(for: url, binding: binding)
     }
 

@@ -29,11 +29,11 @@ public struct ApproovSessionConfiguration: Sendable {
     /// "bc" are the same binding as "ab" and "c". The backend must name the same headers in the same order (`bindingHeaders:` of its token
     /// check). A request needs every one of them, once and not empty.
     public var bindHeaders: [String] = []
-    /// Computes the data that a request's token is bound to, where that is no header; nil, the default, to bind tokens to headers.
+    /// Computes the data that a request's token is bound to; nil, the default, to bind tokens to headers.
     ///
-    /// The closure gets the request as it is sent, without its token. If it returns nil or only spaces and tabs, ``unboundRequests`` decides
-    /// about the request. An error that it throws prevents the request. The backend must compute the same data itself, and compare its hash
-    /// with the token's claim `pay`. The closure must not keep or log what it sees.
+    /// The closure gets the request as it is sent, without its token, and before the ``policy`` prepares it. If the closure returns nil or
+    /// only spaces and tabs, ``unboundRequests`` decides about the request. An error that it throws prevents the request. The backend must
+    /// compute the same data itself, and compare its hash with the token's claim `pay`. The closure must not keep or log what it sees.
     public var binding: (@Sendable (URLRequest) async throws -> String?)?
     /// The headers that carry the token and the trace ID; by default Approov-Token and Approov-TraceID.
     public var tokenHeader = TokenHeader()
@@ -53,10 +53,15 @@ public struct ApproovSessionConfiguration: Sendable {
     ///
     /// If false, the default, they fail with a retryable error. A session with a ``policy`` does not use this setting: decide there.
     public var sendsWithoutTokenWhenAuthorityIsDown = false
+    /// Whether every request gets a token for one use, which an API that consumes tokens accepts once; false by default.
+    ///
+    /// Each attempt to send a request attests: such tokens are never cached, prefetched or refreshed in the background. Make a
+    /// separate session for the few requests that must not be replayed.
+    public var limitedUse = false
     /// Whether the session fetches tokens at once; false by default.
     ///
     /// It binds them to the values of the binding headers among the wrapped session's additional headers, or to nothing when
-    /// ``bindHeaders`` is empty. If a value is missing, or ``binding`` is set, the session only prepares the connection, the configuration
+    /// ``bindHeaders`` is empty. If a value is missing, or ``binding`` or ``limitedUse`` is set, the session only prepares the connection, the configuration
     /// and a challenge; call ``ApproovSession/prefetch(for:binding:)`` to fetch the token.
     public var prefetchToken = false
     /// The relay and gateway for hosts that the configuration does not name; nil, the default, to call those hosts direct.

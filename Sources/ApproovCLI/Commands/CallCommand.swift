@@ -64,6 +64,9 @@ struct CallCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("Bind the token to this header of the request.", valueName: "header"))
     var bind: String?
 
+    @Flag(name: .long, help: "Attest for every attempt of this request, and send a token for one use.")
+    var limitedUse = false
+
     @Flag(name: .customShort("i"), help: "Print status and headers before the body.")
     var includeHead = false
 
@@ -104,8 +107,8 @@ struct CallCommand: AsyncParsableCommand {
         guard ["http", "https"].contains(URL(string: url)?.scheme?.lowercased()) else {
             throw ValidationError("The URL must begin with https:// or http://.")
         }
-        if noAttest, config != nil || state != nil || bind != nil {
-            throw ValidationError("--config, --state and --bind are not valid with --no-attest.")
+        if noAttest, config != nil || state != nil || bind != nil || limitedUse {
+            throw ValidationError("--config, --state, --bind and --limited-use are not valid with --no-attest.")
         }
         guard (relay == nil) == (keyConfig == nil) else { throw ValidationError("--relay and --key-config must be given together.") }
         if relay != nil, !noAttest {
@@ -193,6 +196,7 @@ struct CallCommand: AsyncParsableCommand {
         let trust = ApproovTrustManager(allHostsMustBeEvaluated: allHostsEvaluated, evaluators: evaluators, anchors: anchors)
         var configuration = ApproovSessionConfiguration()
         configuration.bindHeader = bind
+        configuration.limitedUse = limitedUse
         configuration.obliviousRoute = try await route(anchors)
         configuration.allRequestsMustBeOblivious = oblivious
         configuration.transport = narrator

@@ -85,14 +85,21 @@ struct CallPlan: Sendable {
         (relay ?? service?.configuration.oblivious?.relay).flatMap { try? TransportURL($0).host }
     }
 
-    /// The ARC of the request's token, which is in the cache under the same binding; nil when the request carries none.
+    /// The ARC of the request's token; nil when the request carries none.
+    ///
+    /// The token is from the last attestation, or in the cache under the same binding.
     private func arc(at url: URL, of request: TransportRequest, isRelayed: Bool) async -> String? {
         guard let service else { return nil }
         let name = bind.flatMap { HTTPField.Name($0) }
         let binding = isRelayed ? headers.last { HTTPField.Name($0.name) == name }?.value : name.flatMap { request.headerFields[$0] }
         let token = HTTPField.Name(TokenHeader().name)
         guard isRelayed || token.map({ request.headerFields.contains($0) }) == true else { return nil }
-        let arc = await service.fetchToken(for: url, binding: name == nil ? nil : binding).arc
+        let arc: String
+        if let last = service.lastResult, last.host == (try? TransportURL(url))?.host.name {
+            arc = last.arc
+        } else {
+            arc = await service.fetchToken(for: url, binding: name == nil ? nil : binding).arc
+        }
         return arc.isEmpty ? nil : arc
     }
 

@@ -12,6 +12,8 @@ package final class SmallAuthority: Sendable {
     package struct Script: Sendable {
         package var lifetime = 300
         package var rejectionReasons: [String]?
+        /// The secure strings of the account; nil for an app that is not genuine.
+        package var secureStrings: [String: String]? = [:]
         package var configurations: [SignedConfiguration] = []
         package var offersNextChallenge = true
         /// Answers in place of the authority; nil: it answers itself.
@@ -47,7 +49,8 @@ package final class SmallAuthority: Sendable {
                 token: token(for: evidence, lifetime: script.lifetime), expiresIn: script.lifetime, arc: "IXPSB7TRK26LXE3M",
                 rejectionReasons: script.rejectionReasons, traceID: "trace-\(nextNumber())",
                 configurations: script.configurations,
-                challenge: script.offersNextChallenge ? challenge(expiresIn: script.lifetime + 60) : nil)
+                challenge: script.offersNextChallenge ? challenge(expiresIn: script.lifetime + 60) : nil,
+                secureStrings: script.rejectionReasons == nil ? script.secureStrings : nil)
             return .json(result.json, to: request)
         case (.get, "/v1/configuration"):
             seen.change { $0.configurationRequests += 1 }
@@ -75,6 +78,7 @@ package final class SmallAuthority: Sendable {
         var claims: [String: JSONValue] = ["exp": .integer(Int64(lifetime)), "aud": .string(evidence.host)]
         claims["n"] = .integer(Int64(nextNumber()))
         if let payHash = evidence.payHash { claims["pay"] = .string(payHash) }
+        if evidence.limitedUse { claims["jti"] = .string("jti-\(nextNumber())") }
         return ["{\"alg\":\"HS256\"}".utf8.map { $0 }, JSONValue.object(claims).serialized(), Array("signature".utf8)]
             .map { Base64URL.encode($0) }.joined(separator: ".")
     }

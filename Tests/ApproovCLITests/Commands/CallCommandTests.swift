@@ -239,6 +239,12 @@ struct CallCommandTests {
         }
     }
 
+    @Test("a token for one use without attestation is wrong usage")
+    func limitedUse() async throws {
+        let run = try await Approov.run("call", "https://api.localhost/", "--no-attest", "--limited-use", in: folder.url)
+        #expect(run.exitCode == 2 && run.errors.contains("--limited-use"), "\(run.errors)")
+    }
+
     @Test("The command exits 1 if no server is running")
     func noServer() async throws {
         let run = try await Approov.run("call", "https://localhost:1/", "--no-attest")

@@ -91,6 +91,21 @@ import Testing
         }
     }
 
+    @Test("an app that gets no secure strings is not genuine, and a precheck says so with the ARC")
+    func rejected() async throws {
+        let world = try World()
+        world.authority.script.value.secureStrings = nil
+        let error = try await #require(throws: ApproovError.self) { try await world.service.precheck() }
+        #expect(error.code == .rejectionError && error.arc == "IXPSB7TRK26LXE3M" && error.message.contains("approov token -arc"))
+        #expect(world.service.lastResult?.status == .rejected)
+        // A fetch of a token tells nothing of it.
+        #expect(await world.service.fetchToken(for: url).status == .success)
+        // An oblivious host gets no secure strings.
+        let oblivious = try World(hosts: ["a.test": .pinned.with { $0.oblivious = true }])
+        oblivious.authority.script.value.secureStrings = nil
+        try await oblivious.service.precheck()
+    }
+
     @Test("it fails as the attestation does")
     func fails() async throws {
         for (code, world) in try World.withoutTokens() {
