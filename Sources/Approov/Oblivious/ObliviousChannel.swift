@@ -12,8 +12,8 @@ import OHTTP
 /// chunking, the channel probes an unknown gateway before it sends the first chunked request; the probe contains no request.
 ///
 /// The relay can forge a response outside of the encapsulation, so the channel never resends because of one. Its callers resend once after
-/// one such response, ``RelayExchange/Refusal/key``: ``RequestPerformer`` only with a newer key, ``ObliviousLoader`` also with the same key
-/// if the method is idempotent. At each change of keys, a relay can therefore make a request run twice while the gateway accepts the older
+/// one such response, ``RelayExchange/Refusal/key``: ``RequestStations`` only with a newer key of the configuration; with the live keys of a
+/// session's own route, and in ``ObliviousLoader``, also with the same key if the method is idempotent. At each change of keys, a relay can therefore make a request run twice while the gateway accepts the older
 /// key.
 struct ObliviousChannel: Sendable {
     /// The maximum size in bytes of a body that is not in chunks.
@@ -38,7 +38,7 @@ struct ObliviousChannel: Sendable {
     /// The maximum number of bytes that a response's head adds to its body.
     private static let headAllowance = 1 << 20
 
-    let route: ObliviousRoute
+    let route: KeyedRoute
     let transport: any HTTPTransport
     let time: any TimeSource
     let userAgent: String
@@ -47,7 +47,7 @@ struct ObliviousChannel: Sendable {
     let started: Duration
 
     init(
-        route: ObliviousRoute, transport: any HTTPTransport, time: any TimeSource, userAgent: String = ObliviousChannel.userAgent,
+        route: KeyedRoute, transport: any HTTPTransport, time: any TimeSource, userAgent: String = ObliviousChannel.userAgent,
         memory: GatewayMemory
     ) {
         self.route = route

@@ -68,7 +68,11 @@ final class RequestStations: Sendable {
         try defaults.finish(&prepared)
 
         var isRechecked = false
+        var liveKey = LiveKey()
         for _ in 0..<Self.maximumAttempts {
+            // 7 way, its first half: keys may have to be fetched. That comes here, so that what stations 4 to 6 add does not age meanwhile.
+            if let keys = way.liveKeys(under: hop) { try await liveKey.fetch(from: keys, by: deadline) }
+
             // Each attempt adds to a copy, so that it begins with the request as station 3 left it.
             var draft = prepared
 
@@ -93,7 +97,7 @@ final class RequestStations: Sendable {
             }
             do {
                 // 7 way
-                let route = try way.route(for: step, under: hop)
+                let route = try way.route(for: step, under: hop, liveKey: liveKey.key)
 
                 // 8 transport
                 let request = try draft.transportRequest(under: hop, by: deadline, observation)
@@ -119,8 +123,11 @@ final class RequestStations: Sendable {
                 }
                 hop = newest
                 try allowList.check(step, under: hop)
-            } catch {
-                throw ConfigurationRecheck.explained(error, isOwnRoute: hop.rule == nil)
+            } catch RelayExchange.Refusal.key {
+                guard let keys = way.liveKeys(under: hop) else {
+                    throw ConfigurationRecheck.explained(RelayExchange.Refusal.key, isOwnRoute: hop.rule == nil)
+                }
+                try await liveKey.renew(from: keys, for: draft, by: deadline)
             }
         }
         throw ApproovError(.networkingError, "the configuration changed again and again while the request was prepared; try again")

@@ -83,9 +83,22 @@ public final class ApproovURLProtocol: URLProtocol {
     /// Before ``configure(userAgent:keyURL:relayURL:trustManager:)``, this call ends the process in a debug build and throws in a release
     /// build.
     ///
+    /// - Returns: The bytes of `application/ohttp-keys` (RFC 9458, section 3.2), for example to compare them with another source's.
     /// - Throws: ``ApproovError`` with code `configurationError` before the configuration; the error of the fetch when it fails.
-    public static func fetchKeyConfiguration() async throws {
+    @discardableResult
+    public static func fetchKeyConfiguration() async throws -> Data {
         try await ObliviousLoader.shared.fetchKeyConfiguration()
+    }
+
+    /// Fetches the gateway's keys again, although cached ones are fresh.
+    ///
+    /// The original's name for it is `refreshOHTTPKeyConfig`. A request whose key the gateway refuses does this by itself.
+    ///
+    /// - Returns: The bytes of `application/ohttp-keys` (RFC 9458, section 3.2).
+    /// - Throws: ``ApproovError`` with code `configurationError` before the configuration; the error of the fetch when it fails.
+    @discardableResult
+    public static func refreshKeyConfiguration() async throws -> Data {
+        try await ObliviousLoader.shared.fetchKeyConfiguration(invalidatingCache: true)
     }
 
     /// Returns true for http and https requests while ``isEnabled`` is true.

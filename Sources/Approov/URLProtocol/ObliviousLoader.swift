@@ -1,10 +1,11 @@
-@_spi(Internals) import ApproovBase
+import ApproovBase
 import Attestation
 import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPClient
 import HTTPTypes
+import OHTTP
 import Synchronization
 
 /// Holds the configuration of ``ApproovURLProtocol`` and sends its requests.
@@ -18,13 +19,13 @@ final class ObliviousLoader: Sendable {
     struct Configuration: Sendable {
         let userAgent: String
         let relay: TransportURL
-        let keys: any KeyConfigurationClient
+        let client: any KeyConfigurationClient
+        let keys: LiveKeys
         let transport: any HTTPTransport
         let time: any TimeSource
         let policy: @Sendable () throws -> TrustPolicy
         let memory = GatewayMemory()
         let heads = ResponseHeads()
-        let routes = LastValue<Data, ObliviousRoute>()
     }
 
     /// The parts from which a source of keys is made.
@@ -66,8 +67,9 @@ final class ObliviousLoader: Sendable {
             }
             let source = try PolicySource(manager: trustManager, keeper: nil)
             let parts = Parts(transport: try transport ?? CurlTransport(), time: time, policy: { try source.current().trust })
+            let client = try keys(parts)
             let configuration = Configuration(
-                userAgent: userAgent, relay: try ObliviousRoute.relay(relayURL.absoluteString), keys: try keys(parts),
+                userAgent: userAgent, relay: try ObliviousRoute.relay(relayURL.absoluteString), client: client, keys: LiveKeys(client),
                 transport: parts.transport, time: time, policy: parts.policy)
             state.withLock { $0.configuration = configuration }
         } catch let error as ApproovError {
@@ -79,9 +81,12 @@ final class ObliviousLoader: Sendable {
 
     /// Fetches the keys, or takes them from the cache.
     ///
+    /// - Parameter invalidatingCache: Whether to fetch them again although cached ones are fresh.
+    /// - Returns: The bytes.
     /// - Throws: ``ApproovError`` with code `configurationError` without a configuration; the error of the fetch when it fails.
-    func fetchKeyConfiguration() async throws {
-        _ = try await configured().keys.fetchKeyConfiguration(invalidatingCache: false)
+    @discardableResult
+    func fetchKeyConfiguration(invalidatingCache: Bool = false) async throws -> Data {
+        try await configured().client.fetchKeyConfiguration(invalidatingCache: invalidatingCache)
     }
 
     /// Sends a request and reads the whole response; each body may have at most ``ObliviousChannel/maximumWholeBytes``.
@@ -118,37 +123,24 @@ final class ObliviousLoader: Sendable {
     }
 
     private func send(_ request: TransportRequest, _ configuration: Configuration) async throws -> TransportResponse {
-        let first = try await channel(configuration, invalidatingCache: false)
+        let first = try await configuration.keys.key()
         do {
-            return try await first.send(request, isStreamed: false)
+            return try await channel(configuration, first).send(request, isStreamed: false)
         } catch RelayExchange.Refusal.key {
             // A newer key may be accepted.
         }
-        let second = try await channel(configuration, invalidatingCache: true)
-        guard request.isIdempotent || second.route.key != first.route.key else {
-            throw ApproovError(
-                .obliviousError, "the gateway, or the relay, refuses the keys that the gateway publishes: the request is not sent again")
-        }
+        let second = try await configuration.keys.key(after: first, isIdempotent: request.isIdempotent)
         do {
-            return try await second.send(request, isStreamed: false)
+            return try await channel(configuration, second).send(request, isStreamed: false)
         } catch RelayExchange.Refusal.key {
-            throw ApproovError(.obliviousError, "the gateway does not accept the keys that it publishes")
+            throw LiveKeys.refusedAgain
         }
     }
 
-    private func channel(_ configuration: Configuration, invalidatingCache: Bool) async throws -> ObliviousChannel {
-        let keys = try await configuration.keys.fetchKeyConfiguration(invalidatingCache: invalidatingCache)
-        let route: ObliviousRoute
-        do {
-            route = try configuration.routes.value(for: keys) { keys in
-                try ObliviousRoute(relay: configuration.relay, keys: keys, chunking: .automatic)
-            }
-        } catch {
-            throw ApproovError(.obliviousError, "the gateway's key configurations cannot be used", cause: error)
-        }
-        return ObliviousChannel(
-            route: route, transport: configuration.transport, time: configuration.time, userAgent: configuration.userAgent,
-            memory: configuration.memory)
+    private func channel(_ configuration: Configuration, _ key: KeyConfiguration) -> ObliviousChannel {
+        ObliviousChannel(
+            route: KeyedRoute(relay: configuration.relay, key: key, chunking: .automatic), transport: configuration.transport,
+            time: configuration.time, userAgent: configuration.userAgent, memory: configuration.memory)
     }
 
     private func configured() throws -> Configuration {

@@ -44,4 +44,18 @@ struct ObliviousRouteTests {
         let local = try #require(URL(string: "http://127.0.0.1:8080/"))
         #expect(try ObliviousRoute(relay: local, keyConfiguration: keys).relay.port == 8_080)
     }
+
+    @Test("a route with live keys has no key before they are fetched; only its relay can be malformed")
+    func liveKeys() throws {
+        struct NoKeys: KeyConfigurationClient {
+            func fetchKeyConfiguration(invalidatingCache: Bool) async throws -> Data { Data() }
+        }
+        let route = try ObliviousRoute(relay: relay, keys: NoKeys())
+        #expect(route.key == nil && route.liveKeys != nil && route.keyed(nil) == nil)
+        #expect(route.keyed(key)?.key == key)
+        for bad in ["http://relay.test/", "relay", "file:///relay"] {
+            let relay = try #require(URL(string: bad))
+            #expect(code(as: ApproovError.self) { try ObliviousRoute(relay: relay, keys: NoKeys()) } == .configurationError)
+        }
+    }
 }

@@ -22,7 +22,7 @@ struct TransportStation: Sendable {
     ///   - isStreamed: Whether the caller reads the response part by part.
     /// - Returns: The host's response.
     /// - Throws: `TransportError`; over a relay also ``ApproovError`` and ``RelayExchange/Refusal/key``.
-    func send(_ request: TransportRequest, over route: ObliviousRoute?, isStreamed: Bool) async throws -> TransportResponse {
+    func send(_ request: TransportRequest, over route: KeyedRoute?, isStreamed: Bool) async throws -> TransportResponse {
         guard let route else { return try await transport.send(request) }
         let channel = ObliviousChannel(route: route, transport: transport, time: time, memory: gatewayMemory)
         return try await channel.send(request, isStreamed: isStreamed)

@@ -1,5 +1,6 @@
 import Attestation
 import HTTPClient
+import OHTTP
 
 /// Station 7: decides whether a request goes direct or over a relay.
 struct WayStation: Sendable {
@@ -8,18 +9,27 @@ struct WayStation: Sendable {
     /// Whether requests that would go direct are refused.
     let isDirectRefused: Bool
 
+    /// The live keys for a host, which must be fetched before ``route(for:under:liveKey:)``; nil if there are none.
+    func liveKeys(under hop: ResolvedHop) -> LiveKeys? { hop.rule == nil ? ownRoute?.liveKeys : nil }
+
     /// Decides which way a request goes.
     ///
     /// - Parameters:
     ///   - step: The request.
     ///   - hop: The rules for its host.
+    ///   - liveKey: The key to use if the session's route has live keys.
     /// - Returns: The relay to use; nil to call the host direct.
     /// - Throws: ``ApproovError`` when the request would go direct but must not, because that would tell who calls: with code
     ///   `configurationError` when the host is oblivious and the configuration has no relay, `obliviousError` when the session refuses
     ///   direct requests, and `redirectRefused` when a host that is called over a relay redirected here.
-    func route(for step: RedirectStep, under hop: ResolvedHop) throws -> ObliviousRoute? {
+    func route(for step: RedirectStep, under hop: ResolvedHop, liveKey: KeyConfiguration? = nil) throws -> KeyedRoute? {
         let (name, rule) = (step.url.host, hop.rule)
-        if let route = rule == nil ? ownRoute : hop.snapshot?.obliviousRoute, rule?.settings.oblivious ?? true { return route }
+        if let route = rule == nil ? ownRoute : hop.snapshot?.obliviousRoute, rule?.settings.oblivious ?? true {
+            guard let keyed = route.keyed(liveKey) else {
+                throw ApproovError(.obliviousError, "the gateway's keys are not known; send the request again")
+            }
+            return keyed
+        }
         guard rule?.settings.oblivious != true else {
             throw ApproovError(
                 .configurationError,

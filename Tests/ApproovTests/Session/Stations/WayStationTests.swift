@@ -21,7 +21,7 @@ import Testing
 
     private func route(
         to host: String, isBehindRelay: Bool = false, ownRoute: ObliviousRoute? = nil, isDirectRefused: Bool = false
-    ) throws -> ObliviousRoute? {
+    ) throws -> KeyedRoute? {
         var step = try RedirectStep(URLRequest("https://\(host)/"), body: .none)
         step.isBehindRelay = isBehindRelay
         return try WayStation(ownRoute: ownRoute, isDirectRefused: isDirectRefused).route(for: step, under: policies.resolve(step.url.host))

@@ -1,8 +1,8 @@
-import ApproovBase
+public import ApproovBase
 import Attestation
 import CertificatePinning
-import Foundation
-import HTTPClient
+public import Foundation
+public import HTTPClient
 import HTTPTypes
 import OHTTP
 import Synchronization
@@ -11,7 +11,14 @@ import Synchronization
 ///
 /// The headers `Cache-Control`, `Age` and `Expires` set that time. All callers share one fetch. A failed fetch is not cached: the next
 /// caller starts another. A response that states no lifetime serves only the callers that waited for it.
-final class HTTPKeyConfigurationClient: KeyConfigurationClient {
+///
+///     let keys = try HTTPKeyConfigurationClient(url: URL(string: "https://gateway.example.com/ohttp-keys")!)
+///     let route = try ObliviousRoute(relay: relay, keys: keys)
+///
+/// A server that gives each client its own keys could tell the clients apart behind the relay (RFC 9458, section 6.1). To find that out,
+/// compare the bytes that ``fetchKeyConfiguration(invalidatingCache:)`` returns with those that another way gives, for example with a signed
+/// configuration or with a fetch over another network.
+public final class HTTPKeyConfigurationClient: KeyConfigurationClient {
     /// The maximum size of a list of keys in bytes.
     static let maximumBytes = 64 << 10
 
@@ -36,6 +43,34 @@ final class HTTPKeyConfigurationClient: KeyConfigurationClient {
     private let time: any TimeSource
     private let state = Mutex(State())
 
+    /// Creates a client; it fetches nothing yet.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the gateway's key configurations: https, or plain http on a loopback address.
+    ///   - userAgent: The User-Agent that the server sees: the same for all users of a program, without version or platform.
+    ///   - trustManager: The trust rules for the server.
+    ///   - transport: Sends the requests; nil means a new `CurlTransport`.
+    ///   - clock: The clock.
+    /// - Throws: ``ApproovError`` with code `configurationError` when the URL, the user agent or the trust manager cannot be used.
+    public convenience init(
+        url: URL, userAgent: String = "approov", trustManager: ApproovTrustManager = ApproovTrustManager(),
+        transport: (any HTTPTransport)? = nil, clock: any TimeSource = SystemTimeSource()
+    ) throws {
+        do {
+            guard HTTPField.isValidValue(userAgent) else {
+                throw ApproovError(.configurationError, "the user agent has characters that a header may not have")
+            }
+            let source = try PolicySource(manager: trustManager, keeper: nil)
+            self.init(
+                url: try ObliviousRoute.keys(url.absoluteString), userAgent: userAgent, transport: try transport ?? CurlTransport(),
+                time: clock, policy: { try source.current().trust })
+        } catch let error as ApproovError {
+            throw error
+        } catch {
+            throw ApproovError(.configurationError, "the gateway's keys cannot be fetched", cause: error)
+        }
+    }
+
     init(
         url: TransportURL, userAgent: String, transport: any HTTPTransport, time: any TimeSource,
         policy: @escaping @Sendable () throws -> TrustPolicy
@@ -47,7 +82,14 @@ final class HTTPKeyConfigurationClient: KeyConfigurationClient {
         self.policy = policy
     }
 
-    func fetchKeyConfiguration(invalidatingCache: Bool) async throws -> Data {
+    /// Fetches the key configurations, or takes them from the cache.
+    ///
+    /// A cancelled caller stops waiting; the fetch continues for the others.
+    /// - Parameter invalidatingCache: Whether to fetch them again although the cached ones are fresh, past all caches.
+    /// - Returns: The bytes of `application/ohttp-keys` (RFC 9458, section 3.2), at most 64 KiB.
+    /// - Throws: ``ApproovError`` with code `networkingError` when the server answers something else, with a ``KeyConfigurationFailure`` as
+    ///   its cause; with code `responseTooLarge`; any error of the transport; `CancellationError`.
+    public func fetchKeyConfiguration(invalidatingCache: Bool = false) async throws -> Data {
         let now = time.uptime
         enum Found { case bytes(Data), flight(Flight) }
         let found = state.withLock { state -> Found in
@@ -68,8 +110,20 @@ final class HTTPKeyConfigurationClient: KeyConfigurationClient {
         }
         switch found {
         case .bytes(let bytes): return bytes
-        case .flight(let flight): return try await flight.task.value
+        case .flight(let flight): return try await Self.value(of: flight.task)
         }
+    }
+
+    /// Waits for a fetch, until the caller's task is cancelled.
+    private static func value(of task: Task<Data, any Error>) async throws -> Data {
+        let (ended, end) = AsyncStream.makeStream(of: Never.self)
+        Task {
+            _ = await task.result
+            end.finish()
+        }
+        for await _ in ended {}
+        try Task.checkCancellation()
+        return try await task.value
     }
 
     private func fetch(id: Int, invalidatingCache: Bool) async throws -> Data {
@@ -104,11 +158,14 @@ final class HTTPKeyConfigurationClient: KeyConfigurationClient {
         let response = try await transport.send(
             TransportRequest(url: url, headerFields: fields, policy: try policy(), options: options))
         guard response.status == 200 else {
-            throw ApproovError(.networkingError, "\(url.host) answered \(response.status) instead of key configurations")
+            throw ApproovError(
+                .networkingError, "\(url.host) answered \(response.status) instead of key configurations",
+                cause: KeyConfigurationFailure.unexpectedStatus(response.status))
         }
         guard response.headerFields.mediaType == OHTTPMediaType.keys else {
             throw ApproovError(
-                .networkingError, "the response of \(url.host) is not \(OHTTPMediaType.keys): check the URL of the key configurations")
+                .networkingError, "the response of \(url.host) is not \(OHTTPMediaType.keys): check the URL of the key configurations",
+                cause: KeyConfigurationFailure.unexpectedMediaType)
         }
         let bytes = try await response.body.collect(upTo: Self.maximumBytes)
         return (Data(bytes), FreshnessLifetime.remaining(response.headerFields, now: time.date))
