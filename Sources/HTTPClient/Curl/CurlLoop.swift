@@ -222,6 +222,7 @@ final class CurlLoop {
         } else if code == CURLE_OK, !http1OnlyOrigins.isEmpty, !transfer.easy.isHTTP1Only {
             http1OnlyOrigins.noteResponse(from: transfer.url.origin)
         }
+        if code == CURLE_OK, transfer.wasReset, transfer.connection?.countReset(now: now) == true { pools[transfer.poolNumber]?.retire() }
         transfer.isDoubtful = code == CURLE_OK && transfer.connection?.hasServerGivenUp == true && transfer.isEmptyOverHTTP2
         guard transfer.canRestart(after: code), let pool = pools[transfer.poolNumber] else {
             return remove(transfer).finish(code)

@@ -21,7 +21,7 @@ final class CurlPool {
     /// Transfers started since libcurl last worked on its timers.
     var startedTransfers = 0
     /// When new requests start to go to the pool's successor, in the driver's nanoseconds.
-    let retirement: UInt64
+    private(set) var retirement: UInt64
     /// Whether the pool has a successor.
     var isRetired = false
     /// When the last transfer ended, in the driver's nanoseconds.
@@ -69,6 +69,9 @@ final class CurlPool {
     func isSpent(now: UInt64, idleLimit: UInt64) -> Bool {
         activeTransfers == 0 && (isRetired || policy == nil || now - idleSince > idleLimit)
     }
+
+    /// Gives new requests to the pool's successor from now on.
+    func retire() { retirement = min(retirement, loop.now) }
 
     func setTimer(_ milliseconds: Int) {
         deadline = milliseconds < 0 ? nil : loop.now + UInt64(milliseconds) * 1_000_000
