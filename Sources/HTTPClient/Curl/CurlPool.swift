@@ -120,6 +120,15 @@ final class CurlPool {
         return poll(&state, 1, 0) > 0
     }
 
+    /// Lets libcurl read from the connection with this local port.
+    ///
+    /// - Returns: Whether libcurl still has something to send on the connection.
+    func read(from localPort: Int32) -> Bool {
+        guard let socket = sockets.socket(at: localPort), watched[socket] != nil else { return false }
+        act(on: socket, UInt32(clibcurl_epoll_in))
+        return (watched[socket]?.wanted ?? 0) & UInt32(clibcurl_epoll_out) != 0
+    }
+
     func act(on socket: Int32, _ events: UInt32) {
         var mask: Int32 = 0
         if events & UInt32(clibcurl_epoll_in | clibcurl_epoll_hang_up) != 0 { mask |= CURL_CSELECT_IN }

@@ -17,7 +17,8 @@ extension CurlTransfer {
     /// Whether libcurl has reset the stream of a complete response; see ``ResetWatch``.
     var wasReset: Bool { isOverHTTP2 && (declaredBytes <= 0 || !mayHaveContent) }
 
-    private var isOverHTTP2: Bool {
+    /// Whether the response came over HTTP/2.
+    var isOverHTTP2: Bool {
         var version = 0
         return clibcurl_get_long(easy.pointer, CURLINFO_HTTP_VERSION, &version) == CURLE_OK && version == Int(CURL_HTTP_VERSION_2_0)
     }
