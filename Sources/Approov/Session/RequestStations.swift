@@ -57,8 +57,7 @@ final class RequestStations: Sendable {
         // 0 gate: waits while the session is paused. It runs first, so that nothing ages while it waits.
 
         // 1 allow-list: before any I/O.
-        var hop = try policies.resolve(step.url.host)
-        try allowList.check(step, under: hop)
+        var hop = try allowedHop(of: step)
 
         // 2 defaults
         var prepared = try defaults.draft(of: step)
@@ -91,8 +90,7 @@ final class RequestStations: Sendable {
 
             // Stations 4 to 6 may have waited, and a token may have brought a newer configuration. Then they run again under that one.
             guard policies.isInForce(hop) else {
-                hop = try policies.resolve(step.url.host)
-                try allowList.check(step, under: hop)
+                hop = try allowedHop(of: step)
                 continue
             }
             do {
@@ -111,8 +109,7 @@ final class RequestStations: Sendable {
                     canBeSentAgain: draft.body.canBeSentAgain)
             } catch let error as TransportError where error.code == .rulesChanged && draft.body.canBeSentAgain {
                 // A newer configuration came into force while the transport connected. Nothing was sent.
-                hop = try policies.resolve(step.url.host)
-                try allowList.check(step, under: hop)
+                hop = try allowedHop(of: step)
             } catch  where hop.rule != nil && !isRechecked && ConfigurationRecheck.mayHelp(after: error) {
                 // The server's keys may have changed, and a newer signed configuration may already contain them.
                 isRechecked = true
@@ -131,5 +128,12 @@ final class RequestStations: Sendable {
             }
         }
         throw ApproovError(.networkingError, "the configuration changed again and again while the request was prepared; try again")
+    }
+
+    /// Looks up the rules in force for a step, and checks them against the allow-list.
+    private func allowedHop(of step: RedirectStep) throws -> ResolvedHop {
+        let hop = try policies.resolve(step.url.host)
+        try allowList.check(step, under: hop)
+        return hop
     }
 }

@@ -21,6 +21,8 @@ final class CurlLoop {
     private var readyHeads: [CurlTransfer] = []
     /// The transfers whose request content the server no longer wants.
     private var refusedUploads: [CurlTransfer] = []
+    /// The transfers whose response has begun over HTTP/2 and whose request content may not have ended.
+    private var answeredUploads: [CurlTransfer] = []
     private var messages: [CurlMailbox.Message] = []
     private var isStopping = false
     private var nextSweep: UInt64 = .max
@@ -171,6 +173,10 @@ final class CurlLoop {
         readyHeads.append(transfer)
     }
 
+    func uploadIsAnswered(of transfer: CurlTransfer) {
+        if transfer.isOverHTTP2 { answeredUploads.append(transfer) }
+    }
+
     func uploadIsRefused(of transfer: CurlTransfer) {
         refusedUploads.append(transfer)
     }
@@ -180,6 +186,18 @@ final class CurlLoop {
     /// After libcurl's work, not during it, so that a response that arrived complete wakes its reader once.
     private func reap() {
         goAwayWatch.listen()
+        endFinished()
+        if !answeredUploads.isEmpty {
+            checkAnsweredUploads()
+            endFinished()
+        }
+        guard !readyHeads.isEmpty || !refusedUploads.isEmpty else { return }
+        for transfer in readyHeads { transfer.deliverHead() }
+        readyHeads.removeAll(keepingCapacity: true)
+        endRefusedUploads()
+    }
+
+    private func endFinished() {
         for pool in pools.values {
             var easy: UnsafeMutableRawPointer?
             var code = CURLE_OK
@@ -190,10 +208,19 @@ final class CurlLoop {
                 end(transfer, code)
             }
         }
-        guard !readyHeads.isEmpty || !refusedUploads.isEmpty else { return }
-        for transfer in readyHeads { transfer.deliverHead() }
-        readyHeads.removeAll(keepingCapacity: true)
-        endRefusedUploads()
+    }
+
+    /// Lets libcurl notice the responses that were complete before the content of their requests was.
+    ///
+    /// libcurl 7.88 sees the end of a response when it reads. When the server ends the stream first, the stream closes when the last of the
+    /// content is sent; libcurl then waits for the socket, which stays silent (on_stream_close in lib/http2.c).
+    private func checkAnsweredUploads() {
+        let answered = answeredUploads
+        answeredUploads.removeAll(keepingCapacity: true)
+        for transfer in answered where transfer.activeIndex >= 0 {
+            guard let pool = pools[transfer.poolNumber] else { continue }
+            if pool.read(from: transfer.localPort) { answeredUploads.append(transfer) }
+        }
     }
 
     /// Ends uploads that the server no longer wants, so that a paused upload does not hold its transfer forever.
@@ -222,6 +249,7 @@ final class CurlLoop {
         } else if code == CURLE_OK, !http1OnlyOrigins.isEmpty, !transfer.easy.isHTTP1Only {
             http1OnlyOrigins.noteResponse(from: transfer.url.origin)
         }
+        if code == CURLE_OK, transfer.wasReset, transfer.connection?.countReset(now: now) == true { pools[transfer.poolNumber]?.retire() }
         transfer.isDoubtful = code == CURLE_OK && transfer.connection?.hasServerGivenUp == true && transfer.isEmptyOverHTTP2
         guard transfer.canRestart(after: code), let pool = pools[transfer.poolNumber] else {
             return remove(transfer).finish(code)

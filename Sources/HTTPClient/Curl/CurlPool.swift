@@ -21,7 +21,7 @@ final class CurlPool {
     /// Transfers started since libcurl last worked on its timers.
     var startedTransfers = 0
     /// When new requests start to go to the pool's successor, in the driver's nanoseconds.
-    let retirement: UInt64
+    private(set) var retirement: UInt64
     /// Whether the pool has a successor.
     var isRetired = false
     /// When the last transfer ended, in the driver's nanoseconds.
@@ -70,6 +70,9 @@ final class CurlPool {
         activeTransfers == 0 && (isRetired || policy == nil || now - idleSince > idleLimit)
     }
 
+    /// Gives new requests to the pool's successor from now on.
+    func retire() { retirement = min(retirement, loop.now) }
+
     func setTimer(_ milliseconds: Int) {
         deadline = milliseconds < 0 ? nil : loop.now + UInt64(milliseconds) * 1_000_000
     }
@@ -115,6 +118,15 @@ final class CurlPool {
         guard let socket = sockets.socket(at: localPort) else { return false }
         var state = pollfd(fd: socket, events: Int16(clibcurl_poll_peer_ended) | (isSilent ? Int16(POLLIN) : 0), revents: 0)
         return poll(&state, 1, 0) > 0
+    }
+
+    /// Lets libcurl read from the connection with this local port.
+    ///
+    /// - Returns: Whether libcurl still has something to send on the connection.
+    func read(from localPort: Int32) -> Bool {
+        guard let socket = sockets.socket(at: localPort), watched[socket] != nil else { return false }
+        act(on: socket, UInt32(clibcurl_epoll_in))
+        return (watched[socket]?.wanted ?? 0) & UInt32(clibcurl_epoll_out) != 0
     }
 
     func act(on socket: Int32, _ events: UInt32) {

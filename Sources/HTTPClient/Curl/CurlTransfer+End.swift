@@ -12,13 +12,22 @@ import CLibCurl
 //   connection broke down is not believed.
 extension CurlTransfer {
     /// Whether an HTTP/2 response that libcurl reports as complete brought no content and did not declare that it has none.
-    var isEmptyOverHTTP2: Bool {
-        var (version, declared) = (0, Int64(-1))
-        guard isHeadComplete, bodyBytes == 0, mayHaveContent,
-            clibcurl_get_long(easy.pointer, CURLINFO_HTTP_VERSION, &version) == CURLE_OK, version == Int(CURL_HTTP_VERSION_2_0)
-        else { return false }
+    var isEmptyOverHTTP2: Bool { isHeadComplete && bodyBytes == 0 && mayHaveContent && isOverHTTP2 && declaredBytes < 0 }
+
+    /// Whether libcurl has reset the stream of a complete response; see ``ResetWatch``.
+    var wasReset: Bool { isOverHTTP2 && (declaredBytes <= 0 || !mayHaveContent) }
+
+    /// Whether the response came over HTTP/2.
+    var isOverHTTP2: Bool {
+        var version = 0
+        return clibcurl_get_long(easy.pointer, CURLINFO_HTTP_VERSION, &version) == CURLE_OK && version == Int(CURL_HTTP_VERSION_2_0)
+    }
+
+    /// The response's Content-Length; -1 when it has none.
+    private var declaredBytes: Int64 {
+        var declared = Int64(-1)
         clibcurl_get_large(easy.pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &declared)
-        return declared < 0
+        return declared
     }
 
     /// Reads a line of libcurl's verbose text, which may say that the server has given up the connection of this transfer.
@@ -39,8 +48,7 @@ extension CurlTransfer {
             return Self.lost(
                 "the server ended the connection with an error (GOAWAY), and the response has neither Content-Length nor content")
         }
-        var declared: Int64 = -1
-        clibcurl_get_large(easy.pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &declared)
+        let declared = declaredBytes
         if declared >= 0 {
             var received: Int64 = 0
             clibcurl_get_large(easy.pointer, CURLINFO_SIZE_DOWNLOAD_T, &received)

@@ -182,6 +182,7 @@ final class CurlTransfer: @unchecked Sendable {
             expectedBodyBytes = (try? ResponseHeadParser.parse(head))?.fields[.contentLength].flatMap { Int($0) }
         }
         loop?.headIsReady(of: self)
+        if upload.hasContent { loop?.uploadIsAnswered(of: self) }
         // After a status of 300 or more the rest of the content is not wanted; libcurl would wait for it, even after the server has closed
         // the connection.
         if status >= 300, upload.endIfUnfinished() { loop?.uploadIsRefused(of: self) }

@@ -50,6 +50,12 @@ final class CurlUpload: Sendable {
         if case .file(let descriptor) = source { close(descriptor) }
     }
 
+    /// Whether the request has content.
+    var hasContent: Bool {
+        if case .none = source { return false }
+        return true
+    }
+
     /// Whether libcurl may send the content again from its start.
     var canRewind: Bool {
         if case .stream = source { return false }

@@ -32,6 +32,7 @@ final class TrustHook: Sendable {
     private let state = Mutex(Outcome.notEvaluated)
     private let closure = Atomic(false)
     private let surrender = Atomic(false)
+    private let resets = Mutex(ResetWatch())
 
     init(_ terms: Terms) { self.terms = terms }
 
@@ -45,6 +46,9 @@ final class TrustHook: Sendable {
 
     /// Notes that the server has given up the connection.
     func serverGaveUp() { surrender.store(true, ordering: .relaxed) }
+
+    /// Counts a stream that libcurl reset on the connection; true when the connection should be replaced.
+    func countReset(now: UInt64) -> Bool { resets.withLock { $0.add(now: now) } }
 
     /// The ex_data slot in which every SSL_CTX holds its hook; negative when OpenSSL has no memory for one.
     private static let slot = copenssl_ssl_ctx_new_slot { _, pointer, _, _, _, _ in

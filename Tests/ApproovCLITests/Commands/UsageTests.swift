@@ -113,7 +113,7 @@ struct UsageTests {
     }
 
     @Test(
-        "The error for a wrong --listen says what is wrong with it",
+        "The error for a wrong --listen names the mistake",
         arguments: [
             ("8443", "the host is missing"), ("localhost", "the port is missing"), ("127.0.0.1:80000", "0 to 65535"),
             ("::1:8443", "in brackets"), (":8443", "the host is missing"),

@@ -321,7 +321,7 @@ struct ObliviousChannelTests {
     }
 
     @Test(
-        "The error for an answer of 404, 413, 429 or 503 says what is wrong or what to do", arguments: [404, 413, 429, 503], [false, true])
+        "The error for an answer of 404, 413, 429 or 503 names the cause or the remedy", arguments: [404, 413, 429, 503], [false, true])
     func remedies(status: Int, isChunked: Bool) async throws {
         let world = try world(isChunked: isChunked)
         world.gateway.script.change { script in script.fault = { TransportResponse(status: status, url: $0.url) } }

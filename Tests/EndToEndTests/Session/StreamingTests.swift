@@ -31,13 +31,15 @@ struct StreamingTests {
         try await world.authority.store.addRegistration(
             ExecutableMeasurement.sha256(ofFileAt: ChildProcess.approov), label: "approov")
         let configuration = try await String(decoding: world.authority.initialConfiguration().serialized, as: UTF8.self)
+        // Not FileHandle.nullDevice, which has no descriptor on Linux.
+        let output = try FileHandle(forWritingTo: URL(filePath: "/dev/null"))
         let process = try ChildProcess(
             ChildProcess.approov,
             [
                 "call", try world.url("/", port: server.port).absoluteString, "-H", "Authorization: Bearer alice", "--bind",
                 "Authorization", "--config", world.folder.write(configuration, to: "initial.config"), "--state",
                 world.folder.path("call-state"),
-            ] + arguments, output: FileHandle.nullDevice)
+            ] + arguments, output: output)
         async let run = process.wait()
         var (before, after) = (0, 0)
         while let memory = Self.memory(of: process.id) {

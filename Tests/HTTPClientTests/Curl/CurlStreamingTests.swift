@@ -328,6 +328,28 @@ import Testing
         await site.stop()
     }
 
+    @Test("A response that is complete before the request's content is complete ends when the content does", arguments: [nil, 4])
+    func earlyAnswer(length: Int?) async throws {
+        let site = try await Site.start { request in TestResponse(request.path == "/" ? .ok : .noContent) }
+        let isAnswered = Gate()
+        let policy = try site.policy()
+        var request = TransportRequest(url: try site.url(), method: .post, policy: policy)
+        request.body = .stream(
+            length: length,
+            RequestBodyStream { write in
+                try await write([1, 2])
+                try await isAnswered.wait()
+                try await write([3, 4])
+            })
+        let response = try await site.transport.send(request)
+        // The response to this request follows the end of the first response on the same connection.
+        #expect(try await site.transport.send(TransportRequest(url: site.url("/next"), policy: policy)).status == 204)
+        isAnswered.open()
+        #expect(try await response.body.collect(upTo: 10).isEmpty)
+        #expect(site.server.counters.connections == 1)
+        await site.stop()
+    }
+
     @Test("The client does not begin to read a body stream for a server that it refuses")
     func refusedStream() async throws {
         let site = try await Site.start()
