@@ -23,6 +23,8 @@ final class CurlLoop {
     private var refusedUploads: [CurlTransfer] = []
     /// The transfers whose response has begun over HTTP/2 and whose request content may not have ended.
     private var answeredUploads: [CurlTransfer] = []
+    /// Those of them that are being looked at; empty otherwise.
+    private var checkedUploads: [CurlTransfer] = []
     private var messages: [CurlMailbox.Message] = []
     private var isStopping = false
     private var nextSweep: UInt64 = .max
@@ -215,12 +217,14 @@ final class CurlLoop {
     /// libcurl 7.88 sees the end of a response when it reads. When the server ends the stream first, the stream closes when the last of the
     /// content is sent; libcurl then waits for the socket, which stays silent (on_stream_close in lib/http2.c).
     private func checkAnsweredUploads() {
-        let answered = answeredUploads
-        answeredUploads.removeAll(keepingCapacity: true)
-        for transfer in answered where transfer.activeIndex >= 0 {
+        // Reading may add to the list.
+        swap(&answeredUploads, &checkedUploads)
+        for transfer in checkedUploads where transfer.activeIndex >= 0 {
             guard let pool = pools[transfer.poolNumber] else { continue }
-            if pool.read(from: transfer.localPort) { answeredUploads.append(transfer) }
+            // A paused response must not be read; libcurl reads by itself when the pause ends.
+            if transfer.exchange.isPaused || pool.read(from: transfer.localPort) { answeredUploads.append(transfer) }
         }
+        checkedUploads.removeAll(keepingCapacity: true)
     }
 
     /// Ends uploads that the server no longer wants, so that a paused upload does not hold its transfer forever.
