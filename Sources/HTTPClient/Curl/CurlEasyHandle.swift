@@ -75,6 +75,14 @@ final class CurlEasyHandle: @unchecked Sendable {
         return UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
     }
 
+    /// Keeps libcurl from ending the request's content early after a status of 300 or more.
+    ///
+    /// Over HTTP/2, libcurl ends it as if it were complete; a server that knows its length then resets the stream, and SwiftNIO's gives up the
+    /// connection. Called before libcurl acts on the head of the response.
+    func keepSendingAfterRefusal() {
+        clibcurl_set_long(pointer, CURLOPT_KEEP_SENDING_ON_ERROR, 1)
+    }
+
     /// Makes libcurl hand its verbose text about this request to ``CurlTransfer/hear(_:)``, until the request ends.
     func listen() {
         guard !isListening else { return }

@@ -21,7 +21,7 @@ final class CurlLoop {
     private var readyHeads: [CurlTransfer] = []
     /// The transfers whose request content the server no longer wants.
     private var refusedUploads: [CurlTransfer] = []
-    /// The transfers whose response has begun over HTTP/2 and whose request content may not have ended.
+    /// The transfers whose response has begun over HTTP/2, and whose request's content may not have ended.
     private var answeredUploads: [CurlTransfer] = []
     /// Those of them that are being looked at; empty otherwise.
     private var checkedUploads: [CurlTransfer] = []
@@ -221,8 +221,13 @@ final class CurlLoop {
         swap(&answeredUploads, &checkedUploads)
         for transfer in checkedUploads where transfer.activeIndex >= 0 {
             guard let pool = pools[transfer.poolNumber] else { continue }
+            if transfer.isRefused {
+                // The server does not want the rest of the content. It may not even take it, and libcurl would wait for that.
+                if transfer.isComplete { end(transfer, CURLE_OK) } else { answeredUploads.append(transfer) }
+                continue
+            }
             // A paused response must not be read; libcurl reads by itself when the pause ends.
-            if transfer.exchange.isPaused || pool.read(from: transfer.localPort) { answeredUploads.append(transfer) }
+            if transfer.exchange.isPaused || pool.read(for: transfer) { answeredUploads.append(transfer) }
         }
         checkedUploads.removeAll(keepingCapacity: true)
     }

@@ -120,12 +120,18 @@ final class CurlPool {
         return poll(&state, 1, 0) > 0
     }
 
-    /// Lets libcurl read from the connection with this local port.
+    /// Lets libcurl read the response of one transfer, whether or not its connection has something to read.
+    ///
+    /// An event of the socket would not do: libcurl gives it to one of the transfers on the connection. The end of a pause goes to this one,
+    /// when no other transfer's timer is due before.
     ///
     /// - Returns: Whether libcurl still has something to send on the connection.
-    func read(from localPort: Int32) -> Bool {
-        guard let socket = sockets.socket(at: localPort), watched[socket] != nil else { return false }
-        act(on: socket, UInt32(clibcurl_epoll_in))
+    func read(for transfer: CurlTransfer) -> Bool {
+        actOnTimer()
+        curl_easy_pause(transfer.easy.pointer, CURLPAUSE_SEND)
+        curl_easy_pause(transfer.easy.pointer, CURLPAUSE_CONT)
+        actOnTimer()
+        guard let socket = sockets.socket(at: transfer.localPort) else { return false }
         return (watched[socket]?.wanted ?? 0) & UInt32(clibcurl_epoll_out) != 0
     }
 

@@ -14,8 +14,14 @@ extension CurlTransfer {
     /// Whether an HTTP/2 response that libcurl reports as complete brought no content and did not declare that it has none.
     var isEmptyOverHTTP2: Bool { isHeadComplete && bodyBytes == 0 && mayHaveContent && isOverHTTP2 && declaredBytes < 0 }
 
+    /// Whether the response says how long it is.
+    var isLengthKnown: Bool { declaredBytes >= 0 || !mayHaveContent }
+
+    /// Whether all of the response has come, although its stream may not have ended.
+    var isComplete: Bool { isHeadComplete && (!mayHaveContent || receivedBytes == declaredBytes) }
+
     /// Whether libcurl has reset the stream of a complete response; see ``ResetWatch``.
-    var wasReset: Bool { isOverHTTP2 && (declaredBytes <= 0 || !mayHaveContent) }
+    var wasReset: Bool { isOverHTTP2 && (isRefused || declaredBytes <= 0 || !mayHaveContent) }
 
     /// Whether the response came over HTTP/2.
     var isOverHTTP2: Bool {
@@ -28,6 +34,13 @@ extension CurlTransfer {
         var declared = Int64(-1)
         clibcurl_get_large(easy.pointer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &declared)
         return declared
+    }
+
+    /// The bytes of the content that have come, before they are decoded.
+    private var receivedBytes: Int64 {
+        var received = Int64(0)
+        clibcurl_get_large(easy.pointer, CURLINFO_SIZE_DOWNLOAD_T, &received)
+        return received
     }
 
     /// Reads a line of libcurl's verbose text, which may say that the server has given up the connection of this transfer.
@@ -50,8 +63,7 @@ extension CurlTransfer {
         }
         let declared = declaredBytes
         if declared >= 0 {
-            var received: Int64 = 0
-            clibcurl_get_large(easy.pointer, CURLINFO_SIZE_DOWNLOAD_T, &received)
+            let received = receivedBytes
             return received == declared ? nil : Self.lost("Content-Length announced \(declared) bytes, and \(received) came")
         }
         var version = 0

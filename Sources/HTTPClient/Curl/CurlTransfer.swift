@@ -51,6 +51,8 @@ final class CurlTransfer: @unchecked Sendable {
     private var isHeadDelivered = false
     /// Whether a response that libcurl reports as complete may have lost its content with the connection.
     var isDoubtful = false
+    /// Whether the server has refused a request with content over HTTP/2; the transfer then ends with the response.
+    private(set) var isRefused = false
     private var hasEndedWell = false
     private var wasRestarted = false
     /// Whether the server had ended the connection that libcurl chose before anything of the request went out.
@@ -183,9 +185,15 @@ final class CurlTransfer: @unchecked Sendable {
         }
         loop?.headIsReady(of: self)
         if upload.hasContent { loop?.uploadIsAnswered(of: self) }
-        // After a status of 300 or more the rest of the content is not wanted; libcurl would wait for it, even after the server has closed
-        // the connection.
-        if status >= 300, upload.endIfUnfinished() { loop?.uploadIsRefused(of: self) }
+        // After a status of 300 or more the rest of the content is not wanted.
+        guard status >= 300 else { return true }
+        if upload.hasContent, isOverHTTP2, isLengthKnown || upload.isSmall {
+            isRefused = isLengthKnown
+            easy.keepSendingAfterRefusal()
+        } else if upload.endIfUnfinished() {
+            // libcurl would wait for the content, even after the server has closed the connection.
+            loop?.uploadIsRefused(of: self)
+        }
         return true
     }
 
@@ -229,6 +237,7 @@ final class CurlTransfer: @unchecked Sendable {
         wasRestarted = true
         isDoubtful = false
         isHeadComplete = false
+        isRefused = false
         head = CurlExchange.RawHead()
         headerBytes = 0
         trailers = []
@@ -244,7 +253,7 @@ final class CurlTransfer: @unchecked Sendable {
     func finish(_ code: CURLcode) {
         guard code != CURLE_OK else {
             if let flaw = missingEnd { return fail(flaw) }
-            hasEndedWell = !wasRestarted
+            hasEndedWell = !wasRestarted && !isRefused
             exchange.finish(.success(()), head: isHeadComplete ? head : nil, trailers: trailers)
             upload.end()
             return

@@ -56,6 +56,9 @@ final class CurlUpload: Sendable {
         return true
     }
 
+    /// Whether the content is ready and fits into the windows of HTTP/2, so that it goes out even if the server reads none of it.
+    var isSmall: Bool { canRewind && length.map { $0 <= 16_384 } == true }
+
     /// Whether libcurl may send the content again from its start.
     var canRewind: Bool {
         if case .stream = source { return false }
