@@ -47,6 +47,8 @@ struct UsageTests {
             ["api", "-pins", "a.test", "-oblivious", "-noOblivious"], ["api", "-add", "a.test", "-noOblivious"],
             ["oblivious", "-show", "--cacert", "f"], ["sdk", "-rotateConfigKey", "-newEpoch", "--yes"],
             ["sdk", "-getConfig", "f", "--epoch", "2"],
+            ["sdk", "-getConfig", "f", "-getConfigString"], ["sdk", "-getConfigString", "--json"],
+            ["sdk", "-rotateConfigKey", "--authority", "https://a.test"],
         ])
     func wrongUsage(arguments: [String]) async throws {
         let run = try await Approov.run(arguments)
@@ -140,7 +142,8 @@ struct UsageTests {
     @Test(
         "The help of a command has examples, and each example is a valid command line",
         arguments: [
-            "demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "device", "forcepass", "forcefail", "devkey",
+            "demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "device", "forcepass", "forcefail",
+            "devkey",
             "secstrings", "customjwt",
         ])
     func examples(command: String) async throws {
