@@ -1,0 +1,17 @@
+import ApproovReplayStores
+import ApproovTokenCheck
+import ApproovTokens
+import Attestation
+import Hummingbird
+
+func payments(verifier: TokenVerifier, usedTokens: String) throws -> Router<BasicSignatureCheckedRequestContext> {
+    let router = Router(context: BasicSignatureCheckedRequestContext.self)
+    router.group()
+        .add(middleware: try TokenCheckMiddleware(verifier: verifier, refusing: ["dev-key", "always-pass"]))
+        .add(middleware: try SignatureCheckMiddleware(publicURL: "https://api.example.com"))
+        .add(middleware: try TokenConsumingMiddleware(store: try SQLiteReplayStore(path: usedTokens)))
+        .post("payments") { request, context in
+            "paid for \(try context.requireVerifiedToken().claims.did ?? "an unnamed device")"
+        }
+    return router
+}
