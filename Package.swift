@@ -327,7 +327,7 @@ let package = Package(
             dependencies: [
                 "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting", "ApproovTokenCheck",
                 "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", "TestTags",
-                argumentParser, crypto, httpTypes, hummingbird, hummingbirdTesting, logging,
+                argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
             ],
             swiftSettings: settings),
     ]
