@@ -1,4 +1,5 @@
-import ApproovBase
+import Approov
+import ApproovAuthority
 import ApproovTesting
 import ApproovTokens
 import Attestation
@@ -6,6 +7,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import TestTags
 import Testing
 
 /// Runs what README.md shows for limited-use tokens.
@@ -30,5 +32,43 @@ import Testing
             #expect(try await status(good) == 200)
             #expect(try await status(good) == 401)
         }
+    }
+
+    @Test(
+        "The payments snippet accepts the authority's token for a registered build, and no development build or always-pass device",
+        .tags(.sockets))
+    func annotations() async throws {
+        let folder = try TemporaryFolder()
+        let authority = try await TestAuthority.start(host: "authority.localhost")
+        let store = authority.store
+        try await store.addHost("api.localhost", settings: .pinned)
+        try await store.setAcceptsDevelopmentKey(true)
+        let initial = try await ApproovConfiguration(authority.initialConfiguration())
+        func service(_ name: String, developmentKey: String? = nil) throws -> ApproovService {
+            try ApproovService(
+                configuration: initial, stateDirectory: folder.url.appending(path: name), developmentKey: developmentKey, logger: .silent)
+        }
+        func token(from service: ApproovService) async throws -> String {
+            let url = try #require(URL(string: "https://api.localhost/payments"))
+            return await service.fetchLimitedUseToken(for: url).token
+        }
+        let developer = try await token(from: service("developer", developmentKey: try #require(store.developmentKey).base64url))
+        let device = try service("device")
+        try await store.setDevicePolicy(.alwaysPass, for: device.deviceID)
+        let passing = try await token(from: device)
+        try await store.addRegistration(ExecutableMeasurement.sha256(ofFileAt: URL(filePath: "/proc/self/exe")), label: "tests")
+        let registered = try await token(from: service("registered"))
+        let verifier = try store.tokenVerifier(audience: "api.localhost")
+        #expect(try verifier.verify(developer, binding: .ignored).claims.anno?.contains("dev-key") == true)
+        #expect(try verifier.verify(passing, binding: .ignored).claims.anno?.contains("always-pass") == true)
+        let router = try payments(verifier: verifier, usedTokens: folder.path("store/used.sqlite"))
+        try await Application(router: router, logger: .silent).test(.router) { (client) async throws in
+            for (token, expected) in [(developer, 401), (passing, 401), (registered, 200)] {
+                let fields: HTTPFields = [.approovToken: token]
+                let status = try await client.execute(uri: "/payments", method: .post, headers: fields) { $0.status.code }
+                #expect(status == expected)
+            }
+        }
+        await authority.stop()
     }
 }
