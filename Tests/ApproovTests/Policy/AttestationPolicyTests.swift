@@ -355,4 +355,29 @@ import Testing
         _ = try await session.data(for: request)
         #expect(world.apiRequests.first?.headerFields[values: .approovToken] == (isSent ? ["NO_NETWORK"] : []))
     }
+
+    @Test("A status header carries the status in lower case, with or without a token, never the caller's", arguments: [false, true])
+    func statusHeader(_ hasNetwork: Bool) async throws {
+        let world = try hasNetwork ? World() : worldWithoutNetwork()
+        let status = try #require(HTTPField.Name("Approov-Status"))
+        var configuration = ApproovSessionConfiguration()
+        configuration.tokenHeader = TokenHeader(statusName: "Approov-Status")
+        configuration.sendsWithoutTokenWhenAuthorityIsDown = true
+        configuration.excludedURLs = [try URLGlob("https://api.test/public/**")]
+        let session = try ApproovSession(
+            service: world.service, trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent),
+            configuration: configuration)
+        _ = try await session.data(for: URLRequest("https://api.test/a", ["approov-status": "forged"]))
+        let fields = try #require(world.apiRequests.first).headerFields
+        #expect(fields[values: status] == [hasNetwork ? "success" : "no_network"])
+        #expect(fields[values: .approovToken].count == (hasNetwork ? 1 : 0))
+        _ = try await session.data(for: URLRequest("https://api.test/public/a"))
+        #expect(world.apiRequests.last?.headerFields[values: status] == [])
+        var repeated = ApproovSessionConfiguration()
+        repeated.tokenHeader.statusName = "approov-token"
+        let invalid = repeated
+        #expect(throws: ApproovError(.initializationError, "")) {
+            _ = try ApproovSession(service: world.service, configuration: invalid)
+        }
+    }
 }

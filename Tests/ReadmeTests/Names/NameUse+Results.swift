@@ -52,9 +52,14 @@ extension NameUse {
     ]
 
     static let newer: [NameUse] = [
-        NameUse("Approov-Status") { (_) async throws in
-            #expect(TokenHeader(sendsStatusWithoutToken: true, statusCase: TokenFetchStatus.LetterCase.lower).sendsStatusWithoutToken)
-            #expect(TokenFetchStatus.noNetwork.wireName(.lower) == "no_network")
+        NameUse("Approov-Status") { (world) async throws in
+            var header: TokenHeader = TokenHeader()
+            #expect(header.statusName == nil)
+            header.statusName = "Approov-Status"
+            var settings = ApproovSessionConfiguration()
+            settings.tokenHeader = header
+            _ = try await ApproovSession(service: world.service, configuration: settings).data(from: url)
+            #expect(world.apiRequests.first?.headerFields.contains { $0.value == "success" } == true)
         },
         NameUse("token header absent without a token") { (_) async throws in #expect(!TokenHeader().sendsStatusWithoutToken) },
         NameUse("CLOSE_FAILURE") { (_) async throws in #expect(!StandardPolicy().sendsWithoutTokenWhenAuthorityIsDown) },

@@ -59,7 +59,7 @@ extension NameUse {
         NameUse("setUseApproovStatusIfNoToken") { (world) async throws in
             world.authority.script.value.fault = { _ in throw TransportError(.connectionFailed, "no") }
             let sent = try await sent(by: world) {
-                $0.tokenHeader = TokenHeader(sendsStatusWithoutToken: true)
+                $0.tokenHeader = TokenHeader(sendsStatusWithoutToken: true, statusCase: .upper)
                 $0.sendsWithoutTokenWhenAuthorityIsDown = true
             }
             #expect(sent["approov-token"] == TokenFetchStatus.noNetwork.wireName)
