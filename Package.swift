@@ -325,9 +325,9 @@ let package = Package(
         .testTarget(
             name: "ReadmeTests",
             dependencies: [
-                "Approov", "ApproovCLI", "ApproovServer", "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation",
-                "CertificatePinning", "HTTPClient", "OHTTP", "TestTags", argumentParser, httpTypes, hummingbird, hummingbirdTesting,
-                logging,
+                "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting", "ApproovTokenCheck",
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", "TestTags",
+                argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
             ],
             swiftSettings: settings),
     ]

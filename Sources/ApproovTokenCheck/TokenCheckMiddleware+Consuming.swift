@@ -14,40 +14,45 @@ extension TokenCheckMiddleware {
     ///   - prefix: The text before the token in that header, such as `"Bearer "`; compared exactly.
     ///   - bindingHeaders: The headers that tokens are bound to, in order.
     ///   - pay: Whether tokens must be bound; nil means `.required` with binding headers and `.ignored` without.
+    ///   - annotations: The annotations (claim `anno`) with which a token is refused although it verifies; such a token is not consumed.
     ///   - store: The store that remembers used tokens.
     ///   - storeTimeout: How long to wait for the store: above zero, at most 60 seconds.
     ///   - replays: What happens to a token that was used before.
-    /// - Throws: ``TokenCheckError`` with the codes of ``init(verifier:header:prefix:bindingHeaders:pay:)``; with code
+    /// - Throws: ``TokenCheckError`` with the codes of ``init(verifier:header:prefix:bindingHeaders:pay:refusing:)``; with code
     ///   `invalidConfiguration` when the timeout is out of range.
     public init(
         verifier: TokenVerifier, header: String = "Approov-Token", prefix: String = "", bindingHeaders: [String] = [],
-        pay: PayPolicy? = nil, consuming store: any ReplayStore, storeTimeout: Duration = .seconds(2), replays: ReplayPolicy = .refused
+        pay: PayPolicy? = nil, refusing annotations: Set<String> = [], consuming store: any ReplayStore,
+        storeTimeout: Duration = .seconds(2), replays: ReplayPolicy = .refused
     ) throws {
-        try self.init(verifier: verifier, header: header, prefix: prefix, bindingHeaders: bindingHeaders, pay: pay)
+        try self.init(
+            verifier: verifier, header: header, prefix: prefix, bindingHeaders: bindingHeaders, pay: pay, refusing: annotations)
         consumer = try TokenConsumer(store: store, timeout: storeTimeout, policy: replays)
     }
 
     /// Creates a check whose keys may change while it runs, and that lets each limited-use token pass once.
     ///
-    /// It consumes tokens as ``init(verifier:header:prefix:bindingHeaders:pay:consuming:storeTimeout:replays:)`` says.
+    /// It consumes tokens as ``init(verifier:header:prefix:bindingHeaders:pay:refusing:consuming:storeTimeout:replays:)`` says.
     /// - Parameters:
     ///   - verifierProvider: Returns the verifier; called for every request, so it should return a stored one.
     ///   - header: The name of the token header.
     ///   - prefix: The text before the token in that header, such as `"Bearer "`; compared exactly.
     ///   - bindingHeaders: The headers that tokens are bound to, in order.
     ///   - pay: Whether tokens must be bound; nil means `.required` with binding headers and `.ignored` without.
+    ///   - annotations: The annotations (claim `anno`) with which a token is refused although it verifies; such a token is not consumed.
     ///   - store: The store that remembers used tokens.
     ///   - storeTimeout: How long to wait for the store: above zero, at most 60 seconds.
     ///   - replays: What happens to a token that was used before.
-    /// - Throws: ``TokenCheckError`` with the codes of ``init(verifierProvider:header:prefix:bindingHeaders:pay:)``; with code
+    /// - Throws: ``TokenCheckError`` with the codes of ``init(verifierProvider:header:prefix:bindingHeaders:pay:refusing:)``; with code
     ///   `invalidConfiguration` when the timeout is out of range.
     public init(
         verifierProvider: @escaping @Sendable () -> TokenVerifier, header: String = "Approov-Token", prefix: String = "",
-        bindingHeaders: [String] = [], pay: PayPolicy? = nil, consuming store: any ReplayStore, storeTimeout: Duration = .seconds(2),
-        replays: ReplayPolicy = .refused
+        bindingHeaders: [String] = [], pay: PayPolicy? = nil, refusing annotations: Set<String> = [], consuming store: any ReplayStore,
+        storeTimeout: Duration = .seconds(2), replays: ReplayPolicy = .refused
     ) throws {
         try self.init(
-            verifierProvider: verifierProvider, header: header, prefix: prefix, bindingHeaders: bindingHeaders, pay: pay)
+            verifierProvider: verifierProvider, header: header, prefix: prefix, bindingHeaders: bindingHeaders, pay: pay,
+            refusing: annotations)
         consumer = try TokenConsumer(store: store, timeout: storeTimeout, policy: replays)
     }
 }

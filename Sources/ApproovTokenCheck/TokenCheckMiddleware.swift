@@ -34,10 +34,15 @@ public enum PayPolicy: Sendable {
 /// The bound value is the value of the binding header, in UTF-8, without leading and trailing spaces and tabs. With several binding headers
 /// it is their trimmed values, joined without a separator in the configured order. An empty value counts as missing. A request that repeats
 /// a binding header fails, whatever the values, unless the policy is `.ignored`.
+///
+/// The authority annotates the tokens of builds and devices that an API may not want, in the claim `anno`: `dev-key` for a build with the
+/// development key, `always-pass` for a device that passes whatever its evidence says, and the name of each environment flag whose action is
+/// `annotate`. A production API refuses them with `refusing: ["dev-key", "always-pass"]`.
 public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterMiddleware {
     private let verifier: @Sendable () -> TokenVerifier
     private let headers: TokenCheckHeaders
     private let pay: PayPolicy
+    private let refusedAnnotations: Set<String>
     private let passed = Counter(label: "approov_token_checks", dimensions: [("result", "passed")])
     private let refused = Counter(label: "approov_token_checks", dimensions: [("result", "refused")])
     /// Bounds the log lines about refused requests, because any caller can cause them.
@@ -54,19 +59,21 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     ///   - prefix: The text before the token in that header, such as `"Bearer "`; compared exactly.
     ///   - bindingHeaders: The headers that tokens are bound to, in order.
     ///   - pay: Whether tokens must be bound; nil means `.required` with binding headers and `.ignored` without.
+    ///   - annotations: The annotations (claim `anno`) with which a token is refused although it verifies.
     /// - Throws: ``TokenCheckError`` with code `invalidConfiguration` when a header name is invalid, a binding header is repeated or equal
-    ///   to the token header, or `pay` is `.required` or `.optional` without binding headers; with code `demoKeysExposed` when the verifier
-    ///   has the demo account's secret and its audience is not a loopback name.
+    ///   to the token header, `pay` is `.required` or `.optional` without binding headers, or an annotation is empty; with code
+    ///   `demoKeysExposed` when the verifier has the demo account's secret and its audience is not a loopback name.
     public init(
         verifier: TokenVerifier, header: String = "Approov-Token", prefix: String = "", bindingHeaders: [String] = [],
-        pay: PayPolicy? = nil
+        pay: PayPolicy? = nil, refusing annotations: Set<String> = []
     ) throws {
         guard Self.isAllowed(verifier) else {
             throw TokenCheckError(
                 .demoKeysExposed,
                 "the demo account's secret is public; use your own account's secret, or for tests an audience such as api.demo.localhost")
         }
-        try self.init(verifierProvider: { verifier }, header: header, prefix: prefix, bindingHeaders: bindingHeaders, pay: pay)
+        try self.init(
+            verifierProvider: { verifier }, header: header, prefix: prefix, bindingHeaders: bindingHeaders, pay: pay, refusing: annotations)
     }
 
     /// Creates a check whose keys may change while it runs.
@@ -78,11 +85,12 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     ///   - prefix: The text before the token in that header, such as `"Bearer "`; compared exactly.
     ///   - bindingHeaders: The headers that tokens are bound to, in order.
     ///   - pay: Whether tokens must be bound; nil means `.required` with binding headers and `.ignored` without.
+    ///   - annotations: The annotations (claim `anno`) with which a token is refused although it verifies.
     /// - Throws: ``TokenCheckError`` with code `invalidConfiguration` when a header name is invalid, a binding header is repeated or equal
-    ///   to the token header, or `pay` is `.required` or `.optional` without binding headers.
+    ///   to the token header, `pay` is `.required` or `.optional` without binding headers, or an annotation is empty.
     public init(
         verifierProvider: @escaping @Sendable () -> TokenVerifier, header: String = "Approov-Token", prefix: String = "",
-        bindingHeaders: [String] = [], pay: PayPolicy? = nil
+        bindingHeaders: [String] = [], pay: PayPolicy? = nil, refusing annotations: Set<String> = []
     ) throws {
         let pay = pay ?? (bindingHeaders.isEmpty ? .ignored : .required)
         switch pay {
@@ -93,9 +101,13 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
             }
         case .ignored: break
         }
+        guard !annotations.contains("") else {
+            throw TokenCheckError(.invalidConfiguration, "an annotation to refuse must not be empty; name it as in a token's anno claim")
+        }
         self.verifier = verifierProvider
         self.headers = try TokenCheckHeaders(token: header, prefix: prefix, binding: bindingHeaders)
         self.pay = pay
+        refusedAnnotations = annotations
     }
 
     /// Checks a request.
@@ -159,11 +171,15 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
                 "token refused: the demo account's secret is public, and is only valid for loopback names; use your own account's secret")
             return nil
         }
+        let verified: VerifiedToken
         do {
-            return try verifier.verify(token, binding: rule)
+            verified = try verifier.verify(token, binding: rule)
         } catch {
             return refuse("\(error.code)", verifier.audience.map { ["audienceExpected": "\($0)"] } ?? [:])
         }
+        let flaws = refusedAnnotations.intersection(verified.claims.anno ?? [])
+        guard flaws.isEmpty else { return refuse("annotationRefused", ["annotations": "\(flaws.sorted())"]) }
+        return verified
     }
 
     /// The ARC of a refused token, for `approov token -arc`: a rejected app's token does not verify, and its ARC says why.

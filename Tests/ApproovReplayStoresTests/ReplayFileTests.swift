@@ -17,14 +17,14 @@ import Testing
         (#expect(throws: ReplayStoreError.self) { try body() })?.code
     }
 
-    @Test("a path becomes absolute, and an empty one or one with a NUL is refused")
+    @Test("A relative path becomes absolute, and a path that is empty or has a NUL is refused")
     func paths() throws {
         #expect(try ReplayFile(path: "x.sqlite").path == FileManager.default.currentDirectoryPath + "/x.sqlite")
         #expect(try ReplayFile(path: "/tmp/a b/%41.sqlite").path == "/tmp/a b/%41.sqlite")
         for path in ["", "/tmp/a\0b"] { #expect(code { _ = try ReplayFile(path: path) } == .storeUnusable) }
     }
 
-    @Test("the folder is made, and one that others can write to is refused with the remedy")
+    @Test("The folder is made, and one that others can write to is refused with the remedy")
     func folders() throws {
         try ReplayFile(path: folder.path("a/b/x.sqlite")).makeFolder()
         #expect(FileStatus(folder.path("a/b"))?.permissions == 0o700)
@@ -35,7 +35,7 @@ import Testing
         #expect(code { try ReplayFile(path: folder.path("file/x.sqlite")).makeFolder() } == .storeUnusable)
     }
 
-    @Test("a file is made completely, with mode 0600, or not at all")
+    @Test("A file is made completely, with mode 0600, or not at all")
     func making() throws {
         let file = try ReplayFile(path: folder.path("x.sqlite"))
         #expect(try file.checked() == nil && file.inode == nil)
@@ -59,7 +59,7 @@ import Testing
         #expect(FileStatus(folder.path("x.sqlite"))?.permissions == 0o600)
     }
 
-    @Test("a file, or one beside it, that others can access or that is not regular is refused")
+    @Test("A file, or one beside it, that others can access or that is not regular is refused")
     func unsafe() throws {
         let file = try ReplayFile(path: folder.path("x.sqlite"))
         for name in ["x.sqlite", "x.sqlite-wal", "x.sqlite-shm"] {
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("an empty file, or a write-ahead log without its database, is a damaged store")
+    @Test("An empty file, or a write-ahead log without its database, is a damaged store")
     func damaged() throws {
         let file = try ReplayFile(path: folder.path("x.sqlite"))
         chmod(try folder.write("log", to: "x.sqlite-wal"), 0o600)

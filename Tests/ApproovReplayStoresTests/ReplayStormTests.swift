@@ -12,7 +12,7 @@ import Testing
 
     private var path: String { folder.path("replay.sqlite") }
 
-    @Test("of all uses of a token in four processes exactly one is the first")
+    @Test("Of all uses of a token in four processes exactly one is the first")
     func processes() async throws {
         let runs = try await withThrowingTaskGroup(of: ChildProcess.Run.self) { group in
             for _ in 0..<4 { group.addTask { try await ChildProcess.run(ChildProcess.beside("replay-storm"), [path, "500"]) } }
@@ -23,7 +23,7 @@ import Testing
         #expect(firsts.sorted() == Array(0..<500))
     }
 
-    @Test("a use that a process has reported survives the process when it is killed")
+    @Test("A use that a process has reported survives the process when it is killed")
     func killed() async throws {
         let storm = try ChildProcess(ChildProcess.beside("replay-storm"), [path, "3000"])
         _ = try await storm.waitForOutput { $0.contains("\n") }

@@ -35,7 +35,7 @@ import Testing
         return try queue.writeWithoutTransaction(body)
     }
 
-    @Test("a token passes once, also after a restart, and in another process that shares the file")
+    @Test("A token passes once, also after a restart, and in another process that shares the file")
     func restart() async throws {
         let first = try open()
         #expect(try await first.consume("a", of: "x", until: now + 90))
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("issuer and identifier together name a token, and its end does not")
+    @Test("Issuer and identifier together name a token, and its end does not")
     func key() async throws {
         let store = try open()
         for (jti, issuer) in [("a", "x"), ("a", "y"), ("a", nil), ("b", "x"), ("xa", "")] as [(String, String?)] {
@@ -59,7 +59,7 @@ import Testing
         for end in [now + 60, now + 90, now + 120] { #expect(try await !store.consume("a", of: "x", until: end)) }
     }
 
-    @Test("of two thousand concurrent uses of one token, through two stores that share the file, exactly one is the first")
+    @Test("Of two thousand concurrent uses of one token, through two stores that share the file, exactly one is the first")
     func concurrent() async throws {
         let stores = try [
             SQLiteReplayStore(path: path, maximumBytes: 1 << 20, busyTimeout: 60, time: clock),
@@ -73,7 +73,7 @@ import Testing
         #expect(firsts == 1)
     }
 
-    @Test("the file and SQLite's files beside it have mode 0600, and the folder 0700")
+    @Test("The file and SQLite's files beside it have mode 0600, and the folder 0700")
     func modes() async throws {
         let old = umask(0)
         defer { umask(old) }
@@ -84,7 +84,7 @@ import Testing
         #expect(FileStatus(folder.path("deep/er"))?.permissions == 0o700)
     }
 
-    @Test("many first starts at once make one store")
+    @Test("Many first starts at once make one store")
     func firstStarts() async throws {
         let end = now + 90
         let firsts = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -100,7 +100,7 @@ import Testing
         #expect(try folder.names.filter { $0.contains(".new") }.isEmpty)
     }
 
-    @Test("records are removed after their end and no earlier, a bounded number with each write")
+    @Test("Records are removed after their end and no earlier, a bounded number with each write")
     func removal() async throws {
         let store = try open()
         let end = now + 90
@@ -116,7 +116,7 @@ import Testing
         #expect(try count() == 1)
     }
 
-    @Test("after the clock was ahead and is set back, tokens whose records were removed stay refused, also after a restart")
+    @Test("After the clock was ahead and is set back, tokens whose records were removed stay refused, also after a restart")
     func setBack() async throws {
         let (date, end) = (clock.date, now + 90)
         #expect(try await open().consume("a", of: nil, until: end))
@@ -128,7 +128,7 @@ import Testing
         #expect(try await open().consume("c", of: nil, until: end + 1))
     }
 
-    @Test("a full store refuses new tokens, still knows the old ones, and has room after their end")
+    @Test("A full store refuses new tokens, still knows the old ones, and has room after their end")
     func full() async throws {
         let store = try open(maximumBytes: 0)
         var used: [String] = []
@@ -146,7 +146,7 @@ import Testing
         for number in 0..<used.count { #expect(try await store.consume("next-\(number)", of: nil, until: now + 90)) }
     }
 
-    @Test("a file that another process holds makes the use fail, and works again after")
+    @Test("While another process holds the file every use fails, and afterwards uses work again")
     func busy() async throws {
         let store = try open()
         var configuration = Configuration()
@@ -158,7 +158,7 @@ import Testing
         #expect(try await store.consume("canary", of: nil, until: now + 90))
     }
 
-    @Test("a file that is removed or replaced while the store is open makes every use fail", arguments: [false, true])
+    @Test("A file that is removed or replaced while the store is open makes every use fail", arguments: [false, true])
     func gone(isReplaced: Bool) async throws {
         let store = try open()
         #expect(try await store.consume("canary", of: nil, until: now + 90))
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test("a store of a newer release is refused, when it is opened and while it is used, and stays as it is")
+    @Test("A store of a newer release is refused, when it is opened and while it is used, and stays as it is")
     func newer() async throws {
         let store = try open()
         #expect(try await store.consume("a", of: nil, until: now + 90))
@@ -180,7 +180,7 @@ import Testing
         #expect(try withDatabase { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM used") } == 1)
     }
 
-    @Test("a file that is not a replay store is refused, and stays as it is")
+    @Test("A file that is not a replay store is refused, and stays as it is")
     func foreign() async throws {
         try withDatabase { try $0.execute(sql: "CREATE TABLE other (x)") }
         chmod(path, 0o600)
@@ -193,7 +193,7 @@ import Testing
         #expect(try folder.text("replay.sqlite") == text)
     }
 
-    @Test("a damaged store is refused with the remedy", arguments: 1..<4)
+    @Test("A damaged store is refused with the remedy", arguments: 1..<4)
     func damaged(page: Int) async throws {
         let store = try open()
         for number in 0..<100 { #expect(try await store.consume("\(number)", of: nil, until: now + 90)) }
@@ -208,7 +208,7 @@ import Testing
         #expect(error?.code == .storeDamaged && error?.message.contains("stop all processes") == true)
     }
 
-    @Test("a truncated store is refused")
+    @Test("A truncated store is refused")
     func truncated() async throws {
         let store = try open()
         for number in 0..<100 { #expect(try await store.consume("\(number)", of: nil, until: now + 90)) }

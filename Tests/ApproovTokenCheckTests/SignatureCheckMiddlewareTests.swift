@@ -20,7 +20,7 @@ import Testing
         get throws { try Check(keys: .account(["j3AWy6": app.accountKey])) }
     }
 
-    @Test("a signed request reaches the handler with its body, and the handler holds the verified signature")
+    @Test("A signed request reaches the handler with its body, and the handler holds the verified signature")
     func passes() async throws {
         #expect(try await app.answer(app.fields()) == .init(status: 200, body: "install ", challenge: nil))
         let fields = try await app.fields("POST", "/a%2Fb/c?x=%20&&y", body: "an order", label: "any")
@@ -29,7 +29,7 @@ import Testing
                 == .init(status: 200, body: "any an order", challenge: nil))
     }
 
-    @Test("a request without a signature, or with one by another key, is refused, and the caller learns nothing")
+    @Test("A request without a signature, or with one by another key, is refused, and the caller learns nothing")
     func refused() async throws {
         #expect(try await app.answer([SignedRequests.tokenName: try app.token()]) == .refused)
         let other = SignatureSigningKey.ecdsaP256SHA256(P256.Signing.PrivateKey())
@@ -39,7 +39,7 @@ import Testing
         #expect(try !lines.joined().contains(app.token()) && !lines.joined().contains("example"))
     }
 
-    @Test("another method, path, query, token or body than the signed one is refused")
+    @Test("Another method, path, query, token or body than the signed one is refused")
     func changed() async throws {
         let fields = try await app.fields("POST", "/a?b=c", body: "an order")
         #expect(try await app.answer(fields, "POST", "/a?b=c", body: "an order").status == 200)
@@ -55,7 +55,7 @@ import Testing
         #expect(try await app.answer(otherToken, "POST", "/a?b=c", body: "an order") == .refused)
     }
 
-    @Test("a signature that does not cover method, target, token or a further component is refused")
+    @Test("A signature that does not cover method, target, token or a further component is refused")
     func coverage() async throws {
         let all = SignedRequests.components(hasBody: false)
         for missing in all.indices {
@@ -69,7 +69,7 @@ import Testing
         #expect(try await app.answer(more, check: { try Check(alsoCovering: [.field(.authorization)]) }).status == 200)
     }
 
-    @Test("a body needs a digest that is right and covered; so does a digest without a body")
+    @Test("A body needs a digest that is right and covered; so does a digest without a body")
     func digests() async throws {
         func answer(_ digest: String?, isCovered: Bool, body: String) async throws -> SignedRequests.Answer {
             var headers = HTTPFields()
@@ -92,7 +92,7 @@ import Testing
         #expect(try await answer(right.replacing(":", with: "\""), isCovered: true, body: "body") == .refused)
     }
 
-    @Test("a body up to the limit passes, one byte more gets 413, and without a valid signature the body does not matter")
+    @Test("A body up to the limit passes, one byte more gets 413, and without a valid signature the body does not matter")
     func bodyLimit() async throws {
         let body = String(repeating: "b", count: 100)
         let fields = try await app.fields("POST", "/a", body: body)
@@ -103,7 +103,7 @@ import Testing
         #expect(try await app.answer(fields, "POST", "/b", body: body, check: { try Check(bodyLimit: 99) }) == .refused)
     }
 
-    @Test("created and expires are judged by the server's clock, within the configured bounds")
+    @Test("`created` and expires are judged by the server's clock, within the configured bounds")
     func times() async throws {
         let fields = try await app.fields()
         let unlimited = try await app.fields { $0.expires = nil }
@@ -122,7 +122,7 @@ import Testing
         #expect(try await app.answer(app.fields { $0.created = nil }) == .refused)
     }
 
-    @Test("a token without installation key, or with one that cannot be read, is refused, and never skips the check")
+    @Test("A token without installation key, or with one that cannot be read, is refused, and never skips the check")
     func installationKeys() async throws {
         let other = P384.Signing.PrivateKey().publicKey.derRepresentation
         for ipk in [nil, "", "AAAA", "!", Base64.encode(other)] {
@@ -132,7 +132,7 @@ import Testing
         #expect(codes.contains("missingInstallationKey") && codes.contains("malformedInstallationKey"))
     }
 
-    @Test("with the account key that the token names, hmac-sha256 is verified")
+    @Test("With the account key that the token names, hmac-sha256 is verified")
     func accountKeys() async throws {
         let key = try SignatureSigningKey.hmacSHA256(app.accountKey)
         let fields = try await app.fields(algorithm: .hmacSHA256, with: key, label: "account")
@@ -153,7 +153,7 @@ import Testing
         #expect(try await app.answer(app.fields(algorithm: .hmacSHA256, with: other), check: { try accountCheck }) == .refused)
     }
 
-    @Test("a request with both signatures passes both checks, whatever the labels say")
+    @Test("A request with both signatures passes both checks, whatever the labels say")
     func both() async throws {
         let token = try app.token()
         var fields = try await app.fields(token: token, label: "account")
@@ -166,7 +166,7 @@ import Testing
         #expect(try await app.answer(fields, check: { try accountCheck }).body == "install ")
     }
 
-    @Test("with the superseded derived key, a signature verifies only where that is asked for")
+    @Test("With the superseded derived key, a signature verifies only where that is asked for")
     func derivedKey() async throws {
         let secret = Array(UInt8(0)...15)
         let claims = TokenClaims(exp: app.now + 300, did: "AAECAwQFBgcICQoLDA0ODw==")
@@ -179,7 +179,7 @@ import Testing
         #expect(try await app.answer(app.fields(token: nameless, algorithm: .hmacSHA256, with: key), check: derived) == .refused)
     }
 
-    @Test("behind a proxy the public URL counts, and no forwarding header does")
+    @Test("Behind a proxy the public URL counts, and no forwarding header does")
     func publicURL() async throws {
         let fields = try await app.fields(origin: "https://api.example.com:8443")
         for url in ["https://api.example.com:8443", "https://API.example.com:8443/"] {
@@ -200,7 +200,7 @@ import Testing
         #expect(try await app.answer(prefixed, check: { try Check(publicURL: "https://api.example.com/v1/") }).status == 200)
     }
 
-    @Test("strings as the original's OkHttp layer sends them pass only when they are allowed")
+    @Test("Signatures that are strings, as the original's OkHttp layer sends them, pass only when they are allowed")
     func strings() async throws {
         var fields = HTTPFields()
         fields[ContentDigest.fieldName] = ContentDigest(of: Array("body".utf8)).fieldValue.replacing(":", with: "\"")
@@ -212,7 +212,7 @@ import Testing
         #expect(try await app.answer(fields, "POST", "/a", body: "Body", check: check) == .refused)
     }
 
-    @Test("settings that cannot work are refused")
+    @Test("Settings that cannot work are refused")
     func settings() async {
         for url in ["", "api.example.com", "ftp://api.example.com", "https://api.example.com?a", "https://a@api.example.com"] {
             await refuses(.invalidConfiguration) { _ = try Check(publicURL: url) }
@@ -224,7 +224,7 @@ import Testing
         await refuses(.invalidConfiguration) { _ = try Check(keys: .supersededDerivedAccountKey(baseSecret: [1])) }
     }
 
-    @Test("without a token check before it, the check answers no request")
+    @Test("Without a token check before it, the check answers no request")
     func order() async throws {
         let router = Router(context: BasicSignatureCheckedRequestContext.self)
         router.add(middleware: try Check())

@@ -12,7 +12,7 @@ import Testing
     private let app = SignedRequests()
 
     @Test(
-        "over a connection, the path and the query are those of the request line, to the byte",
+        "Over a connection, the path and the query are those of the request line, to the byte",
         arguments: ["/", "/a%2Fb/../c//d;e?x=%20&x=&&y", "/?", "/%C3%A9?q=%C3%A9+1", "/a?b?c=/d", "/A/%7euser?%"])
     func targets(path: String) async throws {
         for body in ["", String(repeating: "0123456789", count: 20_000)] {
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("over a connection, a repeated field is the same in one line or two")
+    @Test("Over a connection, a repeated field is the same in one line or two")
     func repeatedFields() async throws {
         let accept = SignatureComponent.field(.accept)
         var fields = HTTPFields()

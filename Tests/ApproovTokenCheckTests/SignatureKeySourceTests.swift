@@ -18,7 +18,7 @@ import Testing
         return nil
     }
 
-    @Test("each reason for having no key is named")
+    @Test("The check names each reason for having no key")
     func flaws() {
         #expect(flaw(.installation) == nil)
         #expect(flaw(.installation) { $0.ipk = nil } == .missingInstallationKey)
@@ -33,7 +33,7 @@ import Testing
         #expect(flaw(.supersededDerivedAccountKey(baseSecret: accountKey)) { $0.did = "!" } == .missingDeviceID)
     }
 
-    @Test("the account key has the ID that the token names; the others have none")
+    @Test("The account key has the ID that the token names; the other keys have none")
     func ids() throws {
         var claims = TokenClaims(exp: 1, did: "AAECAwQFBgcICQoLDA0ODw==", ipk: Base64.encode(installation.publicKey.derRepresentation))
         claims.mskid = "j3AWy6"
@@ -42,7 +42,7 @@ import Testing
         #expect(try SignatureKeySource.supersededDerivedAccountKey(baseSecret: accountKey).key(for: claims).get().id == nil)
     }
 
-    @Test("the superseded derived key is the original's")
+    @Test("The superseded derived key has the bytes of the original's vector")
     func derivedKey() throws {
         let claims = TokenClaims(exp: 1_700_000_000, did: Base64.encode(Array(UInt8(1)...16)))
         let derived = try #require(SignatureKeySource.derivedKey(from: Array(UInt8(0)...15), claims: claims))

@@ -24,7 +24,7 @@ import Testing
         try await routes.serve(behind: { [check] in $0.add(middleware: check) }, body)
     }
 
-    @Test("a limited-use token passes once, and then no more, whatever the clock says")
+    @Test("A limited-use token passes once, and then no more, whatever the clock says")
     func once() async throws {
         let (token, other) = (try routes.token(), try routes.token(jti: "another"))
         let store = MemoryReplayStore(time: routes.clock)
@@ -38,7 +38,7 @@ import Testing
         #expect(routes.calls.value == 2)
     }
 
-    @Test("two thousand concurrent requests with one token: one reaches the handler")
+    @Test("Of two thousand concurrent requests with one token, one reaches the handler")
     func concurrent() async throws {
         let token = try routes.token()
         try await serve(Check(verifier: routes.verifier(), consuming: MemoryReplayStore(time: routes.clock))) { (send) async throws in
@@ -51,7 +51,7 @@ import Testing
         #expect(routes.calls.value == 1)
     }
 
-    @Test("nothing is consumed for a request that another part of the check refuses")
+    @Test("Nothing is consumed for a request that another part of the check refuses")
     func otherRefusals() async throws {
         let store = StoreDouble { true }
         let verifier = try routes.verifier(issuer: "issuer")
@@ -80,7 +80,7 @@ import Testing
         #expect(store.uses.value.map(\.issuer) == ["issuer"] && routes.calls.value == 1)
     }
 
-    @Test("two issuers may use one identifier, each for its own token")
+    @Test("Two issuers may use one identifier, each for its own token")
     func issuers() async throws {
         let (one, two) = (try routes.token { $0.iss = "one" }, try routes.token { $0.iss = "two" })
         try await serve(Check(verifier: routes.verifier(), consuming: MemoryReplayStore(time: routes.clock))) { (send) async throws in
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("a full store gives 503, and requests pass again when records have ended")
+    @Test("A full store gives 503, and requests pass again when records have ended")
     func full() async throws {
         let (first, second) = (try routes.token(jti: "first"), try routes.token(jti: "second") { $0.exp += 600 })
         let store = MemoryReplayStore(capacity: 1, time: routes.clock)
@@ -103,7 +103,7 @@ import Testing
         #expect(routes.calls.value == 2)
     }
 
-    @Test("a store that does not answer gives 503 when the timeout is over")
+    @Test("A store that does not answer gives 503 when the timeout is over")
     func slow() async throws {
         let gate = Gate()
         let store = StoreDouble {
@@ -120,7 +120,7 @@ import Testing
         #expect(routes.calls.value == 0)
     }
 
-    @Test("with the soft policy a replay reaches the handler, which is told; a store that fails still gives 503")
+    @Test("With the soft policy a replay reaches the handler, which is told; a store that fails still gives 503")
     func soft() async throws {
         let isBroken = Shared(false)
         let memory = MemoryReplayStore(time: routes.clock)
@@ -141,7 +141,26 @@ import Testing
         }
     }
 
-    @Test("a check that consumes nothing takes a limited-use token as often as any other")
+    @Test("A token with a refused annotation is not consumed, whichever way the check gets its keys")
+    func annotations() async throws {
+        let store = StoreDouble { true }
+        let (developer, genuine) = (try routes.token { $0.anno = ["dev-key"] }, try routes.token())
+        let verifier = try routes.verifier()
+        for check in [
+            try Check(verifier: verifier, refusing: ["dev-key"], consuming: store),
+            try Check(verifierProvider: { verifier }, refusing: ["dev-key"], consuming: store),
+        ] {
+            store.uses.value = []
+            try await serve(check) { (send) async throws in
+                #expect(try await send([("Approov-Token", developer)]).status == 401)
+                #expect(store.uses.value.isEmpty)
+                #expect(try await send([("Approov-Token", genuine)]).status == 200)
+                #expect(store.uses.value.count == 1)
+            }
+        }
+    }
+
+    @Test("A check that consumes nothing takes a limited-use token as often as any other")
     func notConsuming() async throws {
         let token = try routes.token()
         try await serve(Check(verifier: routes.verifier())) { (send) async throws in

@@ -197,7 +197,7 @@ import Testing
         #expect(try await status([token, authorization], binding: names, pay: .optional) == 401)
     }
 
-    @Test("an empty binding header counts as missing, so that no token is bound to the other headers alone", arguments: ["", " \t"])
+    @Test("An empty binding header counts as missing, so that no token is bound to the other headers alone", arguments: ["", " \t"])
     func emptyBinding(_ empty: String) async throws {
         let token = ("Approov-Token", try token(pay: Binding.payHash(of: "Bearer abc")))
         let lines = [token, ("Authorization", "Bearer abc"), ("X-Device", empty)]
@@ -211,11 +211,25 @@ import Testing
         #expect(try await status([hashOfNothing, ("Authorization", empty)], binding: ["Authorization"]) == 401)
     }
 
+    @Test("A check refuses tokens with an annotation that it names, logs the annotation, and lets all others pass")
+    func annotations() async throws {
+        let check = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifier: verifier, refusing: ["dev-key", "always-pass"])
+        for anno in [["dev-key"], ["always-pass"], ["always-pass", "dev-key", "root"], ["root", "dev-key"]] {
+            #expect(try await status([("Approov-Token", try token { $0.anno = anno })], check: check) == 401)
+        }
+        #expect(logs.lines.contains { $0.contains("annotationRefused") && $0.contains("always-pass") && $0.contains("dev-key") })
+        for anno in [nil, [], ["root"], ["dev-key-2"], ["DEV-KEY"]] {
+            #expect(try await status([("Approov-Token", try token { $0.anno = anno })], check: check) == 200)
+        }
+        // A check that names no annotation ignores them.
+        #expect(try await status([("Approov-Token", try token { $0.anno = ["dev-key"] })]) == 200)
+    }
+
     @Test("Invalid and contradictory settings are rejected")
     func settings() async throws {
-        func make(header: String = "Approov-Token", binding: [String] = [], pay: PayPolicy? = nil) throws {
+        func make(header: String = "Approov-Token", binding: [String] = [], pay: PayPolicy? = nil, refusing: Set<String> = []) throws {
             _ = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(
-                verifier: verifier, header: header, bindingHeaders: binding, pay: pay)
+                verifier: verifier, header: header, bindingHeaders: binding, pay: pay, refusing: refusing)
         }
         await refuses(.invalidConfiguration) { try make(header: "") }
         await refuses(.invalidConfiguration) { try make(header: "a b") }
@@ -223,6 +237,7 @@ import Testing
         await refuses(.invalidConfiguration) { try make(binding: ["Authorization", "authorization"]) }
         await refuses(.invalidConfiguration) { try make(pay: .required) }
         await refuses(.invalidConfiguration) { try make(pay: .optional) }
+        await refuses(.invalidConfiguration) { try make(refusing: ["dev-key", ""]) }
     }
 
     @Test("A running check follows its verifier provider: old and new keys during the overlap, then new ones")

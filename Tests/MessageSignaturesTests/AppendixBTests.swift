@@ -89,7 +89,7 @@ struct AppendixBTests {
         return SignatureVerifier(keys: [key], requirements: requirements, time: clock)
     }
 
-    @Test("a printed signature verifies under the printed label, and the base is the printed one", arguments: cases)
+    @Test("A printed signature verifies under the printed label, and the base is the printed one", arguments: cases)
     private func verifies(_ test: Case) throws {
         let (message, _) = try message(test)
         let key = try keys(test.key).verifying
@@ -100,7 +100,7 @@ struct AppendixBTests {
         #expect(try String(decoding: base.bytes, as: UTF8.self) == vectors.block(test.title, 0))
     }
 
-    @Test("signing the printed base again gives the printed fields, and a signature that verifies", arguments: cases)
+    @Test("Signing the printed base again gives the printed fields, and a signature that verifies", arguments: cases)
     private func signs(_ test: Case) async throws {
         let (message, printed) = try message(test)
         let (signing, verifying) = try keys(test.key)
@@ -114,7 +114,7 @@ struct AppendixBTests {
         }
     }
 
-    @Test("the digests of the test messages are those of their bodies, but for the one that the RFC prints wrong")
+    @Test("The digests of the test messages are those of their bodies, but for the one that the RFC prints wrong")
     func digests() throws {
         let request = try PrintedMessage(vectors.block("Test Cases", 0))
         let digest = try #require(try ContentDigest.read(from: request.fields))
@@ -128,7 +128,7 @@ struct AppendixBTests {
         #expect(base.contains(#""content-digest": \#(ContentDigest(of: Array(response.body.utf8), .sha512).fieldValue)"#))
     }
 
-    @Test("a proxy's signature over the client certificate verifies")
+    @Test("A proxy's signature over the client certificate verifies")
     func proxy() throws {
         let title = "TLS-Terminating Proxies"
         let message = try PrintedMessage(vectors.block(title, 4)).request
@@ -140,7 +140,7 @@ struct AppendixBTests {
     }
 
     @Test(
-        "of the transformed messages, those verify whose covered components are the same, and no others",
+        "Of the transformed messages, those verify whose covered components are the same, and no others",
         arguments: zip([0, 2, 3, 4, 5, 6], [true, true, true, true, false, false]))
     func transformations(block: Int, verifies: Bool) throws {
         let message = try PrintedMessage(vectors.block("HTTP Message Transformations", block)).request

@@ -52,7 +52,7 @@ import Testing
             ]),
     ]
 
-    @Test("the base is the quickstart's, and a signature by its key verifies with its ipk", arguments: cases)
+    @Test("The base is the quickstart's, and a signature by its key verifies with its ipk", arguments: cases)
     private func quickstart(_ test: Case) async throws {
         let key = try P256.Signing.PrivateKey(derRepresentation: try #require(Base64.decode(privateKey)))
         let open = try P256.Signing.PublicKey(derRepresentation: try #require(Base64.decode(ipk)))

@@ -160,7 +160,7 @@ import Testing
         await api.stop()
     }
 
-    @Test("the articles' policy sends reports with the status while the authority cannot be reached, and nothing else")
+    @Test("The articles' policy sends reports with the status while the authority cannot be reached, and nothing else")
     func attestationPolicy() async throws {
         for path in ["/reports", "/orders"] {
             let world = try World()

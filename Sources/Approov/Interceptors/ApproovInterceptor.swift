@@ -57,7 +57,8 @@ public final class ApproovInterceptor: RequestInterceptor {
     ///
     /// - Throws: ``ApproovError`` with code `badRequest` when the URL or a header is malformed, `pinningError` for plain http to a
     ///   protected host, `bindingMissing` or `bindingAmbiguous` when a binding header is not there exactly once, `interceptorError` when
-    ///   a closure or the policy of the caller threw, and `networkingError`, `rejectionError` or `permanentError` when no token can be obtained;
+    ///   a closure or the policy of the caller threw, and `networkingError`, `rejectionError` or `permanentError` when no token can be
+    ///   obtained;
     ///   `CancellationError` when the task is cancelled.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
         let url = try TransportURL(of: request)

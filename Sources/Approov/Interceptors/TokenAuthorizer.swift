@@ -102,7 +102,9 @@ final class TokenAuthorizer: Sendable {
             } else {
                 TokenDecision(forToken: result.status, isLenient: sendsWithoutToken)
             }
-        guard let sendsStatus = try decision.sendsWithout(result) else {
+        let sendsStatus = try decision.sendsWithout(result)
+        if let status = names.status { fields.append(HTTPField(name: status, value: result.status.wireName(.lower))) }
+        guard let sendsStatus else {
             append(result, to: &fields, isOblivious: rule.settings.oblivious)
             return .attached(SentToken(key: key, text: result.token, life: result.life))
         }

@@ -5,40 +5,43 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 
-/// The names of the headers that a token involves: those that carry token and trace ID, and those that tokens are bound to.
+/// The names of the headers that a token involves: those that carry token, trace ID and status, and those that tokens are bound to.
 struct TokenHeaderNames: Sendable {
     let token: HTTPField.Name
     /// Nil when no trace ID is sent.
     let traceID: HTTPField.Name?
+    /// Nil when no header carries the status.
+    let status: HTTPField.Name?
     /// The binding headers in their order; empty when tokens are bound to no header.
     let binding: [HTTPField.Name]
 
     /// Checks the names.
     ///
     /// - Parameters:
-    ///   - tokenHeader: The names of the headers that carry token and trace ID.
+    ///   - tokenHeader: The names of the headers that carry token, trace ID and status.
     ///   - bindHeaders: The names of the headers that tokens are bound to, in order; empty for none.
     /// - Throws: ``ApproovError`` with code `initializationError` when a name is malformed, or two of them are equal.
     init(_ tokenHeader: TokenHeader, bindHeaders: [String]) throws {
         token = try Self.name(tokenHeader.name)
         traceID = try tokenHeader.traceIDName.map(Self.name)
+        status = try tokenHeader.statusName.map(Self.name)
         binding = try bindHeaders.map(Self.name)
         let names = all
         guard Set(names).count == names.count else {
             throw ApproovError(
                 .initializationError,
-                "token, trace ID and binding need different headers: a token cannot be bound to itself, or to one header twice")
+                "token, trace ID, status and binding need different headers: a token cannot be bound to itself, or to one header twice")
         }
     }
 
     /// All names.
-    var all: [HTTPField.Name] { [token] + (traceID.map { [$0] } ?? []) + binding }
+    var all: [HTTPField.Name] { [token] + [traceID, status].compactMap(\.self) + binding }
 
-    /// Whether the SDK alone sets this field: it carries the token or the trace ID.
-    func isOwn(_ field: HTTPField) -> Bool { field.name == token || field.name == traceID }
+    /// Whether the SDK alone sets this field: it carries the token, the trace ID or the status.
+    func isOwn(_ field: HTTPField) -> Bool { field.name == token || field.name == traceID || status.map { field.name == $0 } ?? false }
 
-    /// Whether the SDK alone sets the header with this name: it carries the token or the trace ID.
-    func isOwn(_ name: String) -> Bool { matches(name, token) || matches(name, traceID) }
+    /// Whether the SDK alone sets the header with this name: it carries the token, the trace ID or the status.
+    func isOwn(_ name: String) -> Bool { matches(name, token) || matches(name, traceID) || matches(name, status) }
 
     /// Whether tokens are bound to the header with this name.
     func isBinding(_ name: String) -> Bool { binding.contains { matches(name, $0) } }

@@ -16,7 +16,7 @@ import Synchronization
 ///     let route = try ObliviousRoute(relay: relay, keys: keys)
 ///
 /// A server that gives each client its own keys could tell the clients apart behind the relay (RFC 9458, section 6.1). To find that out,
-/// compare the bytes that ``fetchKeyConfiguration(invalidatingCache:)`` returns with those that another way gives, for example with a signed
+/// compare the bytes that ``fetchKeyConfiguration(invalidatingCache:)`` returns with those from another source, for example with a signed
 /// configuration or with a fetch over another network.
 public final class HTTPKeyConfigurationClient: KeyConfigurationClient {
     /// The maximum size of a list of keys in bytes.
@@ -87,7 +87,7 @@ public final class HTTPKeyConfigurationClient: KeyConfigurationClient {
     /// A cancelled caller stops waiting; the fetch continues for the others.
     /// - Parameter invalidatingCache: Whether to fetch them again although the cached ones are fresh, past all caches.
     /// - Returns: The bytes of `application/ohttp-keys` (RFC 9458, section 3.2), at most 64 KiB.
-    /// - Throws: ``ApproovError`` with code `networkingError` when the server answers something else, with a ``KeyConfigurationFailure`` as
+    /// - Throws: ``ApproovError`` with code `networkingError` when the server answers anything else, with a ``KeyConfigurationFailure`` as
     ///   its cause; with code `responseTooLarge`; any error of the transport; `CancellationError`.
     public func fetchKeyConfiguration(invalidatingCache: Bool = false) async throws -> Data {
         let now = time.uptime

@@ -2,7 +2,7 @@ public import Foundation
 
 /// Gets the key configurations of an OHTTP gateway, for an ``ObliviousRoute`` or ``ApproovURLProtocol``.
 ///
-/// A server that can choose the keys can read every request, and one that gives each client other keys can tell the clients apart: prefer a
+/// A server that can choose the keys can read every request, and one that gives each client different keys can tell the clients apart: prefer a
 /// source that gives all clients the same bytes. ``HTTPKeyConfigurationClient`` fetches them from a URL.
 public protocol KeyConfigurationClient: Sendable {
     /// Gets the key configurations.

@@ -13,8 +13,8 @@ import OHTTP
 ///
 /// The relay can forge a response outside of the encapsulation, so the channel never resends because of one. Its callers resend once after
 /// one such response, ``RelayExchange/Refusal/key``: ``RequestStations`` only with a newer key of the configuration; with the live keys of a
-/// session's own route, and in ``ObliviousLoader``, also with the same key if the method is idempotent. At each change of keys, a relay can therefore make a request run twice while the gateway accepts the older
-/// key.
+/// session's own route, and in ``ObliviousLoader``, also with the same key if the method is idempotent. At each change of keys, a relay can
+/// therefore make a request run twice while the gateway accepts the older key.
 struct ObliviousChannel: Sendable {
     /// The maximum size in bytes of a body that is not in chunks.
     static let maximumWholeBytes = 64 << 20

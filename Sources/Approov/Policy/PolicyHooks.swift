@@ -34,7 +34,7 @@ struct PolicyHooks: Sendable {
     ///   - request: The request; on return, the policy's.
     ///   - fields: The header fields to send; on return, the policy's.
     ///   - url: The request's URL; on return, the policy's.
-    /// - Returns: Whether the body is another one.
+    /// - Returns: Whether the policy replaced the body.
     /// - Throws: As ``shouldAttest(_:)``; ``ApproovError`` with code `interceptorError` when the policy changed what it must not change, and
     ///   `badRequest` when the request cannot be sent.
     func didPrepare(_ request: inout URLRequest, _ fields: inout HTTPFields, _ url: inout TransportURL) async throws -> Bool {
@@ -59,7 +59,7 @@ struct PolicyHooks: Sendable {
         return after.httpBody != before.httpBody || after.httpBodyStream !== before.httpBodyStream
     }
 
-    /// Calls the policy, and makes an error of ours of its errors.
+    /// Calls the policy, and turns its errors into errors of the SDK.
     private func calling<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

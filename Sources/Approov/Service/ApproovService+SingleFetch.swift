@@ -31,7 +31,7 @@ extension ApproovService {
     /// How the last attestation ended, for which host and when; nil before the first one.
     ///
     /// It tells the ARC, the trace ID and the error, for a support request for example, but never contains the token. A token from the
-    /// cache is no attestation.
+    /// cache does not count.
     public var lastResult: TokenFetchResult? { last.value }
 
     /// Attests once and fails if the app could not get a token, so that an app learns of a problem before the first request.

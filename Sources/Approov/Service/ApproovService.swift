@@ -46,7 +46,7 @@ public final class ApproovService: Sendable {
     ///   - proxy: The proxy for requests to the authority; nil means none. A session's proxies apply only to the session's requests.
     ///   - developmentKey: The account's development key, as `approov devkey -get` prints it, with which a build that is not registered
     ///     gets tokens; nil, for every build that is shipped. It is never sent or logged. The tokens' `anno` has `dev-key`. An attester
-    ///     other than the default one must support it (`EvidenceRequest.developmentProof(of:)`).
+    ///     of your own must support it (`EvidenceRequest.developmentProof(of:)`).
     ///   - logger: Receives changes and refusals of configurations. Tokens, bindings and header values are never logged.
     /// - Throws: ``ApproovError`` with code `initializationError`, naming the part that could not be set up and the remedy; also when the
     ///   development key is malformed.
@@ -219,7 +219,7 @@ public final class ApproovService: Sendable {
         return true
     }
 
-    /// Notes that an API accepted a token that replaced a rejected one.
+    /// Records that an API accepted a token that replaced a rejected one.
     func noteAccepted(_ token: SentToken) { renewals.withLock { $0.accepted(token.key.host) } }
 
     /// The number of tokens in the cache.

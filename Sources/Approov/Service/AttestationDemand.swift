@@ -1,4 +1,4 @@
-/// What a fetch asks of an attestation beside host and binding.
+/// What a fetch asks of an attestation besides host and binding.
 struct AttestationDemand: Sendable {
     /// Whether the evidence answers a challenge that the authority makes now, not one from an earlier result.
     var usesNewChallenge = false

@@ -36,7 +36,7 @@ final class AuthorityClient: Sendable {
     ///
     /// - Parameters:
     ///   - key: The host and binding of the token.
-    ///   - demand: What is asked beside them.
+    ///   - demand: What else the evidence asks for.
     ///   - snapshot: The configuration in force.
     /// - Returns: The result, and the uptime from which its token's lifetime counts.
     /// - Throws: ``AuthorityFailure``; at once during a pause of ``AuthorityBackoff``.

@@ -11,7 +11,7 @@ import Synchronization
 ///     userAgent: "The Application", keyURL: URL(string: "https://gateway.example.com/ohttp-keys")!,
 ///     relayURL: URL(string: "https://relay.example.com/")!)
 /// ApproovURLProtocol.isEnabled = true
-/// configuration.protocolClasses?.insert(ApproovURLProtocol.self, at: 0)
+/// configuration.protocolClasses = [ApproovURLProtocol.self] + (configuration.protocolClasses ?? [])
 /// ```
 ///
 /// Where you can replace the session, prefer ``ApproovSession``, which also supports tokens, pins and streams. Foundation on Linux sets

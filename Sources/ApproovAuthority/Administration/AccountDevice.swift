@@ -6,16 +6,16 @@ internal import GRDB
 public struct AccountDevice: Sendable, Hashable {
     /// The device.
     public let deviceID: DeviceID
-    /// What holds for its evidence.
+    /// How its evidence is judged.
     public let policy: DevicePolicy
     /// When it was given the policy, in seconds since 1970.
     public let addedAt: Int64
-    /// From when on the policy no longer counts, in seconds since 1970; nil for no end.
+    /// The moment from which the policy no longer counts, in seconds since 1970; nil for no end.
     public let expiresAt: Int64?
 
     /// Whether the policy no longer counts.
     /// - Parameter moment: Seconds since 1970.
-    /// - Returns: True from the second of its expiry on.
+    /// - Returns: True from the second of the expiry.
     public func isExpired(at moment: Int64) -> Bool { expiresAt.map { $0 <= moment } ?? false }
 
     /// Reads a row.

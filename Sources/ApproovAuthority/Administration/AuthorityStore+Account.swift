@@ -62,7 +62,7 @@ extension AuthorityStore {
     /// - Parameters:
     ///   - action: The action.
     ///   - flag: The flag.
-    /// - Throws: ``AuthorityError`` with code `unsupported` for a reason that is no flag, which always rejects; with code `storeUnusable`.
+    /// - Throws: ``AuthorityError`` with code `unsupported` for a reason that is not a flag, and so always rejects; with code `storeUnusable`.
     public func setEnvironmentAction(_ action: EnvironmentAction, for flag: RejectionReason) async throws {
         guard flag != .appNotRegistered else {
             throw AuthorityError(

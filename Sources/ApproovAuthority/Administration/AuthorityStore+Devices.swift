@@ -8,10 +8,10 @@ extension AuthorityStore {
 
     /// Gives a device a policy, which replaces the one that it has.
     /// - Parameters:
-    ///   - policy: What holds for the device's evidence.
+    ///   - policy: How the device's evidence is judged.
     ///   - deviceID: The device.
-    ///   - expiresAt: From when on the policy no longer counts, in seconds since 1970; nil for no end.
-    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the expiry is no date; with code `storeUnusable`.
+    ///   - expiresAt: The moment from which the policy no longer counts, in seconds since 1970; nil for no end.
+    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the expiry is not a date; with code `storeUnusable`.
     public func setDevicePolicy(_ policy: DevicePolicy, for deviceID: DeviceID, expiresAt: Int64? = nil) async throws {
         try ExpiryRule.check(expiresAt)
         let now = now

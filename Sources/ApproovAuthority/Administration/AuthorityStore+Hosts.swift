@@ -146,7 +146,7 @@ extension AuthorityStore {
         default:
             throw AuthorityError(
                 .wrongKeysetUse,
-                "keyset \(kid) signs custom JWTs, and so no tokens of a host; add one for tokens: approov keyset -add ES256 -kid KID")
+                "keyset \(kid) signs custom JWTs, not the tokens of hosts; add one for tokens: approov keyset -add ES256 -kid KID")
         }
     }
 

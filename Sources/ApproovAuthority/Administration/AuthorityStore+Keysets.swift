@@ -10,7 +10,7 @@ extension AuthorityStore {
     /// - Parameters:
     ///   - algorithm: RS256 (2048 bits) or ES256.
     ///   - kid: The key identifier: 1 to 64 letters, digits, `.`, `_` or `-`.
-    ///   - use: What the keyset signs. One for custom JWTs can be named by no host; the newest of them signs.
+    ///   - use: What the keyset signs. No host can name a keyset for custom JWTs; the newest of these signs.
     /// - Throws: ``AuthorityError`` with code `malformedKeyset` when the algorithm or identifier is not allowed; with code `keysetExists`.
     public func addKeyset(_ algorithm: TokenAlgorithm, kid: String, use: KeysetUse = .token) async throws {
         guard KeyIdentifier.isAllowedForNewKey(kid) else {

@@ -13,8 +13,8 @@ extension AuthorityStore {
     ///   - measurement: The executable's SHA-256 in a form that ``canonicalMeasurement(_:)`` accepts
     ///     (`ExecutableMeasurement.sha256(ofFileAt:)`).
     ///   - label: The operator's name for it; cut after 256 characters.
-    ///   - expiresAt: From when on it no longer counts, in seconds since 1970; nil for no end.
-    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`; with code `invalidConfiguration` when the expiry is no date.
+    ///   - expiresAt: The moment from which it no longer counts, in seconds since 1970; nil for no end.
+    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`; with code `invalidConfiguration` when the expiry is not a date.
     public func addRegistration(_ measurement: String, label: String, expiresAt: Int64? = nil) async throws {
         try await addRegistrations([(measurement, label, expiresAt)])
     }
@@ -36,7 +36,7 @@ extension AuthorityStore {
     /// - Parameter executables: Each executable's SHA-256 in a form that ``canonicalMeasurement(_:)`` accepts, its label, and from when on
     ///   it no longer counts, in seconds since 1970, nil for no end.
     /// - Returns: How many executables were added, changed or unchanged.
-    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`; with code `invalidConfiguration` when an expiry is no date.
+    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`; with code `invalidConfiguration` when an expiry is not a date.
     @discardableResult
     public func addRegistrations(_ executables: [(measurement: String, label: String, expiresAt: Int64?)]) async throws -> BulkChange {
         let executables = try executables.map {

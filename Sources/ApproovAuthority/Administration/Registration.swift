@@ -8,12 +8,12 @@ public struct Registration: Sendable, Hashable {
     public let label: String
     /// When it was registered, in seconds since 1970.
     public let addedAt: Int64
-    /// From when on it no longer counts, in seconds since 1970; nil for no end.
+    /// The moment from which it no longer counts, in seconds since 1970; nil for no end.
     public let expiresAt: Int64?
 
     /// Whether it no longer counts.
     /// - Parameter moment: Seconds since 1970.
-    /// - Returns: True from the second of its expiry on.
+    /// - Returns: True from the second of the expiry.
     public func isExpired(at moment: Int64) -> Bool { expiresAt.map { $0 <= moment } ?? false }
 
     init(measurement: String, label: String, addedAt: Int64, expiresAt: Int64?) {

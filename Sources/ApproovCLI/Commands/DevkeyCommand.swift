@@ -16,7 +16,7 @@ struct DevkeyCommand: AsyncParsableCommand {
 
             The key has no effect until the policy accepts it: approov policy
             -setDevelopmentKey on. Keep it out of what you ship: an app with a key
-            that the account does not accept is rejected. If a key got out,
+            that the account does not accept is rejected. If a key became known,
             -change makes a new one; apps with the old one are rejected within a
             second.
 

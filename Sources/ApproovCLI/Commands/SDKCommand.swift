@@ -13,6 +13,9 @@ struct SDKCommand: AsyncParsableCommand {
                 The file names the authority, its pins and the keys that sign
                 configurations; it contains no secret. The authority must have
                 run once, so that the store knows its URL and pins.
+            approov sdk -getConfigString
+                Prints the same configuration in one line, for a program that
+                takes it as text: ApproovConfiguration(_:).
             approov sdk -rotateConfigKey
                 Makes a new key that signs configurations. The old and the new
                 key both sign the change, so running apps accept it.
@@ -36,6 +39,9 @@ struct SDKCommand: AsyncParsableCommand {
     @Option(name: .dash("getConfig"), help: ArgumentHelp("Write the initial configuration.", valueName: "file"))
     var getConfig: String?
 
+    @Flag(name: .dash("getConfigString"), help: "Print the initial configuration in one line.")
+    var getConfigString = false
+
     @Flag(name: .dash("rotateConfigKey"), help: "Replace the key that signs configurations; running apps accept the new one.")
     var rotateConfigKey = false
 
@@ -46,7 +52,9 @@ struct SDKCommand: AsyncParsableCommand {
     var newEpoch = false
 
     @Option(
-        name: .long, help: ArgumentHelp("With -getConfig: the authority's URL. Default: the URL that it last served.", valueName: "url"))
+        name: .long,
+        help: ArgumentHelp(
+            "With -getConfig or -getConfigString: the authority's URL. Default: the URL that it last served.", valueName: "url"))
     var authority: String?
 
     @Option(name: .long, help: ArgumentHelp("With -newEpoch: the number of the new epoch. Default: the next one.", valueName: "number"))
@@ -59,10 +67,11 @@ struct SDKCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard [getConfig != nil, rotateConfigKey, rotateServerKey, newEpoch].filter({ $0 }).count == 1 else {
-            throw ValidationError("Give one of -getConfig, -rotateConfigKey, -rotateServerKey or -newEpoch.")
+        guard [getConfig != nil, getConfigString, rotateConfigKey, rotateServerKey, newEpoch].filter({ $0 }).count == 1 else {
+            throw ValidationError("Give one of -getConfig, -getConfigString, -rotateConfigKey, -rotateServerKey or -newEpoch.")
         }
-        if authority != nil, getConfig == nil { throw ValidationError("--authority is only valid with -getConfig.") }
+        if authority != nil, !isReading { throw ValidationError("--authority is only valid with -getConfig and -getConfigString.") }
+        if getConfigString, output.json { throw ValidationError("-getConfigString prints JSON already; leave out --json.") }
         if !newEpoch, epoch != nil || yes { throw ValidationError("--epoch and --yes are only valid with -newEpoch.") }
         if newEpoch, !yes {
             throw ValidationError(
@@ -71,10 +80,15 @@ struct SDKCommand: AsyncParsableCommand {
         if let authority, URL(string: authority)?.scheme != "https" { throw ValidationError("--authority must be an https URL.") }
     }
 
+    private var isReading: Bool { getConfig != nil || getConfigString }
+
     func run() async throws {
-        let store = try store.open(getConfig == nil ? .changing : .reading)
+        let store = try store.open(isReading ? .reading : .changing)
         if let getConfig {
             try await write(to: getConfig, from: store)
+        } else if getConfigString {
+            // The text ends with a newline already.
+            Console.line(String(decoding: try await configuration(from: store).serialized.dropLast(), as: UTF8.self))
         } else if rotateConfigKey {
             try await store.rotateConfigurationKey()
             try report(
@@ -111,8 +125,12 @@ struct SDKCommand: AsyncParsableCommand {
         let epoch: Int64
     }
 
+    private func configuration(from store: AuthorityStore) async throws -> InitialConfiguration {
+        try await store.initialConfiguration(authority: authority.flatMap { URL(string: $0) })
+    }
+
     private func write(to file: String, from store: AuthorityStore) async throws {
-        let configuration = try await store.initialConfiguration(authority: authority.flatMap { URL(string: $0) })
+        let configuration = try await configuration(from: store)
         do {
             try Data(configuration.serialized).write(to: URL(filePath: file), options: .atomic)
         } catch {

@@ -20,7 +20,7 @@ struct TokenHeader {
                 throw TokenError(.malformed, "the token's header has a member other than alg, kid and typ")
             }
             guard members["typ"] != .string(CustomClaims.type) else {
-                throw TokenError(.malformed, "this is a custom JWT, which is no token for an API of the account")
+                throw TokenError(.malformed, "this is a custom JWT, not a token for an API of the account")
             }
             guard members["typ"] == nil || members["typ"] == .string(TokenHeader.type) else {
                 throw TokenError(.malformed, "the token's typ is not \(TokenHeader.type)")

@@ -32,7 +32,7 @@ public struct StructuredFields: Sendable {
     /// Adds fields.
     ///
     /// - Parameter types: The type of each field; the names are in lower case.
-    /// - Returns: These fields and the added ones, which win.
+    /// - Returns: These fields and the added ones, which replace fields of the same name.
     public func adding(_ types: [String: FieldType]) -> StructuredFields { StructuredFields(self.types.merging(types) { $1 }) }
 
     /// Reads the value of a field.

@@ -18,7 +18,7 @@ public struct SignableResponse: Sendable {
     ///   - fields: The header fields.
     ///   - trailers: The trailers; nil if there are none.
     ///   - request: The request that this response answers, for components with the parameter `req`.
-    /// - Throws: ``MessageSignatureError`` with code `invalidMessage` when the status has not three digits.
+    /// - Throws: ``MessageSignatureError`` with code `invalidMessage` when the status does not have three digits.
     public init(
         status: Int, fields: HTTPFields, trailers: HTTPFields? = nil, answering request: SignableRequest? = nil
     ) throws(MessageSignatureError) {

@@ -1,6 +1,6 @@
 /// The target URI of a request, as the exact text of the wire (RFC 9110, section 7.1).
 ///
-/// No part of it is decoded or re-encoded: what is signed is what is sent.
+/// No part of it is decoded or re-encoded, so that a signature covers exactly the text that is sent.
 public struct TargetURI: Sendable, Hashable {
     /// The whole text: scheme, authority, path and query.
     public let text: String

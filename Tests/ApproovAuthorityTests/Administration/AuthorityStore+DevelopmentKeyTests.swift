@@ -7,7 +7,7 @@ import Testing
 @testable import ApproovAuthority
 
 @Suite struct AuthorityStoreDevelopmentKeyTests {
-    @Test("an account has no development key and accepts none, until one is made and the policy accepts it")
+    @Test("An account has no development key and accepts none, until one is made and the policy accepts it")
     func first() async throws {
         let account = try await AuthorityBench()
         let store = account.store
@@ -25,14 +25,14 @@ import Testing
         #expect(store.developmentKey != key && store.acceptsDevelopmentKey)
     }
 
-    @Test("accepting the key makes one if there is none")
+    @Test("Accepting development keys makes a key if the account has none")
     func makes() async throws {
         let store = try await AuthorityBench().store
         try await store.setAcceptsDevelopmentKey(true)
         #expect(store.developmentKey != nil)
     }
 
-    @Test("a key of another length in the store is damage, and no key")
+    @Test("A key of another length in the store is damage, and no key")
     func damaged() async throws {
         let account = try await AuthorityBench()
         try await account.store.database.connections.write { try $0.execute(sql: "UPDATE account SET developmentKey = x'00'") }

@@ -10,7 +10,7 @@ import Testing
 @Suite struct AuthorityStoreDevicesTests {
     private func device() -> DeviceID { DeviceID(installationKey: P256.Signing.PrivateKey().publicKey) }
 
-    @Test("devices are listed by date with policy and expiry, come back when the store is opened again, and are replaced and removed")
+    @Test("Devices are listed by date with policy and expiry, come back when the store is opened again, and are replaced and removed")
     func devices() async throws {
         let account = try await AuthorityBench()
         let store = account.store
@@ -36,14 +36,14 @@ import Testing
         #expect(store.devices.isEmpty)
     }
 
-    @Test("an expiry that is no date is refused, and the device has no policy", arguments: [0, -1, 253_402_300_800] as [Int64])
+    @Test("An expiry that is not a date is refused, and the device gets no policy", arguments: [0, -1, 253_402_300_800] as [Int64])
     func noDate(expiresAt: Int64) async throws {
         let store = try await AuthorityBench().store
         await refuses(.invalidConfiguration) { try await store.setDevicePolicy(.alwaysPass, for: device(), expiresAt: expiresAt) }
         #expect(store.devices.isEmpty)
     }
 
-    @Test("a row with a policy or a device that this release does not know is an error, not a pass")
+    @Test("A row with a policy or a device that this release does not know is an error, not a pass")
     func unknownRow() async throws {
         for values in ["(x'000102030405060708090a0b0c0d0e0f', 'sometimes', 1)", "(x'0001', 'always-pass', 1)"] {
             let account = try await AuthorityBench()
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("the newest judged attestation is known to other processes, changes no snapshot, and is not one whose evidence was refused")
+    @Test("Other processes see the device of the newest judged attestation, which changes no snapshot; refused evidence does not count")
     func newest() async throws {
         let account = try await AuthorityBench()
         let other = try AuthorityStore(directory: account.directory.url, access: .reading, time: account.clock)

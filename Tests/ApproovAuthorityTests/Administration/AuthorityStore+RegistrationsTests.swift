@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("a registration has an expiry if it is given one; registering again replaces it and keeps the date")
+    @Test("A registration has an expiry if it is given one; registering again replaces it and keeps the date")
     func expiry() async throws {
         let account = try await AuthorityBench()
         let store = account.store
@@ -68,7 +68,7 @@ import Testing
         #expect(expiry() == nil && store.registrations.first { $0.label == "beta" }?.addedAt == start)
     }
 
-    @Test("an expiry that is no date is refused, and nothing is registered", arguments: [0, -1, 253_402_300_800, .max] as [Int64])
+    @Test("An expiry that is not a date is refused, and nothing is registered", arguments: [0, -1, 253_402_300_800, .max] as [Int64])
     func noDate(expiresAt: Int64) async throws {
         let store = try await AuthorityBench().store
         await refuses(.invalidConfiguration) { try await store.addRegistration(measurement(1), label: "", expiresAt: expiresAt) }

@@ -314,7 +314,7 @@ import Testing
         #expect(throws: TokenError.self) { try account.verify(result.token) }
     }
 
-    @Test("a registration counts until the second of its expiry; the code and the reasons then say that it expired")
+    @Test("A registration counts until the second of its expiry; the code and the reasons then say that it expired")
     func expiredRegistration() async throws {
         let account = try await AuthorityBench()
         try await account.store.setRejectionReasons(true)
@@ -331,7 +331,7 @@ import Testing
     }
 
     @Test(
-        "a reason that only the authority finds is no flag of the environment, whatever the app says",
+        "A reason that only the authority finds is not an environment flag, even if the app reports it as one",
         arguments: [.appNotRegistered, .registrationExpired, .alwaysFail, .developmentKeyWrong, .developmentKeyOff] as [RejectionReason])
     func noFlag(reason: RejectionReason) async throws {
         let account = try await AuthorityBench()
@@ -341,7 +341,7 @@ import Testing
         await refuses(.unsupported) { try await account.store.setEnvironmentAction(.ignore, for: reason) }
     }
 
-    @Test("an always-pass device gets valid tokens that say so, whatever its executable and environment; another device does not")
+    @Test("An always-pass device gets valid tokens that say so, whatever its executable and environment; another device does not")
     func alwaysPass() async throws {
         let account = try await AuthorityBench()
         try await account.store.setRejectionReasons(true)
@@ -364,7 +364,7 @@ import Testing
         #expect(try await account.attest(account.evidence(flawed)).rejectionReasons == ["app-not-registered", "debugger"])
     }
 
-    @Test("always-pass excuses neither signature nor challenge nor account")
+    @Test("Always-pass excuses neither signature nor challenge nor account")
     func alwaysPassExcusesNoForgery() async throws {
         let account = try await AuthorityBench()
         try await account.store.setDevicePolicy(.alwaysPass, for: DeviceID(installationKey: account.key.publicKey))
@@ -378,7 +378,7 @@ import Testing
         #expect(await problem { _ = try await account.attest(account.evidence { $0.account = "other" }) } == .wrongAccount)
     }
 
-    @Test("an always-fail device gets decoys that look like those of others; its code and the reasons say why")
+    @Test("An always-fail device gets decoys that look like those of others; its code and the reasons say why")
     func alwaysFail() async throws {
         let account = try await AuthorityBench()
         try await account.store.setRejectionReasons(true)
@@ -394,7 +394,7 @@ import Testing
         _ = try account.verify(try await account.attest(account.evidence()).token)
     }
 
-    @Test("a build that proves the development key passes, and its token says so")
+    @Test("A build that proves the development key passes, and its token says so")
     func developmentKey() async throws {
         let account = try await AuthorityBench()
         try await account.store.setAcceptsDevelopmentKey(true)
@@ -409,7 +409,7 @@ import Testing
         #expect(try account.verify(try await account.attest(account.evidence()).token).claims.anno == nil)
     }
 
-    @Test("a development key that is rotated, of another installation or challenge, malformed or switched off is rejected with its reason")
+    @Test("A development key that is rotated, of another installation or challenge, malformed or switched off is rejected with its reason")
     func wrongDevelopmentKey() async throws {
         let account = try await AuthorityBench()
         try await account.store.setRejectionReasons(true)
@@ -444,7 +444,7 @@ import Testing
         }
     }
 
-    @Test("the development key excuses neither a device that always fails nor evidence that is not judged")
+    @Test("The development key excuses neither a device that always fails nor evidence that is not judged")
     func developmentKeyLimits() async throws {
         let account = try await AuthorityBench()
         try await account.store.setAcceptsDevelopmentKey(true)
@@ -502,7 +502,7 @@ import Testing
         #expect(try unverifiedParts(of: decoy.token).claims.aud == nil)
     }
 
-    @Test("issuer, subject and installation key are in tokens and decoys as the policy says", arguments: [true, false])
+    @Test("Issuer, subject and installation key are in tokens and decoys as the policy says", arguments: [true, false])
     func claimsByPolicy(isOn: Bool) async throws {
         let account = try await AuthorityBench()
         try await account.store.setNamesIssuer(isOn)
@@ -520,7 +520,7 @@ import Testing
         #expect(try genuine.json.object().keys == decoy.json.object().keys)
     }
 
-    @Test("a limited-use token has a random jti and lives 60 seconds, and so has a decoy; other tokens have no jti")
+    @Test("A limited-use token has a random jti and lives 60 seconds, and so has a decoy; other tokens have no jti")
     func limitedUse() async throws {
         let account = try await AuthorityBench()
         let now = Int64(account.clock.date.timeIntervalSince1970)
@@ -548,7 +548,7 @@ import Testing
         #expect(identifiers.count == 6)
     }
 
-    @Test("a limited-use token lives no longer than other tokens, and one for an oblivious host names no device either")
+    @Test("A limited-use token lives no longer than other tokens, and one for an oblivious host names no device either")
     func limitedUseBounds() async throws {
         let short = try await AuthorityBench(tokenLifetime: 20)
         #expect(try await short.attest(short.evidence { $0.limitedUse = true }).expiresIn == 20)

@@ -47,7 +47,7 @@ import Testing
         transport.shutdown()
     }
 
-    @Test("a change of the policy's claims is in the next token")
+    @Test("A change of the policy's claims is in the next token")
     func claims() async throws {
         try await withRoute { route in
             let before = try unverifiedParts(of: try await route.attest().token).claims
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("evidence for limited use is answered with a token that has a jti and lives 60 seconds")
+    @Test("Evidence for limited use is answered with a token that has a jti and lives 60 seconds")
     func limitedUse() async throws {
         try await withRoute { route in
             let result = try await route.attest { $0.limitedUse = true }
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("an executable whose registration expires while the authority runs is rejected, until it is registered again")
+    @Test("An executable whose registration expires while the authority runs is rejected, until it is registered again")
     func expiredRegistration() async throws {
         try await withRoute { route in
             let store = route.account.store
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("the newest device is made to pass, then to fail, and is judged like others after its removal")
+    @Test("The newest device is made to pass, then to fail, and is judged like others after its removal")
     func devices() async throws {
         try await withRoute { route in
             let store = route.account.store
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("the development key lets an unregistered build pass while the policy accepts it, and not after a change")
+    @Test("The development key lets an unregistered build pass while the policy accepts it, and not after a change")
     func developmentKey() async throws {
         try await withRoute { route in
             let (account, store) = (route.account, route.account.store)

@@ -6,14 +6,14 @@ import Testing
 @Suite struct ClaimPolicyTests {
     private let claims = TokenClaims(exp: 5, did: "did", arc: "arc", iss: "iss", aud: "aud", ipk: "ipk", anno: ["a"], jti: "jti")
 
-    @Test("a new account's tokens have audience and installation key, and neither issuer nor subject")
+    @Test("A new account's tokens have audience and installation key, and neither issuer nor subject")
     func standard() {
         #expect(
             ClaimPolicy().applied(to: claims)
                 == TokenClaims(exp: 5, did: "did", arc: "arc", aud: "aud", ipk: "ipk", anno: ["a"], jti: "jti"))
     }
 
-    @Test("each switch adds or removes its claim and no other", arguments: [true, false])
+    @Test("Each switch adds or removes its claim and no other", arguments: [true, false])
     func switches(isOn: Bool) {
         var policy = ClaimPolicy()
         (policy.audience, policy.issuer, policy.subject, policy.installationKey) = (isOn, isOn, isOn, isOn)
@@ -23,7 +23,7 @@ import Testing
         #expect(policy.applied(to: claims) == expected)
     }
 
-    @Test("a token that names no device has no subject, whatever the claims said")
+    @Test("A token that names no device has no subject, whatever the claims said")
     func noDevice() {
         var policy = ClaimPolicy()
         policy.subject = true

@@ -41,7 +41,7 @@ import Testing
         #expect(try AuthorityStore(directory: first.directory.url, time: first.clock).namesAudience == false)
     }
 
-    @Test("a new store's tokens name audience and installation key; one of a release that always named the issuer keeps naming it")
+    @Test("A new store's tokens name audience and installation key; one of a release that always named the issuer keeps naming it")
     func claimPolicy() async throws {
         let first = try await AuthorityBench()
         #expect(first.store.snapshot.claimPolicy == ClaimPolicy())

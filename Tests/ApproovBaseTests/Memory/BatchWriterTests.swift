@@ -29,7 +29,7 @@ import Testing
         return first
     }
 
-    @Test("inputs that arrive during a write share the next one, and each gets its own output")
+    @Test("Inputs that arrive during a write share the next one, and each gets its own output")
     func batches() async throws {
         let writer = disk.writer()
         let first = await hold(writer)
@@ -43,7 +43,7 @@ import Testing
         #expect(disk.batches.value.map(\.count) == [1, 500, 1])
     }
 
-    @Test("a write that fails fails for its whole batch, and the next batch is written")
+    @Test("A write that fails fails for its whole batch, and the next batch is written")
     func failure() async throws {
         let writer = disk.writer()
         let first = await hold(writer)
@@ -55,7 +55,7 @@ import Testing
         #expect(try await writer.write(2) == 20)
     }
 
-    @Test("an input beyond the limit is refused at once")
+    @Test("An input beyond the limit is refused at once")
     func full() async throws {
         let writer = disk.writer(maximumWaiting: 1)
         let first = await hold(writer)
@@ -68,7 +68,7 @@ import Testing
         #expect(disk.batches.value == [[0], [1]])
     }
 
-    @Test("a cancelled input that still waits is not written; one whose write is under way is")
+    @Test("A cancelled input that still waits is not written; one whose write is under way is")
     func cancellation() async throws {
         let writer = disk.writer()
         let first = await hold(writer)

@@ -15,7 +15,7 @@ import Testing
         #expect(cache.count == 3)
     }
 
-    @Test("entries that a predicate picks are removed, and the others keep their order")
+    @Test("Entries that a predicate picks are removed, and the others keep their order")
     func removesWhere() {
         var cache = LeastRecentlyUsed<Int, Int>(capacity: 4)
         for key in 1...4 { cache.insert(key, for: key) }

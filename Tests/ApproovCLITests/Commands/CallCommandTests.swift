@@ -239,7 +239,7 @@ struct CallCommandTests {
         }
     }
 
-    @Test("a token for one use without attestation is wrong usage")
+    @Test("`approov call` with --limited-use and --no-attest is wrong usage")
     func limitedUse() async throws {
         let run = try await Approov.run("call", "https://api.localhost/", "--no-attest", "--limited-use", in: folder.url)
         #expect(run.exitCode == 2 && run.errors.contains("--limited-use"), "\(run.errors)")

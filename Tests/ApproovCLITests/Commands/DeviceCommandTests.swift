@@ -25,7 +25,7 @@ struct DeviceCommandTests {
         return try #require(try run.json() as? [[String: String]], "\(run.errors)")
     }
 
-    @Test("a device is given a policy with an expiry, listed in text and as JSON, given another one, and removed")
+    @Test("A device is given a policy with an expiry, listed in text and as JSON, given another one, and removed")
     func device() async throws {
         let added = try await approov("device", "-add", Self.id, "-policy", "always-pass", "-expireAfter", "30d")
         #expect(added.exitCode == 0, "\(added.errors)")
@@ -46,7 +46,7 @@ struct DeviceCommandTests {
         #expect(empty.output.isEmpty && empty.errors.contains("no devices in \(data)"))
     }
 
-    @Test("forcepass and forcefail are the same under the original's names, each for its own policy")
+    @Test("`forcepass` and `forcefail` do the same as `device` under the original's names, each for its own policy")
     func force() async throws {
         #expect(try await approov("forcepass", "-addDevice", Self.id, "-expireAfter", "1h").exitCode == 0)
         #expect(try await approov("forcefail", "-addDevice", Self.other).exitCode == 0)
@@ -61,7 +61,7 @@ struct DeviceCommandTests {
         #expect(gone.exitCode == 1 && gone.errors.contains("see: approov device -list"), "\(gone.errors)")
     }
 
-    @Test("latest needs a store, and an attestation in it")
+    @Test("`device -add latest` needs a store with an attestation in it")
     func noLatest() async throws {
         let missing = try await approov("device", "-add", "latest", "-policy", "always-pass")
         #expect(missing.exitCode == 1 && missing.errors.contains("storeMissing"), "\(missing.errors)")
@@ -73,7 +73,7 @@ struct DeviceCommandTests {
     }
 
     @Test(
-        "what is no device ID, policy or time is wrong usage, and nothing is made for it",
+        "A malformed device ID, policy or time is wrong usage, and makes no store",
         arguments: [
             ["device", "-add", "AAAA", "-policy", "always-pass"], ["device", "-add", "", "-policy", "always-pass"],
             ["device", "-add", "newest", "-policy", "always-pass"], ["device", "-add", Self.id + "\n", "-policy", "always-pass"],

@@ -17,7 +17,7 @@ struct DevkeyCommandTests {
         try await Approov.run(arguments + ["--data", data])
     }
 
-    @Test("a key is made and printed, and a change makes another one; a note says that the policy does not accept it yet")
+    @Test("`approov devkey` makes and prints a key, and a change makes another one; a note says that the policy does not accept it yet")
     func keys() async throws {
         let made = try await approov("devkey", "-change")
         #expect(made.exitCode == 0 && made.errors.contains("approov policy -setDevelopmentKey on"), "\(made.errors)")
@@ -34,7 +34,7 @@ struct DevkeyCommandTests {
         #expect(second != key && second.utf8.count == 43 && json["accepted"] as? Bool == true)
     }
 
-    @Test("the policy accepts no key at first; accepting one makes it, and -show never prints it")
+    @Test("The policy accepts no development key at first; accepting makes one, and -show never prints it")
     func policy() async throws {
         #expect(try await approov("policy", "-setRejectionReasons", "off").lines.contains("developmentKey  off"))
         let none = try await approov("devkey", "-get")
@@ -47,14 +47,16 @@ struct DevkeyCommandTests {
         #expect(try await approov("policy", "-setDevelopmentKey", "off").lines.contains("developmentKey  off"))
     }
 
-    @Test("without a store there is no key, and reading makes none")
+    @Test("Without a store there is no development key, and reading makes none")
     func noStore() async throws {
         let run = try await approov("devkey", "-get")
         #expect(run.exitCode == 1 && run.errors.contains("storeMissing"), "\(run.errors)")
         #expect(!FileManager.default.fileExists(atPath: data))
     }
 
-    @Test("wrong usage exits 2", arguments: [["devkey"], ["devkey", "-get", "-change"], ["policy", "-setDevelopmentKey", "maybe"]])
+    @Test(
+        "`approov devkey` and its policy exit 2 for wrong usage",
+        arguments: [["devkey"], ["devkey", "-get", "-change"], ["policy", "-setDevelopmentKey", "maybe"]])
     func wrongUsage(arguments: [String]) async throws {
         let run = try await Approov.run(arguments + ["--data", data])
         #expect(run.exitCode == 2 && run.errors.hasPrefix("Error: ") && run.output.isEmpty, "\(run.errors)")

@@ -35,7 +35,7 @@ struct PolicyCommandTests {
     }
 
     @Test(
-        "issuer and subject are off and the installation key is on at first; a change is shown and stays",
+        "Issuer and subject are off and the installation key is on at first; a change is shown and stays",
         arguments: [("-setIssuer", "issuer", false), ("-setSubject", "subject", false), ("-setInstallPubKey", "installPubKey", true)])
     func claimSwitches(option: String, name: String, isOnAtFirst: Bool) async throws {
         func shown() async throws -> Bool? {
@@ -50,7 +50,7 @@ struct PolicyCommandTests {
         #expect(try await shown() == !isOnAtFirst)
     }
 
-    @Test("with issuer and subject on, tokens name the account and the device")
+    @Test("With issuer and subject on, tokens name the account and the device")
     func issuerAndSubject() async throws {
         #expect(try Approov.claims(of: try await token()).keys.sorted() == ["arc", "aud", "did", "exp", "iat", "ip"])
         #expect(try await approov("policy", "-setIssuer", "on", "-setSubject", "on").exitCode == 0)

@@ -93,7 +93,7 @@ struct RegistrationCommandTests {
         #expect(!run.errors.contains("\u{1B}") && !FileManager.default.fileExists(atPath: data))
     }
 
-    @Test("an expiry is listed beside the date, in text and as JSON, and registering again takes it away")
+    @Test("A registration's expiry is listed beside its date, in text and as JSON, and registering again removes it")
     func expiry() async throws {
         let app = try folder.write("1", to: "app")
         let added = try await approov("-add", app, "-expireAfter", "90d", "-label", "beta")
@@ -109,7 +109,7 @@ struct RegistrationCommandTests {
         #expect(try await listed().first?["expiresAt"] == nil)
     }
 
-    @Test("an expired registration is listed as such, and a list is imported with its expiries and without a change")
+    @Test("An expired registration is listed as such, and a list is imported with its expiries and without a change")
     func importExpiry() async throws {
         let lines = [
             "\(base64("1"))  2026-01-01T00:00:00Z  expired 2026-01-02T00:00:00Z  old beta",
@@ -130,7 +130,7 @@ struct RegistrationCommandTests {
     }
 
     @Test(
-        "an expiry that is no time, or without -add, is wrong usage, and nothing is made for it",
+        "A malformed expiry, or one without -add, is wrong usage, and makes no store",
         arguments: ["0", "0s", "-1d", "90", "soon", "3651d", "99999999999d", ""])
     func wrongExpiry(time: String) async throws {
         let app = try folder.write("1", to: "app")

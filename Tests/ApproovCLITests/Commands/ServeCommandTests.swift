@@ -25,6 +25,8 @@ struct ServeCommandTests {
             let config = folder.path("config")
             #expect(try await Approov.run("sdk", "-getConfig", config, "--data", data).exitCode == 0)
             let text = try String(contentsOf: URL(filePath: config), encoding: .utf8)
+            let printed = try await Approov.run("sdk", "-getConfigString", "--data", data)
+            #expect(printed.exitCode == 0 && printed.output == text)
             let shown = try await Approov.run("pin", "-get", "127.0.0.1:\(url.port ?? 0)")
             let pin = String(shown.lines.first?.prefix { $0 != " " } ?? "")
             #expect(pin.hasPrefix("sha256/"))

@@ -47,6 +47,8 @@ struct UsageTests {
             ["api", "-pins", "a.test", "-oblivious", "-noOblivious"], ["api", "-add", "a.test", "-noOblivious"],
             ["oblivious", "-show", "--cacert", "f"], ["sdk", "-rotateConfigKey", "-newEpoch", "--yes"],
             ["sdk", "-getConfig", "f", "--epoch", "2"],
+            ["sdk", "-getConfig", "f", "-getConfigString"], ["sdk", "-getConfigString", "--json"],
+            ["sdk", "-rotateConfigKey", "--authority", "https://a.test"],
         ])
     func wrongUsage(arguments: [String]) async throws {
         let run = try await Approov.run(arguments)

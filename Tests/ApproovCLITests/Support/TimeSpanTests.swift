@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "a time until an entry expires is at least a second and at most ten years", arguments: [0, 315_360_001, Int64(UInt32.max) * 86_400])
+        "A time until an entry expires is at least a second and at most ten years", arguments: [0, 315_360_001, Int64(UInt32.max) * 86_400])
     func noExpiry(seconds: Int64) throws {
         for good in [1, 315_360_000] as [Int64] { try TimeSpan(seconds: good).checkAsExpiry() }
         let error = #expect(throws: ValidationError.self) { try TimeSpan(seconds: seconds).checkAsExpiry() }

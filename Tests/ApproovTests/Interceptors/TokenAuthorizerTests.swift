@@ -128,7 +128,7 @@ import Testing
         HTTPField(name: try #require(HTTPField.Name(name)), value: value)
     }
 
-    @Test("several binding headers are bound as their trimmed values in the configured order, as the token check reads them")
+    @Test("Several binding headers are bound as their trimmed values in the configured order, as the token check reads them")
     func severalHeaders() async throws {
         let authorizer = try authorizer(World()) { $0.bindHeaders = ["Authorization", "X-Device"] }
         for order in [[0, 1], [1, 0]] {
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("every binding header must be there once and not be empty, and the error names it and shows no value")
+    @Test("Every binding header must be there once and not be empty, and the error names it and shows no value")
     func severalHeadersAreRequired() async throws {
         let world = try World()
         let authorizer = try authorizer(world) { $0.bindHeaders = ["Authorization", "X-Device"] }
@@ -163,7 +163,7 @@ import Testing
         #expect(try pay(ofToken: try #require(fields[.approovToken])) == nil)
     }
 
-    @Test("a binding header that occurs twice, or that carries the token, is refused when the authorizer is made")
+    @Test("A binding header that occurs twice, or that carries the token, is refused when the authorizer is made")
     func badBindingHeaders() throws {
         for names in [["A", "a"], ["Authorization", "approov-token"], ["Authorization", "Approov-TraceID"], ["Authorization", ""]] {
             #expect(throws: ApproovError(.initializationError, "")) { try authorizer(World()) { $0.bindHeaders = names } }
@@ -171,7 +171,7 @@ import Testing
         #expect(throws: ApproovError(.initializationError, "")) { try authorizer(World()) { $0.binding = { _ in "data" } } }
     }
 
-    @Test("bindHeader is the only element of bindHeaders")
+    @Test("`bindHeader` is the only element of bindHeaders")
     func oneBindingHeader() {
         var configuration = ApproovSessionConfiguration()
         configuration.bindHeader = "A"
@@ -182,7 +182,7 @@ import Testing
         #expect(configuration.bindHeaders.isEmpty)
     }
 
-    @Test("a token is bound to the data that the caller computes from the request as it is sent")
+    @Test("A token is bound to the data that the caller computes from the request as it is sent")
     func computedBinding() async throws {
         let seen = Shared<URLRequest?>(nil)
         let authorizer = try authorizer(World(), bindHeader: nil) {
@@ -198,7 +198,7 @@ import Testing
         #expect(seen.value?.url == request.url)
     }
 
-    @Test("data that is missing prevents the request unless it is exempt, and so does an error of the closure")
+    @Test("Data that is missing prevents the request unless it is exempt, and so does an error of the closure")
     func missingData() async throws {
         struct Refused: Error {}
         let world = try World()

@@ -32,7 +32,7 @@ import Testing
             clock: clock)
     }
 
-    @Test("the bytes come from the server, then from the cache, and again from the server when they must")
+    @Test("The bytes come from the server, then from the cache, and again from the server when they must")
     func bytes() async throws {
         gate.open()
         let client = try client()
@@ -45,7 +45,7 @@ import Testing
         #expect(transport.requests.allSatisfy { $0.headerFields[.userAgent] == "approov" && $0.headerFields.count <= 3 })
     }
 
-    @Test("what a server answers instead of keys is an error that a program can tell apart")
+    @Test("An answer other than keys is an error that a program can distinguish")
     func failures() async throws {
         gate.open()
         let client = try client()
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("a caller that is cancelled stops waiting, and the fetch goes on for the others")
+    @Test("A caller that is cancelled stops waiting, and the fetch goes on for the others")
     func cancellation() async throws {
         let client = try client()
         let impatient = Task { try await client.fetchKeyConfiguration() }
@@ -71,7 +71,7 @@ import Testing
         #expect(transport.requests.count == 1)
     }
 
-    @Test("a URL over plain http elsewhere than on this machine, and a user agent with line breaks, are refused")
+    @Test("A URL over plain http elsewhere than on this machine, and a user agent with line breaks, are refused")
     func badSettings() throws {
         for (url, agent) in [("http://keys.test/", "x"), ("file:///keys", "x"), ("https://keys.test/", "x\r\ny: z")] {
             #expect(code(as: ApproovError.self) { try client(url, userAgent: agent) } == .configurationError, "\(url)")

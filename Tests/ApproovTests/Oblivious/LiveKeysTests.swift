@@ -53,7 +53,7 @@ import Testing
         try await session.data(for: URLRequest("https://else.test/a", method: "POST", body: "x")).1.statusCode
     }
 
-    @Test("requests are sealed to the keys that the client gives, which is asked before each")
+    @Test("Requests are sealed to the keys that the client gives, which is asked before each")
     func fetched() async throws {
         for _ in 0..<2 { #expect(try await get() == 200) }
         #expect(keys.calls.value == [false, false] && world.gateway.opened.value.count == 2)
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(
-        "a key that the gateway no longer has is fetched again past the cache, and the request sent once more", arguments: ["GET", "POST"])
+        "A key that the gateway no longer has is fetched again past the cache, and the request sent once more", arguments: ["GET", "POST"])
     func changed(method: String) async throws {
         #expect(try await get() == 200)
         try changeKeys()
@@ -70,7 +70,7 @@ import Testing
         #expect(world.gateway.opened.value.map(\.head.path) == ["/a", "/b"] && world.relayRequests.count == 3)
     }
 
-    @Test("a gateway that refuses the keys that it publishes is an error after two attempts")
+    @Test("A gateway that refuses the keys that it publishes is an error after two attempts")
     func alwaysRefused() async throws {
         world.gateway.script.change { $0.fault = { TransportResponse(status: 401, url: $0.url) } }
         let error = await #expect(throws: ApproovError.self) { try await get() }
@@ -78,7 +78,7 @@ import Testing
         #expect(world.relayRequests.count == 2 && keys.calls.value == [false, true])
     }
 
-    @Test("a POST is not sent again for the same keys: the relay may have said that they were refused")
+    @Test("A POST is not sent again for the same keys: the relay may have said that they were refused")
     func sameKeys() async throws {
         let gateway = world.gateway
         gateway.script.change { script in
@@ -93,7 +93,7 @@ import Testing
         #expect(try await post() == 200)
     }
 
-    @Test("a body from a stream is not sent twice, and the keys are new for the next request")
+    @Test("A body from a stream is not sent twice, and the keys are new for the next request")
     func stream() async throws {
         #expect(try await get() == 200)
         try changeKeys()
@@ -108,7 +108,7 @@ import Testing
         #expect(world.gateway.opened.value.last?.body == Data("streamed".utf8))
     }
 
-    @Test("an error of the client reaches the caller, and nothing is sent")
+    @Test("An error of the client reaches the caller, and nothing is sent")
     func failure() async throws {
         keys.onFetch.value = { throw ApproovError(.networkingError, "no keys") }
         #expect(await codeThrown(as: ApproovError.self) { try await get() } == .networkingError)
@@ -121,7 +121,7 @@ import Testing
         #expect(world.relayRequests.isEmpty)
     }
 
-    @Test("a client that does not answer ends the request at its time limit")
+    @Test("A client that does not answer ends the request at its time limit")
     func slow() async throws {
         let gate = Gate()
         keys.onFetch.value = { try await gate.wait() }
@@ -136,7 +136,7 @@ import Testing
         #expect(world.relayRequests.isEmpty)
     }
 
-    @Test("a host that a newer configuration names while the keys are fetched takes no longer the session's own route")
+    @Test("A host that a newer configuration names while the keys are fetched no longer takes the session's own route")
     func newerConfiguration() async throws {
         let newer = try world.account.signed(world.account.configuration(version: 2, hosts: ["else.test": .pinned]))
         keys.onFetch.value = { [world] in _ = await world.service.keeper.offer([newer]) }

@@ -45,7 +45,7 @@ struct ObliviousRouteTests {
         #expect(try ObliviousRoute(relay: local, keyConfiguration: keys).relay.port == 8_080)
     }
 
-    @Test("a route with live keys has no key before they are fetched; only its relay can be malformed")
+    @Test("A route with live keys has no key before they are fetched; only its relay can be malformed")
     func liveKeys() throws {
         struct NoKeys: KeyConfigurationClient {
             func fetchKeyConfiguration(invalidatingCache: Bool) async throws -> Data { Data() }

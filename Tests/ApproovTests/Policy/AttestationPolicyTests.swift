@@ -56,7 +56,7 @@ import Testing
 
     // MARK: Decisions
 
-    @Test("a policy without functions decides about every status as a session without a policy", arguments: TokenFetchStatus.allCases)
+    @Test("A policy without functions decides about every status like a session without a policy", arguments: TokenFetchStatus.allCases)
     func standard(_ status: TokenFetchStatus) async throws {
         struct Empty: AttestationPolicy {}
         let result = TokenFetchResult(status: status)
@@ -79,7 +79,7 @@ import Testing
         #expect(try await Empty().didPrepare(request, changes: RequestChanges()) == request)
     }
 
-    @Test("the error for every status without a token says whether another attempt may help", arguments: TokenFetchStatus.allCases)
+    @Test("The error for every status without a token says whether another attempt may help", arguments: TokenFetchStatus.allCases)
     func refusals(_ status: TokenFetchStatus) {
         let result = TokenFetchResult(status: status, arc: status == .rejected ? "ARC" : "", rejectionReasons: ["debugger"])
         let code: ApproovError.Code =
@@ -92,7 +92,7 @@ import Testing
         #expect(result.refusal.arc == (status == .rejected ? "ARC" : nil))
     }
 
-    @Test("a policy that attaches what is not there is an error, and after mitmDetected no request goes without a token")
+    @Test("A policy that attaches a missing token causes an error, and after mitmDetected no request goes without a token")
     func impossibleDecisions() throws {
         for status in TokenFetchStatus.allCases {
             let result = TokenFetchResult(status: status)
@@ -109,7 +109,7 @@ import Testing
         #expect(try TokenDecision.attach.sendsWithout(TokenFetchResult(status: .success, token: "a.b.c")) == nil)
     }
 
-    @Test("a policy sees every result with the request as it is sent, without the token")
+    @Test("A policy sees every result with the request as it is sent, without the token")
     func seen() async throws {
         let seen = Shared<[(TokenFetchStatus, URLRequest)]>([])
         let world = try World()
@@ -125,7 +125,7 @@ import Testing
         #expect(world.apiRequests.allSatisfy { $0.headerFields[.approovToken]?.hasPrefix("ey") == true })
     }
 
-    @Test("without a network the policy decides: to fail, to send without a token, or with the status in its place")
+    @Test("Without a network the policy decides: to fail, to send without a token, or with the status in its place")
     func withoutNetwork() async throws {
         for (decision, sent) in [
             (TokenDecision.sendWithout(status: false), nil), (.sendWithout(status: true), "Bearer no_network"), (.fail, nil),
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("a server in the authority's place never takes the token off a request, whatever the policy says")
+    @Test("A server in the authority's place never takes the token off a request, whatever the policy says")
     func untrustedAuthority() async throws {
         let world = try worldWithoutNetwork(.trustRefused)
         for decision in [TokenDecision.sendWithout(status: false), .sendWithout(status: true), .fail] {
@@ -155,7 +155,7 @@ import Testing
         #expect(world.apiRequests.isEmpty)
     }
 
-    @Test("a policy may attach the token of an app that was rejected, and refuse one that was not")
+    @Test("A policy may attach the token of an app that was rejected, and refuse one that was not")
     func rejected() async throws {
         let world = try World()
         world.authority.script.value.rejectionReasons = ["debugger"]
@@ -167,7 +167,7 @@ import Testing
         #expect(good.apiRequests.isEmpty)
     }
 
-    @Test("a policy's errors reach the caller: its own as they are, others as the cause of an error that names the policy")
+    @Test("A policy's errors reach the caller: its own as they are, others as the cause of an error that names the policy")
     func errors() async throws {
         let world = try World()
         for policy in [
@@ -185,7 +185,7 @@ import Testing
         #expect(world.apiRequests.isEmpty)
     }
 
-    @Test("a policy and the setting that it replaces are refused together")
+    @Test("A policy and the setting that it replaces are refused together")
     func contradiction() throws {
         let world = try World()
         #expect(throws: ApproovError(.initializationError, "")) {
@@ -195,7 +195,7 @@ import Testing
 
     // MARK: Which requests
 
-    @Test("a request that the policy does not attest goes without a token, and the host stays pinned")
+    @Test("A request that the policy does not attest goes without a token, and the host stays pinned")
     func unattested() async throws {
         let world = try World()
         let session = try session(world, Scripted(shouldAttest: { $0.url?.path() != "/shapes" }))
@@ -228,7 +228,7 @@ import Testing
 
     // MARK: The prepared request
 
-    @Test("the prepared request has its token, and the names of what was added")
+    @Test("The prepared request has its token, and the names of what was added")
     func prepared() async throws {
         let seen = Shared<(URLRequest, RequestChanges)?>(nil)
         let world = try World()
@@ -254,7 +254,7 @@ import Testing
         #expect(sent.headerFields[.authorization] == "Bearer abc")
     }
 
-    @Test("a request that the policy leaves alone is sent as without a policy")
+    @Test("A request that the policy leaves alone is sent as without a policy")
     func unchanged() async throws {
         let (with, without) = (try World(), try World())
         _ = try await session(with, Scripted(didPrepare: { request, _ in request })).data(for: request)
@@ -264,7 +264,7 @@ import Testing
     }
 
     @Test(
-        "a policy must not change where the request goes, its token, or what that is bound to",
+        "A policy must not change where the request goes, its token, or what that is bound to",
         arguments: [
             "scheme", "host", "port", "no URL", "token", "no token", "second token", "trace ID", "binding", "no binding",
         ])
@@ -292,7 +292,7 @@ import Testing
         #expect(world.apiRequests.isEmpty)
     }
 
-    @Test("every redirect and every host is shown to the policy, but no request without attestation")
+    @Test("Every redirect and every host is shown to the policy, but no request without attestation")
     func redirects() async throws {
         let seen = Shared<[String]>([])
         let world = try World(hosts: ["api.test": .pinned, "open.test": .pinned.with { $0.attested = false }])
@@ -310,7 +310,7 @@ import Testing
         #expect(world.apiRequests.count == 4)
     }
 
-    @Test("an interceptor outside of a session asks the policy, too")
+    @Test("An interceptor outside of a session asks the policy, too")
     func interceptor() async throws {
         let world = try World()
         var configuration = ApproovSessionConfiguration()
@@ -331,7 +331,7 @@ import Testing
 
     // MARK: The status in place of the token
 
-    @Test("every status has its name in upper and lower case")
+    @Test("Every status has its name in upper and lower case")
     func wireNames() {
         let names = TokenFetchStatus.allCases.map(\.wireName)
         #expect(
@@ -343,7 +343,7 @@ import Testing
         #expect(TokenFetchStatus.noNetwork.wireName(.upper) == "NO_NETWORK")
     }
 
-    @Test("the token header carries the status of a request without a token, if the session says so", arguments: [false, true])
+    @Test("The token header carries the status of a request without a token if the session is set to send it", arguments: [false, true])
     func statusInHeader(_ isSent: Bool) async throws {
         let world = try worldWithoutNetwork()
         var configuration = ApproovSessionConfiguration()
@@ -354,5 +354,30 @@ import Testing
             configuration: configuration)
         _ = try await session.data(for: request)
         #expect(world.apiRequests.first?.headerFields[values: .approovToken] == (isSent ? ["NO_NETWORK"] : []))
+    }
+
+    @Test("A status header carries the status in lower case, with or without a token, never the caller's", arguments: [false, true])
+    func statusHeader(_ hasNetwork: Bool) async throws {
+        let world = try hasNetwork ? World() : worldWithoutNetwork()
+        let status = try #require(HTTPField.Name("Approov-Status"))
+        var configuration = ApproovSessionConfiguration()
+        configuration.tokenHeader = TokenHeader(statusName: "Approov-Status")
+        configuration.sendsWithoutTokenWhenAuthorityIsDown = true
+        configuration.excludedURLs = [try URLGlob("https://api.test/public/**")]
+        let session = try ApproovSession(
+            service: world.service, trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent),
+            configuration: configuration)
+        _ = try await session.data(for: URLRequest("https://api.test/a", ["approov-status": "forged"]))
+        let fields = try #require(world.apiRequests.first).headerFields
+        #expect(fields[values: status] == [hasNetwork ? "success" : "no_network"])
+        #expect(fields[values: .approovToken].count == (hasNetwork ? 1 : 0))
+        _ = try await session.data(for: URLRequest("https://api.test/public/a"))
+        #expect(world.apiRequests.last?.headerFields[values: status] == [])
+        var repeated = ApproovSessionConfiguration()
+        repeated.tokenHeader.statusName = "approov-token"
+        let invalid = repeated
+        #expect(throws: ApproovError(.initializationError, "")) {
+            _ = try ApproovSession(service: world.service, configuration: invalid)
+        }
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct URLGlobTests {
     private func matches(_ glob: String, _ url: String) throws -> Bool { try URLGlob(glob).matches(try #require(URL(string: url))) }
 
-    @Test("wildcards stand for characters of a segment, and ** for segments")
+    @Test("Wildcards stand for characters of a segment, and ** for segments")
     func wildcards() throws {
         for (glob, matching, others) in [
             ("/a", ["/a", "/a?b=/c"], ["/", "/a/", "/ab", "/A", "/b"]),
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("scheme, host and port must match in their canonical form")
+    @Test("Scheme, host and port must match in their canonical form")
     func origins() throws {
         let glob = "https://API.test./public/**"
         for url in ["https://api.test/public/x", "https://API.TEST./public/x", "HTTPS://api.test:443/public/x"] {
@@ -47,7 +47,7 @@ import Testing
         #expect(try matches("https://[::1]:8443/*", "https://[::1]:8443/x"))
     }
 
-    @Test("a path that servers may read in two ways matches nothing, so that its request gets a token")
+    @Test("A path that servers may read in two ways matches nothing, so that its request gets a token")
     func ambiguous() throws {
         let glob = try URLGlob("https://api.test/public/**")
         for path in [
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("a path of more than 8,192 bytes matches nothing")
+    @Test("A path of more than 8,192 bytes matches nothing")
     func longPath() throws {
         let glob = try URLGlob("https://api.test/**")
         let path = "/" + String(repeating: "a", count: URLGlob.maximumPathBytes - 1)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("ten thousand random patterns of single wildcards agree with a search of all alternatives")
+    @Test("Ten thousand random patterns of single wildcards agree with a search of all alternatives")
     func random() throws {
         var generator = SeededGenerator(seed: 13)
         func text(_ alphabet: [String]) -> String {
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("a long path with many wildcards that almost match is answered within the product of the lengths")
+    @Test("A long path with many wildcards that almost match is answered within the product of the lengths")
     func manyWildcards() throws {
         let stars = String(repeating: "*a", count: 15)
         let path = "/" + String(repeating: "a", count: 8_000)
@@ -106,7 +106,7 @@ import Testing
         #expect(try !matches("https://api.test/\(segments)b", "https://api.test" + deep))
     }
 
-    @Test("a malformed pattern is refused with the reason")
+    @Test("A malformed pattern is refused with the reason")
     func malformed() throws {
         for (text, reason) in [
             ("", "must begin"), ("api.test/x", "must begin"), ("http://api.test/x", "must begin"), ("https://api.test", "must begin"),

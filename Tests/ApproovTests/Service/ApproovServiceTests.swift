@@ -38,7 +38,7 @@ import Testing
         #expect(!"\(request)".contains("secret-value"))
     }
 
-    @Test("tokens are forgotten by binding, by host, or all of them")
+    @Test("The service forgets tokens by binding, by host, or all of them")
     func forget() async throws {
         let world = try World(hosts: ["api.test": .pinned, "b.test": .pinned])
         let other = try #require(URL(string: "https://b.test/"))
@@ -67,7 +67,7 @@ import Testing
         #expect(world.service.cachedTokenCount == 6)
     }
 
-    @Test("a token that is fetched while tokens are forgotten answers its caller and is not kept")
+    @Test("A token that is fetched while tokens are forgotten answers its caller and is not kept")
     func forgetInFlight() async throws {
         let world = try World()
         let gate = Gate()

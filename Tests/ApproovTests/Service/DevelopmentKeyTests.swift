@@ -17,7 +17,7 @@ import Testing
             developmentKey: developmentKey, logger: record.logger)
     }
 
-    @Test("evidence proves the key that the service was given, and nothing that is sent or logged contains it", arguments: [true, false])
+    @Test("Evidence proves the key that the service was given, and nothing that is sent or logged contains it", arguments: [true, false])
     func proof(hasKey: Bool) async throws {
         let (world, record, key) = (try World(), LogRecord(), DevelopmentKey.generate())
         let service = try service(world, developmentKey: hasKey ? key.base64url : nil, record: record)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(
-        "a malformed key is an initialization error that says how to get one, and does not show it", arguments: ["", "AAAA", "secret key"])
+        "A malformed key is an initialization error that says how to get one, and does not show it", arguments: ["", "AAAA", "secret key"])
     func malformed(text: String) async throws {
         let record = LogRecord()
         let world = try World()

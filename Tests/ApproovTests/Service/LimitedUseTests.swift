@@ -30,7 +30,7 @@ import Testing
         return try JSONValue(reading: payload, limit: 8_192).optionalString("jti")
     }
 
-    @Test("every fetch attests and brings another token, which is not kept")
+    @Test("Every fetch of a limited-use token attests and brings another token, which the cache does not keep")
     func fetched() async throws {
         let world = try World()
         let first = await world.service.fetchLimitedUseToken(for: url, binding: "Bearer abc")
@@ -46,7 +46,7 @@ import Testing
         #expect(await eventually { world.clock.sleeperCount == 0 })
     }
 
-    @Test("a cached token is neither used nor replaced, and an ordinary fetch asks for no such token")
+    @Test("A fetch of a limited-use token neither uses nor replaces the cached token, and an ordinary fetch asks for no limited-use token")
     func beside() async throws {
         let world = try World()
         let cached = await world.service.fetchToken(for: url)
@@ -57,7 +57,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.map(\.limitedUse) == [false, true])
     }
 
-    @Test("callers at once each get their own")
+    @Test("Concurrent callers each get their own limited-use token")
     func concurrent() async throws {
         let world = try World()
         let tokens = await withTaskGroup(of: String.self) { group in
@@ -67,7 +67,7 @@ import Testing
         #expect(tokens.count == 50)
     }
 
-    @Test("what gets no token gets none for one use, either")
+    @Test("A URL that gets no token gets no limited-use token either")
     func refused() async throws {
         let world = try World()
         #expect(await world.service.fetchLimitedUseToken(for: url, binding: " ").status == .badPayload)
@@ -79,7 +79,7 @@ import Testing
         #expect(result.status == .noNetwork && result.error?.isRetryable == true && result.host == "api.test")
     }
 
-    @Test("while the authority fails, such fetches pause as all others do")
+    @Test("While the authority fails, fetches of limited-use tokens pause as all others do")
     func backoff() async throws {
         let world = try World()
         world.authority.script.value.fault = { TransportResponse(status: 500, url: $0.url) }
@@ -89,7 +89,7 @@ import Testing
         #expect(world.transport.requests.count == count)
     }
 
-    @Test("a session fetches one for every request, and none before")
+    @Test("A session fetches a limited-use token for every request, and none before the first")
     func requests() async throws {
         let world = try World()
         let session = try session(world) { $0.prefetchToken = true }
@@ -101,7 +101,7 @@ import Testing
         #expect(world.service.cachedTokenCount == 0)
     }
 
-    @Test("every redirect and every retry has its own")
+    @Test("Every redirect and every retry has its own limited-use token")
     func attempts() async throws {
         let world = try World()
         world.api.value = { request in
@@ -115,7 +115,7 @@ import Testing
         #expect(Set(tokens(world)).count == 4)
     }
 
-    @Test("a request that is prepared again under a newer configuration does not send the token of the first preparation")
+    @Test("A request that is prepared again under a newer configuration does not send the token of the first preparation")
     func newerConfiguration() async throws {
         let world = try World()
         let newer = try world.account.signed(world.account.configuration(version: 2))
@@ -127,7 +127,7 @@ import Testing
         #expect(await world.service.fetchLimitedUseToken(for: url).token != sent)
     }
 
-    @Test("a request waits for its token no longer than for its host")
+    @Test("A request waits for its token no longer than for its host")
     func timeout() async throws {
         let world = try World()
         let (never, end) = AsyncStream.makeStream(of: Void.self)

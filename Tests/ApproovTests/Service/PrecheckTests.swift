@@ -21,7 +21,7 @@ import Testing
 
     // MARK: The last result
 
-    @Test("there is no last result before the first attestation, and a token that no attestation could bring is not one")
+    @Test("There is no last result before the first attestation, and a fetch that does not attest leaves none")
     func noResult() async throws {
         let world = try World()
         #expect(world.service.lastResult == nil)
@@ -29,7 +29,7 @@ import Testing
         #expect(world.service.lastResult == nil)
     }
 
-    @Test("the last result tells ARC, host and time, and never the token")
+    @Test("The last result tells ARC, host and time, and never the token")
     func lastResult() async throws {
         let world = try World(hosts: ["api.test": .pinned, "b.test": .pinned])
         let first = await world.service.fetchToken(for: url, binding: "Bearer abc")
@@ -47,7 +47,7 @@ import Testing
         #expect(world.service.lastResult?.host == "b.test" && world.service.lastResult?.date == world.clock.date)
     }
 
-    @Test("a failure is a result, too")
+    @Test("A failed attestation is also a last result")
     func lastFailure() async throws {
         let world = try World()
         world.authority.script.value.fault = { _ in throw TransportError(.connectionFailed, "no") }
@@ -59,7 +59,7 @@ import Testing
 
     // MARK: Precheck
 
-    @Test("a precheck attests with a new challenge, and keeps no token")
+    @Test("A precheck attests with a new challenge, and keeps no token")
     func passes() async throws {
         let world = try World()
         _ = await world.service.fetchToken(for: url)
@@ -72,7 +72,7 @@ import Testing
         #expect(world.service.lastResult?.status == .success)
     }
 
-    @Test("it is for the first host that gets tokens, and for an oblivious one only if there is no other")
+    @Test("The precheck attests for the first host that gets tokens, and for an oblivious host only if there is no other")
     func host() async throws {
         for (hosts, host) in [
             (["b.test": .pinned, "a.test": .pinned.with { $0.attested = false }, "*.c.test": .pinned], "b.test"),
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("an app that gets no secure strings is not genuine, and a precheck says so with the ARC")
+    @Test("An app that gets no secure strings is not genuine, and its precheck fails with the ARC")
     func rejected() async throws {
         let world = try World()
         world.authority.script.value.secureStrings = nil
@@ -106,7 +106,7 @@ import Testing
         try await oblivious.service.precheck()
     }
 
-    @Test("it fails as the attestation does")
+    @Test("A precheck fails with the error of its attestation")
     func fails() async throws {
         for (code, world) in try World.withoutTokens() {
             await #expect(throws: ApproovError(code, "")) { try await world.service.precheck() }
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("a policy decides about the result, but an authority that is another server fails in any case")
+    @Test("A policy decides about the result of a precheck, but the precheck fails whenever the authority's server is not trusted")
     func policy() async throws {
         let world = try World()
         let seen = Shared<[String]>([])
@@ -143,7 +143,7 @@ import Testing
         await #expect(throws: ApproovError(.networkingError, "")) { try await untrusted.service.precheck(policy: lenient) }
     }
 
-    @Test("an authority that does not answer, or an attester that hangs, keeps the caller no longer than the limit")
+    @Test("An authority that does not answer, or an attester that hangs, keeps the caller no longer than the limit")
     func bounded() async throws {
         let (never, end) = AsyncStream.makeStream(of: Void.self)
         defer { end.finish() }
@@ -161,7 +161,7 @@ import Testing
         #expect(world.service.lastResult?.status == .poorNetwork)
     }
 
-    @Test("a cancelled caller stops waiting, and its attestation does not make the service wait before the next one")
+    @Test("A cancelled caller stops waiting, and its attestation does not make the service wait before the next one")
     func cancelled() async throws {
         let world = try World()
         let gate = Gate()

@@ -54,7 +54,7 @@ import Testing
         _ = state.succeeded(token, since: now, for: start, now: now)
     }
 
-    @Test("a forgotten token is gone, and other tokens stay")
+    @Test("A forgotten token is gone, and other tokens stay")
     func forget() throws {
         let state = Machine()
         try fetch("one", for: key, in: state)
@@ -67,7 +67,7 @@ import Testing
         #expect(state.forget { _ in true } == 0)
     }
 
-    @Test("a refresh in flight does not bring a forgotten token back")
+    @Test("A refresh in flight does not bring a forgotten token back")
     func refreshInFlight() throws {
         let state = Machine()
         try fetch("one", for: key, in: state)
@@ -80,7 +80,7 @@ import Testing
         #expect(state.count == 0 && state.flightCount == 0)
     }
 
-    @Test("a fetch in flight answers those who waited before, and later callers start another one whose token is kept")
+    @Test("A fetch in flight answers those who waited before, and later callers start another one whose token is kept")
     func fetchInFlight() throws {
         let state = Machine()
         let first = try start(state.enlist(1, id: state.newID(), for: key, now: .zero))
@@ -97,7 +97,7 @@ import Testing
         #expect(state.failed(first, now: .zero, refreshAt: .zero).isEmpty)
     }
 
-    @Test("a caller of an overtaken fetch can still stop waiting")
+    @Test("A caller of an overtaken fetch can still stop waiting")
     func withdraw() throws {
         let state = Machine()
         let id = state.newID()
@@ -109,7 +109,7 @@ import Testing
         #expect(state.flightCount == 0)
     }
 
-    @Test("an overtaken refresh that fails changes nothing of the token that came after it")
+    @Test("An overtaken refresh that fails changes nothing of the token that came after it")
     func lateFailure() throws {
         let state = Machine()
         try fetch("one", for: key, in: state)
@@ -123,7 +123,7 @@ import Testing
         #expect(state.startDue(now: .seconds(300)).map(\.key) == [key])
     }
 
-    @Test("overtaken refreshes count towards the limit of background fetches until they end")
+    @Test("Overtaken refreshes count towards the limit of background fetches until they end")
     func backgroundLimit() throws {
         let state = Machine()
         var starts: [State.Start] = []
@@ -138,7 +138,7 @@ import Testing
         #expect(state.nextDue == .seconds(150))
     }
 
-    @Test("a single token is forgotten only while the cache has it, not the newer one in its place")
+    @Test("The cache forgets a single token only while it has it, and never the newer token in its place")
     func single() throws {
         let state = Machine()
         try fetch("one", for: key, in: state)

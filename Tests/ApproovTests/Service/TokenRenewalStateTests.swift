@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test("only a token older than 30 s is replaced")
+    @Test("Only a token older than 30 s is replaced")
     func age() {
         let renewals = Renewals()
         #expect(!renewals.renews(at: 0, age: 0))
@@ -22,7 +22,7 @@ import Testing
         #expect(renewals.renews(at: 30.1, age: 30.1))
     }
 
-    @Test("a host's tokens are replaced once in 30 s, and other hosts do not count")
+    @Test("A host's tokens are replaced once in 30 s, and other hosts do not count")
     func interval() {
         let renewals = Renewals()
         #expect(renewals.renews("a.test", at: 100))
@@ -31,7 +31,7 @@ import Testing
         #expect(renewals.renews("a.test", at: 130))
     }
 
-    @Test("while the API rejects every token the interval doubles, up to the token's life", arguments: [300, 60, 45, 10])
+    @Test("While the API rejects every token the interval doubles, up to the token's life", arguments: [300, 60, 45, 10])
     func doubling(_ length: Int) {
         let renewals = Renewals()
         let renewed = (100..<1_600).filter { renewals.renews(at: Double($0), length: length) }
@@ -40,7 +40,7 @@ import Testing
         #expect(Array(pauses.prefix(expected.count)) == expected)
     }
 
-    @Test("once the API accepts a new token, the interval is 30 s again")
+    @Test("After the API accepts a new token, the interval is 30 s again")
     func accepted() {
         let renewals = Renewals()
         for second in [100, 130, 190] {
@@ -52,7 +52,7 @@ import Testing
         #expect(renewals.renews("api.test", at: 250))
     }
 
-    @Test("a bounded number of hosts is remembered, and no host takes another one's place before its time")
+    @Test("A bounded number of hosts is remembered, and no host takes another one's place before its time")
     func bounded() {
         let renewals = Renewals()
         for number in 0..<TokenRenewalState.maximumHosts {

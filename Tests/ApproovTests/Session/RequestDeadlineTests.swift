@@ -15,7 +15,7 @@ import Testing
         #expect(throws: ApproovError(.timedOut, "")) { try deadline.remaining }
     }
 
-    @Test("work that ends in time gives its value or its error, and work that does not is cancelled")
+    @Test("Work that ends in time gives its value or its error, and work that does not is cancelled")
     func limit() async throws {
         let clock = ManualClock()
         let deadline = RequestDeadline(after: .seconds(10), on: clock)
@@ -30,7 +30,7 @@ import Testing
         await #expect(throws: ApproovError(.timedOut, "")) { try await deadline.limit { 7 } }
     }
 
-    @Test("work of a task that is cancelled ends with the cancellation")
+    @Test("Work of a task that is cancelled ends with the cancellation")
     func cancelled() async throws {
         let deadline = RequestDeadline(after: .seconds(10), on: ManualClock())
         let gate = Gate()

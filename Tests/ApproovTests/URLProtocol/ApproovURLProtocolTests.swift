@@ -56,7 +56,7 @@ struct ApproovURLProtocolTests {
         }
     }
 
-    @Test("Keys and requests go over real connections, with the trust manager's roots")
+    @Test("Keys and requests go over real connections, with the trust manager's roots, and a refresh fetches fresh keys again")
     func sockets() async throws {
         let root = try TestPKI.root()
         let gateway = gateway
@@ -80,14 +80,18 @@ struct ApproovURLProtocolTests {
         try await enabled {
             let manager = ApproovTrustManager(anchors: .of(root), logger: .silent)
             try ApproovURLProtocol.configure(userAgent: "The Application", keyURL: keys, relayURL: relay, trustManager: manager)
-            try await ApproovURLProtocol.fetchKeyConfiguration()
+            let published = Data(gateway.keyring.value.configurations.encoded())
+            for _ in 0..<2 { #expect(try await ApproovURLProtocol.fetchKeyConfiguration() == published) }
+            #expect(server.counters.requests == 1)
+            #expect(try await ApproovURLProtocol.refreshKeyConfiguration() == published)
+            #expect(server.counters.requests == 2)
             let (data, _) = try await session.data(for: URLRequest("https://any.test/over/sockets"))
             #expect(String(decoding: data, as: UTF8.self) == "/over/sockets")
             // Without the manager the test's root is not trusted.
             try ApproovURLProtocol.configure(userAgent: "The Application", keyURL: keys, relayURL: relay)
             await #expect(throws: (any Error).self) { try await session.data(for: URLRequest("https://any.test/")) }
         }
-        #expect(server.counters.requests == 2)
+        #expect(server.counters.requests == 3)
         await server.stop()
     }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite struct MemoryReplayStateTests {
     private static let now: Int64 = 1_000_000
 
-    @Test("the first use is recorded, each later one is known until its end and after it")
+    @Test("The first use is recorded, each later one is known until its end and after it")
     func once() {
         var state = MemoryReplayState(capacity: 10)
         let end = Self.now + 90
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test("issuer and identifier together name a token, and its end does not")
+    @Test("Issuer and identifier together name a token, and its end does not")
     func key() {
         var state = MemoryReplayState(capacity: 10)
         #expect(state.consume("a", of: "x", until: Self.now + 90, now: Self.now) == .recorded)
@@ -28,7 +28,7 @@ import Testing
         #expect(state.consume("a", of: "x", until: Self.now + 60, now: Self.now) == .usedBefore)
     }
 
-    @Test("a full store refuses new tokens, still knows the old ones, and has room after their end and no earlier")
+    @Test("A full store refuses new tokens, still knows the old ones, and has room after their end and no earlier")
     func full() {
         var state = MemoryReplayState(capacity: 2)
         #expect(state.consume("a", of: nil, until: Self.now + 10, now: Self.now) == .recorded)
@@ -43,7 +43,7 @@ import Testing
         #expect(state.consume("d", of: nil, until: Self.now + 30, now: Self.now + 20) == .recorded)
     }
 
-    @Test("after the clock was ahead and is set back, tokens whose records were removed stay refused, and later ones pass")
+    @Test("After the clock was ahead and is set back, tokens whose records were removed stay refused, and later ones pass")
     func setBack() {
         var state = MemoryReplayState(capacity: 10)
         #expect(state.consume("a", of: nil, until: Self.now + 90, now: Self.now) == .recorded)
@@ -55,7 +55,7 @@ import Testing
         #expect(state.consume("b", of: nil, until: Self.now + 4_000, now: Self.now) == .usedBefore)
     }
 
-    @Test("one call removes a bounded number of records")
+    @Test("One call removes a bounded number of records")
     func steps() {
         let most = MemoryReplayState.removalsPerCall
         var state = MemoryReplayState(capacity: 10 * most)

@@ -8,7 +8,7 @@ import Testing
 
     private var end: Int64 { Int64(clock.date.timeIntervalSince1970) + 90 }
 
-    @Test("of two thousand concurrent uses of one token exactly one is the first")
+    @Test("Of two thousand concurrent uses of one token exactly one is the first")
     func concurrent() async throws {
         let store = MemoryReplayStore(time: clock)
         let end = end
@@ -19,7 +19,7 @@ import Testing
         #expect(firsts == 1 && store.count == 1)
     }
 
-    @Test("a full store says so, with its capacity and the remedy, and has room when the clock passes the records' end")
+    @Test("A full store says so, with its capacity and the remedy, and has room when the clock passes the records' end")
     func full() async throws {
         let store = MemoryReplayStore(capacity: 1, time: clock)
         #expect(try await store.consume("a", of: "issuer", until: end))

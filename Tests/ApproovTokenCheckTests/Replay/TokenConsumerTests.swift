@@ -40,7 +40,7 @@ private let policies: [ReplayPolicy] = [.refused, .dangerouslyPassedToHandler]
         try metrics.expectCounter("approov_token_uses", [("result", result)]).values.reduce(0, +)
     }
 
-    @Test("the store is asked for issuer and identifier, until no machine can accept the token any more and no wait for the store runs")
+    @Test("The store is asked for issuer and identifier, until no machine can accept the token any more and no wait for the store runs")
     func question() async throws {
         let store = StoreDouble { true }
         let consumer = try consumer(store, timeout: .seconds(7))
@@ -55,7 +55,7 @@ private let policies: [ReplayPolicy] = [.refused, .dangerouslyPassedToHandler]
             ])
     }
 
-    @Test("a first use passes, a later one is refused or marked, and both are counted and the later ones logged")
+    @Test("A first use passes, a later one is refused or marked, and both are counted and the later ones logged")
     func outcomes() async throws {
         let store = MemoryReplayStore(time: routes.clock)
         let token = try verified()
@@ -68,7 +68,7 @@ private let policies: [ReplayPolicy] = [.refused, .dangerouslyPassedToHandler]
         #expect(!lines.joined().contains("AAECAwQ"))
     }
 
-    @Test("a token that is not for one use is refused, and the store is not asked", arguments: policies)
+    @Test("A token that is not for one use is refused, and the store is not asked", arguments: policies)
     func notLimited(policy: ReplayPolicy) async throws {
         let store = StoreDouble { true }
         let consumer = try consumer(store, policy: policy)
@@ -80,7 +80,7 @@ private let policies: [ReplayPolicy] = [.refused, .dangerouslyPassedToHandler]
         #expect(text.contains("jtiMissing") && text.contains("jtiMalformed") && !text.contains("aaa"))
     }
 
-    @Test("a store that fails makes the request fail, in either mode; the log has codes and names, and nothing of a foreign error")
+    @Test("A store that fails makes the request fail, in either mode; the log has codes and names, and nothing of a foreign error")
     func failing() async throws {
         for policy in policies {
             let foreign = try consumer(StoreDouble { throw ForeignError() }, policy: policy)
@@ -95,7 +95,7 @@ private let policies: [ReplayPolicy] = [.refused, .dangerouslyPassedToHandler]
         #expect(lines.contains { $0.contains("storeFull") && $0.contains("make room") })
     }
 
-    @Test("the wait for a store ends at the timeout, even when the store ignores its cancellation")
+    @Test("The wait for a store ends at the timeout, even when the store ignores its cancellation")
     func slow() async throws {
         let pending = Shared<[CheckedContinuation<Bool, Never>]>([])
         let store = StoreDouble { await withCheckedContinuation { continuation in pending.change { $0.append(continuation) } } }
@@ -115,7 +115,7 @@ private let policies: [ReplayPolicy] = [.refused, .dangerouslyPassedToHandler]
         #expect(routes.logs.lines.allSatisfy { $0.contains("storeSlow") })
     }
 
-    @Test("the store is told to give up when the wait is over, and its place is free again")
+    @Test("The store is told to give up when the wait is over, and its place is free again")
     func cancelled() async throws {
         let gate = Gate()
         let isCancelled = Shared(false)
@@ -140,7 +140,7 @@ private let policies: [ReplayPolicy] = [.refused, .dangerouslyPassedToHandler]
         #expect(await eventually { await outcome(consumer, token) == "passed" })
     }
 
-    @Test("a request that is cancelled stops waiting, and is not logged as a failure of the store")
+    @Test("A request that is cancelled stops waiting, and is not logged as a failure of the store")
     func cancelledRequest() async throws {
         let gate = Gate()
         let store = StoreDouble {
@@ -156,7 +156,7 @@ private let policies: [ReplayPolicy] = [.refused, .dangerouslyPassedToHandler]
         #expect(routes.logs.lines.isEmpty)
     }
 
-    @Test("a timeout of nothing, or of more than a minute, is refused")
+    @Test("A timeout of zero, or of more than a minute, is refused")
     func settings() async throws {
         for timeout in [Duration.zero, .seconds(-1), .seconds(61)] {
             await refuses(.invalidConfiguration) { _ = try consumer(MemoryReplayStore(), timeout: timeout) }

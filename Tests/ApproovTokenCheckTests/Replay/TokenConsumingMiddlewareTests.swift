@@ -20,7 +20,7 @@ import Testing
 
     private let routes = LimitedUseRoutes()
 
-    @Test("a token that another check refuses stays unused, and then passes once")
+    @Test("A token that another check refuses stays unused, and then passes once")
     func behindOthers() async throws {
         let check = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifier: routes.verifier())
         let consuming = try TokenConsumingMiddleware<BasicTokenCheckedRequestContext>(store: MemoryReplayStore(time: routes.clock))
@@ -38,7 +38,7 @@ import Testing
         #expect(routes.calls.value == 1)
     }
 
-    @Test("a store that fails gives 503, and the handler does not run")
+    @Test("A store that fails gives 503, and the handler does not run")
     func failing() async throws {
         let check = try TokenCheckMiddleware<BasicTokenCheckedRequestContext>(verifier: routes.verifier())
         let store = StoreDouble { throw ReplayStoreError(.storeUnusable, "") }
@@ -53,7 +53,7 @@ import Testing
         #expect(routes.calls.value == 0)
     }
 
-    @Test("without a token check in front of it, no request passes")
+    @Test("Without a token check in front of it, no request passes")
     func alone() async throws {
         let consuming = try TokenConsumingMiddleware<BasicTokenCheckedRequestContext>(store: MemoryReplayStore())
         let token = try routes.token()

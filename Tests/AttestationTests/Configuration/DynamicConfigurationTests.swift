@@ -189,4 +189,18 @@ import Testing
             #expect(code { try ObliviousSettings(json: settings.json) } == .malformedMember)
         }
     }
+
+    @Test("`pinsJSON` has the bare pins of every enforced host, and the managed trust roots under an asterisk")
+    func pinsJSON() throws {
+        let (a, b) = (TestAccount.pinA.dropFirst(7), TestAccount.pinB.dropFirst(7))
+        var configuration = DynamicConfiguration(
+            account: "test", version: 1, issuedAt: 1, expiresAt: 2,
+            hosts: [
+                "api.test": HostSettings(pins: [TestAccount.pinB, String(a)]), "*.test": HostSettings(),
+                "free.test": HostSettings(pins: [TestAccount.pinA, TestAccount.pinB], enforce: false),
+            ], managedTrustRoots: [TestAccount.pinA])
+        #expect(configuration.pinsJSON == #"{"*":["\#(a)"],"*.test":[],"api.test":["\#(a)","\#(b)"]}"#)
+        (configuration.hosts, configuration.managedTrustRoots) = ([:], [])
+        #expect(configuration.pinsJSON == "{}")
+    }
 }

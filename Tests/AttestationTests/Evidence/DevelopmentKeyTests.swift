@@ -10,7 +10,7 @@ import Testing
 
     private let installation = P256.Signing.PrivateKey()
 
-    @Test("a key is 32 bytes of unpadded base64url, and a generated one is random")
+    @Test("A key is 32 bytes of unpadded base64url, and a generated one is random")
     func reading() throws {
         #expect(try DevelopmentKey(base64url: Self.text).base64url == Self.text)
         let generated = DevelopmentKey.generate()
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "any other text is refused, and the error does not show it",
+        "Any other text is refused, and the error does not show it",
         arguments: [
             "", "AAAA", Self.text + "=", Self.text + "\n", " " + Self.text, Self.text.replacing("A", with: "+"),
             Base64URL.encode([UInt8](0..<31)),
@@ -31,7 +31,7 @@ import Testing
         #expect(text.isEmpty || !"\(error)".contains(text))
     }
 
-    @Test("the proof is the HMAC over label, challenge and the installation key's thumbprint")
+    @Test("The proof is the HMAC over label, challenge and the installation key's thumbprint")
     func proof() throws {
         let key = try DevelopmentKey(base64url: Self.text)
         let thumbprint = try #require(Base64URL.decode(PublicJWK(installation.publicKey).thumbprint))
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("neither description nor dump shows the key, nor those of a request that has it")
+    @Test("Neither description nor dump shows the key, nor those of a request that has it")
     func hidden() throws {
         let key = try DevelopmentKey(base64url: Self.text)
         var request = EvidenceRequest(
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("a request proves the key that it has, and none without one; evidence is made without a proof, and carries the one it is given")
+    @Test("A request proves the key that it has, and none without one; evidence is made without a proof, and carries the one it is given")
     func evidence() throws {
         var request = EvidenceRequest(
             challenge: "c", audience: "https://authority.example.com", account: "a", host: "h", sdkVersion: "1", configVersion: 0)

@@ -91,7 +91,7 @@ import Testing
         #expect(try VerifiedEvidence(verifying: try jws(header: header, payload: extra)).evidence == evidence())
     }
 
-    @Test("evidence asks for a limited-use token only if the request does, and with nothing but true or false")
+    @Test("Evidence asks for a limited-use token only if the request does, and with nothing but true or false")
     func limitedUse() throws {
         #expect(!evidence().limitedUse)
         #expect(try evidence().json.object()["limitedUse"] == nil)
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("the proof of a development key is any text, which the authority judges, and nothing else")
+    @Test("The proof of a development key is any text, which the authority judges, and nothing else")
     func developmentKey() throws {
         for (value, text) in [("garbage", "garbage"), ("", ""), (.null, nil)] as [(JSONValue, String?)] {
             let jws = try jws(header: header, payload: try evidence().json.setting("developmentKey", to: value))

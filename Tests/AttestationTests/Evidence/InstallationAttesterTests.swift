@@ -179,7 +179,7 @@ import Testing
         #expect(throws: FileError.self) { try InstallationAttester(stateDirectory: file) }
     }
 
-    @Test("evidence proves the request's development key to an authority that has it, and does not contain it")
+    @Test("Evidence proves the request's development key to an authority that has it, and does not contain it")
     func developmentKey() async throws {
         let attester = try attester()
         #expect(try VerifiedEvidence(verifying: try await attester.evidence(for: request)).evidence.developmentKey == nil)

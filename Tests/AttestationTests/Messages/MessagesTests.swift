@@ -147,7 +147,7 @@ import Testing
 
     private func join(_ lines: [Binding.Line]) -> Binding.Joined { Binding.join(count: lines.count) { lines[$0] } }
 
-    @Test("the values of several headers are trimmed and joined in their order, without a separator")
+    @Test("The values of several headers are trimmed and joined in their order, without a separator")
     func joined() {
         #expect(join([.one("Bearer myauth_token"), .one(" my-device-id ")]) == .value("Bearer myauth_tokenmy-device-id"))
         #expect(join([.one("\t a b \t"), .one("c")]) == .value("a bc"))
@@ -157,7 +157,7 @@ import Testing
         #expect(join([.one("é"), .one("\u{1F600}")]) == .value("é\u{1F600}"))
     }
 
-    @Test("an empty value counts as missing, and the first missing header is named")
+    @Test("An empty value counts as missing, and the first missing header is named")
     func missing() {
         for empty in ["", " ", "\t \t"] {
             #expect(join([.one(empty), .one("b")]) == .missing(index: 0, isEmpty: true))
@@ -167,7 +167,7 @@ import Testing
         #expect(join([.missing]) == .missing(index: 0, isEmpty: false))
     }
 
-    @Test("a header that cannot be used comes before a missing one")
+    @Test("A header that cannot be used comes before a missing one")
     func unusable() {
         #expect(join([.missing, .unusable]) == .unusable(index: 1))
         #expect(join([.one("a"), .one("b"), .unusable]) == .unusable(index: 2))

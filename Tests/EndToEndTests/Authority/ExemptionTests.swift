@@ -38,7 +38,7 @@ struct ExemptionTests {
         )
     }
 
-    @Test("an expired registration is rejected as such; the newest device is made to pass, then to fail, and is judged again")
+    @Test("An expired registration is rejected as such; the newest device is made to pass, then to fail, and is judged again")
     func registrationAndDevice() async throws {
         try await LoopbackWorld.with { world in
             let store = world.authority.store
@@ -68,7 +68,7 @@ struct ExemptionTests {
         }
     }
 
-    @Test("an unregistered build with the development key is answered while the policy accepts the key, and refused afterwards")
+    @Test("An unregistered build with the development key is answered while the policy accepts the key, and refused afterwards")
     func developmentKey() async throws {
         try await LoopbackWorld.with { world in
             let store = world.authority.store

@@ -40,7 +40,7 @@ struct BindingTests {
         await server.stop()
     }
 
-    @Test("client and token check agree on the bytes of several headers, and each of them counts")
+    @Test("Client and token check agree on the bytes of several headers, and each of them counts")
     func severalHeaders() async throws {
         try await LoopbackWorld.with { world in
             let seen = Shared<[String: String]>([:])
@@ -78,7 +78,7 @@ struct BindingTests {
         }
     }
 
-    @Test("a token is bound to data of the caller's choice, which the backend computes, too")
+    @Test("A token is bound to data of the caller's choice, which the backend computes, too")
     func data() async throws {
         try await LoopbackWorld.with { world in
             let verifier = try world.authority.store.tokenVerifier(audience: LoopbackWorld.otherHost)

@@ -10,7 +10,7 @@ import Testing
 /// Tokens for one use, from the authority to the API.
 @Suite("Limited-use tokens", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct LimitedUseSessionTests {
-    @Test("each call carries its own, which lives for a minute and is bound as any other")
+    @Test("Each call of a session carries its own limited-use token, which lives for a minute and is bound like any other")
     func calls() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app { $0.configuration.limitedUse = true }
@@ -31,7 +31,7 @@ struct LimitedUseSessionTests {
         }
     }
 
-    @Test("one that the app fetches itself is accepted beside its binding")
+    @Test("The API accepts a limited-use token that the app fetches itself, with its binding")
     func fetched() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app()
@@ -43,7 +43,7 @@ struct LimitedUseSessionTests {
         }
     }
 
-    @Test("a precheck passes for a registered app, and tells another one that it is rejected")
+    @Test("A precheck passes for a registered app, and tells another one that it is rejected")
     func precheck() async throws {
         try await LoopbackWorld.with { world in
             let app = try await world.app()
@@ -60,7 +60,7 @@ struct LimitedUseSessionTests {
         }
     }
 
-    @Test("approov call sends one with --limited-use, and -v names its ARC without another attestation")
+    @Test("`approov call --limited-use` sends a limited-use token, and -v names its ARC without another attestation")
     func commandLine() async throws {
         try await LoopbackWorld.with { world in
             try await world.authority.store.addRegistration(ExecutableMeasurement.sha256(ofFileAt: ChildProcess.approov), label: "approov")

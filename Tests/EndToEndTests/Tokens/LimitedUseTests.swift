@@ -8,7 +8,7 @@ import Testing
 /// Limited-use tokens, from the evidence to what an operator reads in them.
 @Suite("Limited-use tokens", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct LimitedUseTests {
-    @Test("evidence for limited use gets a token that the command line accepts and shows with its jti, and a rejected app a decoy with one")
+    @Test("Evidence for limited use gets a token that the command line accepts and shows with its jti, and a rejected app a decoy with one")
     func checked() async throws {
         try await LoopbackWorld.with { world in
             let caller = try await AuthorityCaller(world)

@@ -27,7 +27,7 @@ struct PolicyTests {
         }
     }
 
-    @Test("the API sees the token, or the status while the authority does not work, and neither on an excluded URL")
+    @Test("The API sees the token, or the status while the authority does not work, and neither on an excluded URL")
     func onTheWire() async throws {
         try await LoopbackWorld.with { world in
             try await AuthorityFront.with(world) { front in

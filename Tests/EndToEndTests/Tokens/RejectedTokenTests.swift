@@ -49,7 +49,7 @@ struct RejectedTokenTests {
         }
     }
 
-    @Test("a call with a token of the old secret is answered after all, with a token of the new one")
+    @Test("A call with a token of the old secret is answered after all, with a token of the new one")
     func newSecret() async throws {
         try await withBackend { backend in
             let clock = ManualClock(date: Date())
@@ -67,7 +67,7 @@ struct RejectedTokenTests {
         }
     }
 
-    @Test("an app whose tokens the API never accepts asks for a token rarely")
+    @Test("An app whose tokens the API never accepts asks for a token rarely")
     func neverAccepted() async throws {
         try await withBackend { backend in
             let clock = ManualClock(date: Date())
@@ -85,7 +85,7 @@ struct RejectedTokenTests {
         }
     }
 
-    @Test("over Oblivious HTTP, too", arguments: [nil, true])
+    @Test("Over Oblivious HTTP, a call with a token of the old secret is answered with a token of the new one", arguments: [nil, true])
     func oblivious(chunked: Bool?) async throws {
         try await withBackend { backend in
             let path = try await ObliviousPath.start(backend.world, chunked: chunked)
@@ -107,7 +107,7 @@ struct RejectedTokenTests {
         }
     }
 
-    @Test("tokens of a user who logs out are forgotten, and the next call fetches another")
+    @Test("Tokens of a user who logs out are forgotten, and the next call fetches another")
     func forgotten() async throws {
         try await withBackend { backend in
             let app = try await backend.world.app()

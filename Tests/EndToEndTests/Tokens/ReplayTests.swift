@@ -101,7 +101,7 @@ struct ReplayTests {
         }
     }
 
-    @Test("of two thousand concurrent uses of one token one passes, and none after the backend's restart")
+    @Test("Of two thousand concurrent uses of one token one passes, and none after the backend's restart")
     func restart() async throws {
         let (token, other) = (try token(), try token())
         try await withBackend(SQLiteReplayStore(path: path)) { (send) async throws in
@@ -115,7 +115,7 @@ struct ReplayTests {
         #expect(calls.value == 2)
     }
 
-    @Test("with the store in memory, one of two thousand concurrent uses passes")
+    @Test("With the store in memory, one of two thousand concurrent uses passes")
     func memory() async throws {
         let token = try token()
         try await withBackend(MemoryReplayStore()) { (send) async throws in
@@ -124,7 +124,7 @@ struct ReplayTests {
         #expect(calls.value == 1)
     }
 
-    @Test("a store whose file is gone gives 503, for used tokens and for new ones")
+    @Test("A store whose file is gone gives 503, for used tokens and for new ones")
     func gone() async throws {
         let token = try token()
         try await withBackend(SQLiteReplayStore(path: path)) { (send) async throws in
@@ -135,7 +135,7 @@ struct ReplayTests {
         #expect(calls.value == 1)
     }
 
-    @Test("a full store gives 503, and still refuses the tokens that it knows")
+    @Test("A full store gives 503, and still refuses the tokens that it knows")
     func full() async throws {
         try await withBackend(MemoryReplayStore(capacity: 1)) { (send) async throws in
             let first = try token()
@@ -146,7 +146,7 @@ struct ReplayTests {
         #expect(calls.value == 1)
     }
 
-    @Test("a store that does not answer gives 503")
+    @Test("A store that does not answer gives 503")
     func slow() async throws {
         struct StuckStore: ReplayStore {
             let gate: Gate

@@ -11,7 +11,7 @@ import Testing
         Array(try baseText(message, components, structuredFields: structuredFields).components(separatedBy: "\n").dropLast())
     }
 
-    @Test("derived components have the values of RFC 9421, section 2.2")
+    @Test("Derived components have the values of RFC 9421, section 2.2")
     func derived() throws {
         let request = try request("GET", "https://WWW.Example.com:8080/a%20b?queryString=1", [:])
         #expect(
@@ -27,7 +27,7 @@ import Testing
         #expect(try lines(.request(whole), [.requestTarget]) == [#""@request-target": *"#])
     }
 
-    @Test("lines of a field are trimmed and joined with a comma and a space, empty ones too")
+    @Test("Lines of a field are trimmed and joined with a comma and a space, empty ones too")
     func fieldLines() throws {
         var request = try request("GET", "https://example.com/", ["X-Empty": "", "Cache-Control": "  max-age=60\t", "X-Two": "a,b"])
         request.fields.append(HTTPField(name: .cacheControl, value: "\t  must-revalidate "))
@@ -38,7 +38,7 @@ import Testing
             ])
     }
 
-    @Test("structured fields have their strict form, and one member has its own (RFC 9421, sections 2.1.1 and 2.1.2)")
+    @Test("Structured fields have their strict form, and one member has its own (RFC 9421, sections 2.1.1 and 2.1.2)")
     func structured() throws {
         let message = SignableMessage.request(
             try request(
@@ -59,7 +59,7 @@ import Testing
                 ])
     }
 
-    @Test("a field in the header, in the trailers and in the request are three fields")
+    @Test("A field in the header, in the trailers and in the request are three fields")
     func structuredPlaces() throws {
         var request = try request("GET", "https://example.com/", ["Priority": "u=1"])
         request.trailers = fields(["Priority": "u=2"])
@@ -72,7 +72,7 @@ import Testing
             ])
     }
 
-    @Test("each line of a field becomes a byte sequence (RFC 9421, section 2.1.3)")
+    @Test("Each line of a field becomes a byte sequence (RFC 9421, section 2.1.3)")
     func bytes() throws {
         let message = SignableMessage.request(
             try request("GET", "https://example.com/", ["Example-Header": "value, with, lots", "Example-Header": " of, commas "]))
@@ -81,7 +81,7 @@ import Testing
                 == [#""example-header";bs: :dmFsdWUsIHdpdGgsIGxvdHM=:, :b2YsIGNvbW1hcw==:"#])
     }
 
-    @Test("several cookies can only be covered as bytes")
+    @Test("Several cookies can only be covered as bytes")
     func cookies() throws {
         let name = SignatureComponent.field(.setCookie)
         let one = SignableMessage.response(try SignableResponse(status: 200, fields: fields(["Set-Cookie": "a=1, b"])))
@@ -91,7 +91,7 @@ import Testing
         #expect(try lines(two, [SignatureComponent("set-cookie", [.bytes])]) == [#""set-cookie";bs: :YT0x:, :Yg==:"#])
     }
 
-    @Test("trailers are other fields than headers (RFC 9421, section 2.1.4)")
+    @Test("Trailers are other fields than headers (RFC 9421, section 2.1.4)")
     func trailers() throws {
         var response = try SignableResponse(status: 200, fields: fields(["Expires": "header"]))
         #expect(code { _ = try lines(.response(response), [SignatureComponent("expires", [.trailer])]) } == .missingComponent)
@@ -101,7 +101,7 @@ import Testing
                 == [#""expires": header"#, #""expires";tr: trailer"#])
     }
 
-    @Test("a response covers its status, and with req the request that it answers (RFC 9421, section 2.4)")
+    @Test("A response covers its status, and with req the request that it answers (RFC 9421, section 2.4)")
     func responses() throws {
         var request = try request("POST", "https://example.com/foo?param=Value&Pet=dog", ["Content-Digest": "sha-256=:AA==:"])
         request.trailers = fields(["X": "t"])
@@ -121,7 +121,7 @@ import Testing
         #expect(code { _ = try lines(.response(alone), [.method.ofRequest]) } == .missingComponent)
     }
 
-    @Test("a component that does not fit the kind of message, is missing, or is no known structured field, is refused")
+    @Test("A component that does not fit the kind of message, is missing, or is no known structured field, is refused")
     func bad() throws {
         let request = SignableMessage.request(try request("GET", "https://example.com/", ["X": "a b", "Priority": "u=;"]))
         let response = SignableMessage.response(try SignableResponse(status: 200, fields: fields(["X": "1"])))

@@ -3,7 +3,7 @@ import MessageSignatures
 import Testing
 
 @Suite struct SignatureBaseTests {
-    @Test("a base has a line for each component and one for the parameters, without a line end at its end")
+    @Test("A base has a line for each component and one for the parameters, without a line end at its end")
     func lines() throws {
         let request = try request()
         var parameters = SignatureParameters([.method, .targetURI, .field(.contentType)])
@@ -22,18 +22,18 @@ import Testing
                 """)
     }
 
-    @Test("nothing covered is a base of one line")
+    @Test("Nothing covered is a base of one line")
     func empty() throws {
         #expect(try baseText(.request(request()), []) == #""@signature-params": ()"#)
     }
 
-    @Test("the digest for debugging is that of the base")
+    @Test("The digest for debugging is that of the base")
     func debugDigest() throws {
         let base = try SignatureBase(.request(request()), parameters: SignatureParameters([]))
         #expect(base.debugDigest == ContentDigest(of: base.bytes).fieldValue)
     }
 
-    @Test("a component that is covered twice is refused, also with its parameters in another order")
+    @Test("A component that is covered twice is refused, also with its parameters in another order")
     func duplicates() throws {
         let request = try request()
         #expect(code { _ = try baseText(.request(request), [.method, .path, .method]) } == .duplicateComponent)
@@ -46,7 +46,7 @@ import Testing
         #expect(code { _ = try baseText(.request(request), [.query, .queryParameter("a")]) } == nil)
     }
 
-    @Test("a field that is not ASCII cannot be covered but as bytes")
+    @Test("A field that is not ASCII cannot be covered but as bytes")
     func nonASCII() throws {
         let message = SignableMessage.request(try request("GET", "https://example.com/", ["X": "é"]))
         #expect(code { _ = try baseText(message, [SignatureComponent("x")]) } == .malformedField)

@@ -9,7 +9,7 @@ import Testing
         return String(line.drop { $0 != ":" }.dropFirst(2))
     }
 
-    @Test("values are re-encoded as the examples of RFC 9421, section 2.2.8 have them")
+    @Test("Values are re-encoded as the examples of RFC 9421, section 2.2.8 have them")
     func examples() throws {
         let query = "?param=value&foo=bar&baz=batman&qux="
         #expect(try value("baz", query) == "batman")
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "percent signs without digits stand for themselves, an equals sign after the first belongs to the value, empty pairs do not count")
+        "Percent signs without digits stand for themselves, an equals sign after the first belongs to the value, empty pairs do not count")
     func spellings() throws {
         #expect(try value("a", "?&&a=100%&b") == "100%25")
         #expect(try value("b", "?a=1&b") == "")
@@ -32,7 +32,7 @@ import Testing
         #expect(try value("a", "?a=%ff") == "%EF%BF%BD")
     }
 
-    @Test("a parameter that is missing or occurs twice cannot be covered")
+    @Test("A parameter that is missing or occurs twice cannot be covered")
     func missing() {
         #expect(code { _ = try value("b", "?a=1") } == .missingComponent)
         #expect(code { _ = try value("a", "") } == .missingComponent)

@@ -3,7 +3,7 @@ import MessageSignatures
 import Testing
 
 @Suite struct SignatureComponentTests {
-    @Test("an identifier is written with its parameters in the given order")
+    @Test("An identifier is written with its parameters in the given order")
     func text() throws {
         #expect(SignatureComponent.targetURI.description == #""@target-uri""#)
         #expect(SignatureComponent.field(.contentType).description == #""content-type""#)
@@ -15,7 +15,7 @@ import Testing
         #expect(try SignatureComponent("x", [.bytes]).description == #""x";bs"#)
     }
 
-    @Test("two identifiers are equal whatever the order of their parameters")
+    @Test("Two identifiers are equal whatever the order of their parameters")
     func equality() throws {
         let one = try SignatureComponent("x", [.key("a"), .request])
         let other = try SignatureComponent("x", [.request, .key("a")])
@@ -25,7 +25,7 @@ import Testing
         #expect(SignatureComponent.query != SignatureComponent.queryParameter("a"))
     }
 
-    @Test("names that are no component, and parameters that do not fit, are refused")
+    @Test("Names that are no component, and parameters that do not fit, are refused")
     func bad() {
         let bad: [(String, [SignatureComponent.Parameter])] = [
             ("", []), ("Content-Type", []), ("a b", []), ("a\"", []), ("@", []), ("@unknown", []), ("@signature-params", []), ("é", []),

@@ -7,14 +7,14 @@ import Testing
     private let sha256 = "sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:"
     private let sha512 = "sha-512=:WZDPaVn/7XgHaAy8pmojAkGWoRx2UFChF41A2svX+TaPm+AbwAgBWnrIiYllu7BNNyealdVLvRwEmTHWXvJwew==:"
 
-    @Test("a digest is written as the examples of RFC 9530 have it, and the empty content's as the original sends it")
+    @Test("A digest is written as the examples of RFC 9530 have it, and the empty content's as the original sends it")
     func written() {
         #expect(ContentDigest(of: content).fieldValue == sha256)
         #expect(ContentDigest(of: content, .sha512).fieldValue == sha512)
         #expect(ContentDigest(of: []).fieldValue == "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:")
     }
 
-    @Test("content in parts has the same digest, with one algorithm or both")
+    @Test("Content in parts has the same digest, with one algorithm or both")
     func parts() throws {
         var hasher = ContentDigest.Hasher([.sha512, .sha256])
         for part in [Array(content[..<5]), [], Array(content[5...])] { hasher.update(part) }
@@ -27,7 +27,7 @@ import Testing
         try read.check(digest)
     }
 
-    @Test("another content, a right digest beside a wrong one, and a digest that is cut, do not pass")
+    @Test("Another content, a right digest beside a wrong one, and a digest that is cut, do not pass")
     func mismatch() throws {
         for value in [sha256, "\(sha256), sha-512=:AAAA:", "sha-256=::", "sha-256=:X48E:"] {
             let digest = try #require(try ContentDigest.read(from: fields(["Content-Digest": value])))
@@ -38,7 +38,7 @@ import Testing
         #expect(code { try mixed.check(content) } == .digestMismatch)
     }
 
-    @Test("a field that is missing is not one that cannot be read")
+    @Test("A field that is missing is not one that cannot be read")
     func reading() throws {
         #expect(try ContentDigest.read(from: [:]) == nil)
         let bad: [(KeyValuePairs<String, String>, MessageSignatureError.Code)] = [

@@ -82,7 +82,7 @@ import Testing
         return members.count == dictionary.count ? members : nil
     }
 
-    @Test("both read the same, but for what the reader refuses on purpose: duplicates, and base64 in a second spelling")
+    @Test("Both read the same, but for what the reader refuses on purpose: duplicates, and base64 in a second spelling")
     func agreement() {
         var generator = SeededGenerator()
         var counts = (read: 0, refused: 0, duplicates: 0)

@@ -12,7 +12,7 @@ import Testing
         return members
     }
 
-    @Test("a dictionary of inner lists is read with its parameters")
+    @Test("A dictionary of inner lists is read with its parameters")
     func innerLists() throws {
         let read = try members(#" a-1=( "x";key="k";sf   "y\"\\" );created=12;tag="t", b=();alg=tok ,*c=:AAE=:"#)
         #expect(
@@ -32,7 +32,7 @@ import Testing
             ])
     }
 
-    @Test("every kind of item is recognised")
+    @Test("Every kind of item is recognised")
     func items() throws {
         let kinds: [(String, Reader.BareItem)] = [
             ("1", .integer(1)), ("-999999999999999", .integer(-999_999_999_999_999)), ("007", .integer(7)), ("1.5", .other),
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(
-        "a text that is no dictionary is refused",
+        "A text that is no dictionary is refused",
         arguments: [
             "A=1", "1=1", "a=", "a=1,", "a=1,,b=1", ",a", "a b", "a=(", "a=(1", "a=(1 2", "a=(1,2)", "a=(1)2", "a=(\"x\"\"y\")", "a=)",
             "a=\"",
@@ -65,7 +65,7 @@ import Testing
         #expect(throws: StructuredFieldReader.Malformed.self) { try members(text) }
     }
 
-    @Test("a key that occurs twice is refused, in the dictionary, over two lines, and in parameters")
+    @Test("A key that occurs twice is refused, in the dictionary, over two lines, and in parameters")
     func duplicates() throws {
         for text in ["a=1, a=1", "a=1, b, a", "a=();x=1;x=1", "a=(\"x\";b;b)"] {
             #expect(throws: StructuredFieldReader.Duplicate.self, "\(text)") { try members(text) }
@@ -75,7 +75,7 @@ import Testing
         #expect(throws: StructuredFieldReader.Duplicate.self) { try second.readDictionary(into: &all) }
     }
 
-    @Test("more members, items or parameters than the limit are refused")
+    @Test("More members, items or parameters than the limit are refused")
     func limits() throws {
         func text(_ count: Int, _ make: (Int) -> String, _ separator: String) -> String {
             (0..<count).map(make).joined(separator: separator)

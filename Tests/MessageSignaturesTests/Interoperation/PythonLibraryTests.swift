@@ -75,7 +75,7 @@ struct PythonLibraryTests {
         return message
     }
 
-    @Test("the library verifies our requests, and no changed ones", arguments: Key.allCases)
+    @Test("The library verifies our requests, and no changed ones", arguments: Key.allCases)
     func theyVerify(_ key: Key) async throws {
         var good: [PythonLibrary.Message] = []
         for message in Self.messages() { good.append(try await signed(message, key)) }
@@ -96,7 +96,7 @@ struct PythonLibraryTests {
         #expect(results.count == good.count + bad.count && results.dropFirst(good.count).allSatisfy { $0["error"] != nil }, "\(results)")
     }
 
-    @Test("we verify the library's requests, and no changed ones", arguments: Key.allCases)
+    @Test("We verify the library's requests, and no changed ones", arguments: Key.allCases)
     func weVerify(_ key: Key) async throws {
         let messages = Self.messages()
         let results = try await PythonLibrary.run("sign", key: key.rawValue, keys: keys, messages)

@@ -3,7 +3,7 @@ import MessageSignatures
 import Testing
 
 @Suite struct SignableRequestTests {
-    @Test("a request of swift-http-types is taken with its exact path")
+    @Test("A request of swift-http-types is taken with its exact path")
     func taken() throws {
         let request = HTTPRequest(
             method: .init("PATCH")!, scheme: "https", authority: "Example.com:443", path: "/a%2fb?x=&x", headerFields: fields(["A": "1"]))
@@ -14,13 +14,13 @@ import Testing
         #expect(signable.trailers == nil)
     }
 
-    @Test("a request to all of a server has an asterisk as its target")
+    @Test("A request to all of a server has an asterisk as its target")
     func asterisk() throws {
         let request = try SignableRequest(HTTPRequest(method: .options, scheme: "https", authority: "example.com", path: "*"))
         #expect(request.requestTarget == "*" && request.target.text == "https://example.com")
     }
 
-    @Test("without scheme, authority or path, or with a method that is no token, there is nothing to sign")
+    @Test("Without scheme, authority or path, or with a method that is no token, there is nothing to sign")
     func bad() throws {
         #expect(code { _ = try SignableRequest(HTTPRequest(method: .get, scheme: nil, authority: "a", path: "/")) } == .invalidMessage)
         #expect(code { _ = try SignableRequest(HTTPRequest(method: .get, scheme: "https", authority: nil, path: "/")) } == .invalidMessage)

@@ -3,7 +3,7 @@ import MessageSignatures
 import Testing
 
 @Suite struct SignableResponseTests {
-    @Test("a status has three digits")
+    @Test("A status has three digits")
     func status() throws {
         #expect(try SignableResponse(status: 200, fields: [:]).status == 200)
         for status in [-1, 0, 99, 1_000] {

@@ -2,7 +2,7 @@ import MessageSignatures
 import Testing
 
 @Suite struct TargetURITests {
-    @Test("the text is kept, and its parts are neither decoded nor re-encoded")
+    @Test("The text is kept, and its parts are neither decoded nor re-encoded")
     func parts() throws {
         let uri = try TargetURI("HTTPS://API.Example.com:8443/a%2Fb/../c//d;e?x=%20&x=&&?/=y")
         #expect(uri.text == "HTTPS://API.Example.com:8443/a%2Fb/../c//d;e?x=%20&x=&&?/=y")
@@ -13,7 +13,7 @@ import Testing
         #expect(uri.pathAndQuery == "/a%2Fb/../c//d;e?x=%20&x=&&?/=y")
     }
 
-    @Test("an empty path is a slash, and an empty query is not a missing one")
+    @Test("An empty path is a slash, and an empty query is not a missing one")
     func empty() throws {
         let bare = try TargetURI("http://example.com")
         #expect(bare.path == "/" && bare.query == nil && bare.pathAndQuery == "/" && bare.scheme == "http")
@@ -23,7 +23,7 @@ import Testing
         #expect(try TargetURI("https://example.com/@a\\b?@").path == "/@a\\b")
     }
 
-    @Test("the authority loses upper case and the default port, and keeps every other port")
+    @Test("The authority loses upper case and the default port, and keeps every other port")
     func authority() throws {
         #expect(try TargetURI("https://Example.com:443/").authority == "example.com")
         #expect(try TargetURI("http://example.com:80").authority == "example.com")
@@ -33,7 +33,7 @@ import Testing
         #expect(try TargetURI("https://example.com:/").authority == "example.com")
     }
 
-    @Test("a URI is assembled from what a request carries")
+    @Test("A URI is assembled from what a request carries")
     func assembled() throws {
         #expect(try TargetURI(scheme: "HTTPS", authority: "Example.com:443", path: "/a?b").text == "https://example.com/a?b")
         #expect(try TargetURI(scheme: "http", authority: "example.com", path: "").text == "http://example.com/")
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "what is no absolute http URI in visible ASCII, or has user information or a fragment, is refused",
+        "What is no absolute http URI in visible ASCII, or has user information or a fragment, is refused",
         arguments: [
             "", "/a", "example.com", "https:", "https://", "https:///a", "https://?a", "ftp://example.com/", "httpsx://example.com/",
             "https:/example.com", "https://:443/", "https://user@example.com/", "https://user:secret@example.com/", "https://a\\@b.com/",

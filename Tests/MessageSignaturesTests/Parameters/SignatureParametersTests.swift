@@ -8,7 +8,7 @@ import Testing
         return try SignatureBase(.request(request()), parameters: parameters).signatureParameters
     }
 
-    @Test("parameters are written in the order in which they were first set")
+    @Test("Parameters are written in the order in which they were first set")
     func order() throws {
         #expect(
             try text {
@@ -29,12 +29,12 @@ import Testing
             } == "();expires=2")
     }
 
-    @Test("texts are quoted")
+    @Test("Texts are quoted")
     func quoting() throws {
         #expect(try text { $0.keyID = #"a"b\c"# } == #"();keyid="a\"b\\c""#)
     }
 
-    @Test("a text that is not printable ASCII and a time that a structured field cannot have are refused")
+    @Test("A text that is not printable ASCII and a time that a structured field cannot have are refused")
     func bad() {
         for bad in ["é", "a\n", "\u{7F}"] {
             #expect(code { _ = try text { $0.keyID = bad } } == .invalidParameter)

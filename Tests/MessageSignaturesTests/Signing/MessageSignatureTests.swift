@@ -13,7 +13,7 @@ import Testing
         return try await MessageSignature(signing: .request(request()), label: label, parameters: parameters, with: key)
     }
 
-    @Test("two signatures share the two fields, in the order in which they were added")
+    @Test("Two signatures share the two fields, in the order in which they were added")
     func twoSignatures() async throws {
         var headers = fields(["Accept": "*/*"])
         let install = try await sign("install") { $0.algorithm = "ecdsa-p256-sha256" }
@@ -30,7 +30,7 @@ import Testing
         #expect(code { try install.add(to: &foreign) } == .malformedField)
     }
 
-    @Test("an algorithm that is not the signer's and a label that cannot be written are refused")
+    @Test("An algorithm that is not the signer's and a label that cannot be written are refused")
     func bad() async throws {
         await #expect(throws: MessageSignatureError(.algorithmMismatch, "")) { try await sign("a") { $0.algorithm = "hmac-sha256" } }
         for label in ["", "A", "1", "a b", "a=", "é"] {
@@ -43,7 +43,7 @@ import Testing
         func sign(_ base: [UInt8]) async throws -> [UInt8] { throw CancellationError() }
     }
 
-    @Test("a signer that fails leaves the message unsigned, and its error reaches the caller")
+    @Test("A signer that fails leaves the message unsigned, and its error reaches the caller")
     func failingSigner() async throws {
         await #expect(throws: CancellationError.self) {
             try await MessageSignature(

@@ -22,7 +22,7 @@ import Testing
         ]
     }
 
-    @Test("every algorithm signs in the form of RFC 9421, section 3.3, and its key alone verifies")
+    @Test("Every algorithm signs in the form of RFC 9421, section 3.3, and its key alone verifies")
     func roundTrips() throws {
         let pairs = try Self.pairs()
         #expect(Set(pairs.map { $0.0.algorithm }) == Set(SignatureAlgorithm.allCases))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("an ECDSA signature in DER is refused")
+    @Test("An ECDSA signature in DER is refused")
     func der() throws {
         let key = P256.Signing.PrivateKey()
         let base = Array("a base".utf8)
@@ -53,7 +53,7 @@ import Testing
         #expect(!SignatureVerificationKey.ecdsaP256SHA256(key.publicKey).isValid(der, for: base))
     }
 
-    @Test("a short shared key and a text that is no RSA key are refused")
+    @Test("A short shared key and a text that is no RSA key are refused")
     func badKeys() {
         let short = [UInt8](repeating: 1, count: 15)
         #expect(code { _ = try SignatureSigningKey.hmacSHA256(short) } == .invalidKey)

@@ -4,7 +4,7 @@ import Testing
 @testable import MessageSignatures
 
 @Suite struct ReceivedSignatureTests {
-    @Test("the signatures of all lines are read, in the order of Signature-Input")
+    @Test("The signatures of all lines are read, in the order of Signature-Input")
     func reading() throws {
         let received = try ReceivedSignature.all(
             in: fields([

@@ -51,7 +51,7 @@ import Testing
         return try request("GET", "https://example.com/", ["Signature-Input": input, "Signature": signature ?? "a=:\(bytes):"])
     }
 
-    @Test("a request that this module signed verifies, and the result says what is covered")
+    @Test("A request that this module signed verifies, and the result says what is covered")
     func verifies() async throws {
         let request = try await signed(request(), label: "any.label", parameters())
         let verified = try verifier().verify(.request(request))
@@ -60,7 +60,7 @@ import Testing
         #expect(verified.parameters == parameters())
     }
 
-    @Test("a response verifies together with the request that it answers")
+    @Test("A response verifies together with the request that it answers")
     func responses() async throws {
         let request = try request()
         var response = try SignableResponse(status: 200, fields: [:], answering: request)
@@ -74,7 +74,7 @@ import Testing
         #expect(code { _ = try verifier.verify(.response(response)) } == .invalidSignature)
     }
 
-    @Test("what was changed after signing does not verify")
+    @Test("What was changed after signing does not verify")
     func changed() async throws {
         let components: [SignatureComponent] = [.method, .targetURI, .field(.contentType), .field(.contentLength)]
         let lines: KeyValuePairs = ["Content-Type": "text/plain", "Content-Length": "18"]
@@ -104,7 +104,7 @@ import Testing
         #expect(refusal(removed) == .missingComponent)
     }
 
-    @Test("a client's Signature-Base-Digest tells another base from another key, and makes no signature valid")
+    @Test("A client's Signature-Base-Digest tells another base from another key, and makes no signature valid")
     func debugDigest() async throws {
         var request = try await signed(request(), parameters())
         request.fields[SignatureBase.debugFieldName] = try SignatureBase(.request(request), parameters: parameters()).debugDigest
@@ -122,7 +122,7 @@ import Testing
         #expect(message(other).contains("a covered component is another"))
     }
 
-    @Test("a field whose lines a proxy joined or split at the comma verifies, in the same order only")
+    @Test("A field whose lines a proxy joined or split at the comma verifies, in the same order only")
     func multiLineFields() async throws {
         let components: [SignatureComponent] = [.method, .targetURI, .field(.accept)]
         let request = try await signed(
@@ -139,7 +139,7 @@ import Testing
         #expect(refusal(tight) == .invalidSignature)
     }
 
-    @Test("of two signatures the one of the key is chosen, whatever the labels are")
+    @Test("Of two signatures the one of the key is chosen, whatever the labels are")
     func twoSignatures() async throws {
         var request = try await signed(request(), label: "account", parameters())
         request = try await signed(request, label: "install", parameters(.hmacSHA256), with: try .hmacSHA256(secret))
@@ -149,7 +149,7 @@ import Testing
         #expect(refusal(request, verifier([.ecdsaP256SHA256(P256.Signing.PrivateKey().publicKey)])) == .invalidSignature)
     }
 
-    @Test("two signatures that could both be the key's are refused, although one of them verifies")
+    @Test("Two signatures that could both be the key's are refused, although one of them verifies")
     func ambiguous() async throws {
         var request = try await signed(request(), label: "a", parameters())
         let other = P256.Signing.PrivateKey()
@@ -160,7 +160,7 @@ import Testing
         #expect(refusal(try await signed(try MessageSignaturesTests.request(), parameters()), verifier(both)) == nil)
     }
 
-    @Test("the key ID chooses among keys, and one of no known key is refused")
+    @Test("The key ID chooses among keys, and one of no known key is refused")
     func keyIDs() async throws {
         let other = P256.Signing.PrivateKey()
         let keys: [SignatureVerificationKey] = [
@@ -177,7 +177,7 @@ import Testing
         #expect(refusal(try await signed(MessageSignaturesTests.request(), parameters()), verifier(keys)) == .ambiguousSignature)
     }
 
-    @Test("the tag must be the required one, and without a requirement there must be none")
+    @Test("The tag must be the required one, and without a requirement there must be none")
     func tags() async throws {
         var tagged = parameters()
         tagged.tag = "payments"
@@ -190,7 +190,7 @@ import Testing
                 == .noMatchingSignature)
     }
 
-    @Test("an algorithm that is not the key's is refused, also an unknown one, and none is the key's own")
+    @Test("An algorithm that is not the key's is refused, also an unknown one, and none is the key's own")
     func algorithms() async throws {
         #expect(refusal(try raw(#"a=("@method");created=\#(now);alg="hmac-sha256""#)) == .algorithmMismatch)
         #expect(refusal(try raw(#"a=("@method");created=\#(now);alg="none""#)) == .algorithmMismatch)
@@ -201,7 +201,7 @@ import Testing
         #expect(refusal(request, verifier { $0.requiresAlgorithm = true }) == .missingParameter)
     }
 
-    @Test("unknown parameters of the signature and of components are refused, and duplicates of both")
+    @Test("Unknown parameters of the signature and of components are refused, and duplicates of both")
     func unknownAndDuplicate() throws {
         let covered = #"("@method" "@target-uri")"#
         let cases: [(String, MessageSignatureError.Code)] = [
@@ -222,7 +222,7 @@ import Testing
         for (input, expected) in cases { #expect(refusal(try raw(input)) == expected, "\(input)") }
     }
 
-    @Test("duplicate labels, fields that do not belong together, and signatures that are no byte sequence are refused")
+    @Test("Duplicate labels, fields that do not belong together, and signatures that are no byte sequence are refused")
     func fieldShapes() throws {
         let covered = #"("@method" "@target-uri");created=\#(now)"#
         let bytes = ":" + Base64.encode([UInt8](repeating: 1, count: 64)) + ":"
@@ -248,7 +248,7 @@ import Testing
         #expect(refusal(try raw(long)) == .malformedField)
     }
 
-    @Test("spaces that a proxy may add to Signature-Input do not matter, and the fields may have several lines")
+    @Test("Spaces that a proxy may add to Signature-Input do not matter, and the fields may have several lines")
     func spaces() async throws {
         var request = try await signed(request(), parameters())
         let input = try #require(request.fields[MessageSignature.inputFieldName])
@@ -261,7 +261,7 @@ import Testing
         #expect(refusal(request) == nil)
     }
 
-    @Test("whatever is changed in the signature fields, a signature that still verifies says what was signed")
+    @Test("Whatever is changed in the signature fields, a signature that still verifies says what was signed")
     func randomChanges() async throws {
         let request = try await signed(request(), parameters())
         let verifier = verifier()
@@ -287,7 +287,7 @@ import Testing
         #expect(refused > 500)
     }
 
-    @Test("a string with base64 is a signature only when that is allowed")
+    @Test("A string with base64 is a signature only when that is allowed")
     func strings() async throws {
         var request = try await signed(request(), parameters())
         let signature = try #require(request.fields[MessageSignature.fieldName])
@@ -298,7 +298,7 @@ import Testing
         #expect(refusal(request, verifier { $0.acceptsStringSignatures = true }) == .malformedField)
     }
 
-    @Test("missing coverage is refused, and @query is not @query-param, nor a field its digest or its bytes")
+    @Test("Missing coverage is refused, and @query is not @query-param, nor a field its digest or its bytes")
     func coverage() async throws {
         let request = try await signed(
             request("GET", "https://example.com/?a=1", ["X": "1"]),
@@ -312,7 +312,7 @@ import Testing
         #expect(refusal(whole, verifier { $0.components = [.queryParameter("a")] }) == .insufficientCoverage)
     }
 
-    @Test("created and expires bound the time in which a signature is valid")
+    @Test("`created` and expires bound the time in which a signature is valid")
     func times() async throws {
         let request = try await signed(request(), parameters())
         clock.advance(by: .seconds(15 + 30))
@@ -336,7 +336,7 @@ import Testing
         #expect(refusal(try await signed(MessageSignaturesTests.request(), reversed)) == .expired)
     }
 
-    @Test("bounds that are as good as none do not overflow")
+    @Test("Bounds that are as good as none do not overflow")
     func longTimes() async throws {
         var old = parameters()
         old.created = 0
@@ -350,7 +350,7 @@ import Testing
         #expect(refusal(try await signed(request(), old), endless) == .createdInFuture)
     }
 
-    @Test("created must be there; expires and a nonce only when they are required")
+    @Test("`created` must be there; expires and a nonce only when they are required")
     func requiredParameters() async throws {
         var bare = parameters()
         bare.created = nil

@@ -6,6 +6,6 @@ func obliviousConfiguration(keys: URL, relay: URL) throws -> URLSessionConfigura
     try ApproovURLProtocol.configure(userAgent: "The Application", keyURL: keys, relayURL: relay)
     ApproovURLProtocol.isEnabled = true  // false at first, so that it can be switched on for some
     let configuration = URLSessionConfiguration.default
-    configuration.protocolClasses?.insert(ApproovURLProtocol.self, at: 0)
+    configuration.protocolClasses = [ApproovURLProtocol.self] + (configuration.protocolClasses ?? [])
     return configuration
 }

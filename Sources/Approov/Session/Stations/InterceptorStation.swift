@@ -54,7 +54,7 @@ struct InterceptorStation: Sendable {
     /// - Parameters:
     ///   - request: The request with the other URL.
     ///   - url: The URL before.
-    ///   - type: The type of the caller's that changed the URL.
+    ///   - type: The caller's type that changed the URL.
     /// - Returns: The canonical URL.
     /// - Throws: ``ApproovError`` with code `interceptorError` for another origin, and `badRequest` for a URL that cannot be requested.
     static func checked(_ request: URLRequest, was url: TransportURL, after type: Any.Type) throws -> TransportURL {

@@ -37,7 +37,7 @@ import Testing
         return token
     }
 
-    @Test("a rejected token is forgotten, and the request goes once more with another, whatever its method")
+    @Test("A rejected token is forgotten, and the request goes once more with another, whatever its method")
     func renewed() async throws {
         let stale = Shared("")
         let world = try world { $0 == stale.value }
@@ -55,7 +55,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 2)
     }
 
-    @Test("a token that is not older than 30 s is kept, and the caller gets the 401")
+    @Test("A token that is not older than 30 s is kept, and the caller gets the 401")
     func young() async throws {
         let world = try world { _ in true }
         let session = try world.session()
@@ -66,7 +66,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 1)
     }
 
-    @Test("while the API rejects every token, a request is sent twice after 30 s, after 60 s and so on, in all sessions together")
+    @Test("While the API rejects every token, a request is sent twice after 30 s, after 60 s and so on, in all sessions together")
     func alwaysRejected() async throws {
         let world = try world { _ in true }
         let sessions = try [world.session(), world.session()]
@@ -81,7 +81,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 4)
     }
 
-    @Test("of many requests at once whose token is rejected, one is sent again, and one token is fetched")
+    @Test("Of many requests at once whose token is rejected, one is sent again, and one token is fetched")
     func many() async throws {
         let world = try world { _ in true }
         _ = try await oldToken(in: world)
@@ -95,7 +95,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 2)
     }
 
-    @Test("only 401 with the bare challenge means the token")
+    @Test("Only a 401 with the bare challenge makes the session renew the token")
     func otherAnswers() async throws {
         var twoLines = Self.rejection
         twoLines.append(HTTPField(name: .wwwAuthenticate, value: "Bearer"))
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("the name of the challenge is compared without regard to case")
+    @Test("The name of the challenge is compared without regard to case")
     func challengeCase() async throws {
         let world = try world([.wwwAuthenticate: "APPROOV"]) { _ in true }
         _ = try await oldToken(in: world)
@@ -120,7 +120,7 @@ import Testing
         #expect(world.apiRequests.count == 2)
     }
 
-    @Test("a body that is a stream is not sent twice, but its token is forgotten")
+    @Test("A body from a stream is not sent twice, but its token is forgotten")
     func stream() async throws {
         let stale = Shared("")
         let world = try world { $0 == stale.value }
@@ -134,7 +134,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 2)
     }
 
-    @Test("after a redirect only the step whose token was rejected is repeated")
+    @Test("After a redirect only the step whose token was rejected is repeated")
     func redirect() async throws {
         let stale = Shared("")
         let world = try world { _ in false }
@@ -151,7 +151,7 @@ import Testing
         #expect(world.apiRequests.map(\.method) == [.post, .get, .get])
     }
 
-    @Test("an interceptor is asked about the last answer alone")
+    @Test("An interceptor is asked about the last answer alone")
     func interceptor() async throws {
         let stale = Shared("")
         let world = try world { $0 == stale.value }
@@ -162,7 +162,7 @@ import Testing
         #expect(asked.value == [1])
     }
 
-    @Test("a host that gets no token may answer what it likes")
+    @Test("A 401 of a host that gets no token changes nothing")
     func noToken() async throws {
         let world = try World(hosts: ["api.test": .pinned.with { $0.attested = false }])
         world.api.value = { TransportResponse(status: 401, headerFields: Self.rejection, url: $0.url) }
@@ -171,7 +171,7 @@ import Testing
         #expect(world.apiRequests.count == 2)
     }
 
-    @Test("over Oblivious HTTP the answer inside counts, whole and in chunks", arguments: [false, true])
+    @Test("Over Oblivious HTTP the answer inside counts, whole and in chunks", arguments: [false, true])
     func oblivious(isChunked: Bool) async throws {
         let world = try World(hosts: ["api.test": .pinned.with { $0.oblivious = true }], chunked: isChunked ? true : nil)
         let stale = try await oldToken(in: world)

@@ -1,0 +1,85 @@
+import ApproovTesting
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import ApproovCLI
+
+/// Tries every row of NAMES.md, the table of the original's names.
+@Suite struct NamesTests {
+    /// The rows whose names this tree does not have yet; each needs a `NameUse` when it gets them.
+    private static let waiting: Set<String> = [
+        "fetchSecureString(key, newDef)", "addSubstitutionHeader, removeSubstitutionHeader",
+        "addSubstitutionQueryParam, removeSubstitutionQueryParam", "fetchCustomJWT(payload)",
+        "getInstallMessageSignature, getAccountMessageSignature, getMessageSignature",
+        "SignatureParametersFactory, generateDefaultSignatureParametersFactory", "setBodyDigestConfig",
+    ]
+
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    private let table: NameTable
+
+    init() throws {
+        let file = Self.folder.appending(path: "../../../NAMES.md").standardized
+        table = try NameTable(String(contentsOf: file, encoding: .utf8))
+    }
+
+    /// The source text of each use, by its row.
+    private static func sources() throws -> [String: String] {
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.lastPathComponent.hasPrefix("NameUse+") }
+        var sources: [String: String] = [:]
+        for use in NameUse.all { sources[use.row] = "" }
+        for file in files {
+            for text in try String(contentsOf: file, encoding: .utf8).components(separatedBy: "NameUse(").dropFirst() {
+                let row = try #require(text.firstMatch(of: /^\s*#?"(.*)"#?\s*\) \{/)?.output.1, "\(text)")
+                sources[String(row)] = String(text.dropFirst(row.utf8.count))
+            }
+        }
+        return sources
+    }
+
+    @Test("Every row names each of its own names or says why there is none, and no two rows have the same text")
+    func rows() {
+        #expect(table.rows.count > 140)
+        #expect(Set(table.rows.map(\.original)).count == table.rows.count)
+        for row in table.rows where row.isOut { #expect(row.note.count > 10, "\(row.original)") }
+    }
+
+    @Test("Every row with a Swift name has a use, every use has a row, and the use has every word of the row's names")
+    func uses() throws {
+        let named = table.rows.filter { !$0.words.isEmpty }
+        let used = NameUse.all.map(\.row)
+        #expect(Set(used).count == used.count)
+        #expect(Set(named.map(\.original)) == Set(used).union(Self.waiting))
+        #expect(Self.waiting.isDisjoint(with: used))
+        let sources = try Self.sources()
+        for row in named where !Self.waiting.contains(row.original) {
+            let words = Set((sources[row.original] ?? "").matches(of: /[A-Za-z]\w*/).map { String($0.output) })
+            let missing = row.words.subtracting(words)
+            #expect(missing.isEmpty, "\(row.original)")
+        }
+    }
+
+    @Test("Every use of a name does what its row says", arguments: NameUse.all.map(\.row))
+    func use(of row: String) async throws {
+        let use = try #require(NameUse.all.first { $0.row == row })
+        try await use.run(World())
+    }
+
+    @Test("`approov` accepts every command line of the table and its notes")
+    func commands() throws {
+        let commands = table.rows.flatMap(\.commands)
+        #expect(commands.count > 40)
+        for arguments in commands {
+            #expect(throws: Never.self, "approov \(arguments.joined(separator: " "))") { try ApproovCommand.parseAsRoot(arguments) }
+        }
+    }
+
+    @Test("The table has every name of the original's interface")
+    func complete() {
+        let words = Set(
+            table.rows.flatMap { $0.original.matches(of: /[@\-A-Za-z][\w\-]*/).map { String($0.output) } })
+        #expect(OriginalNames.all.filter { !words.contains($0) }.isEmpty)
+        #expect(OriginalNames.all.count > 180)
+    }
+}
