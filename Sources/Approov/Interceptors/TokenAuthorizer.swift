@@ -104,7 +104,7 @@ final class TokenAuthorizer: Sendable {
             }
         guard let sendsStatus = try decision.sendsWithout(result) else {
             append(result, to: &fields, isOblivious: rule.settings.oblivious)
-            return .attached(SentToken(key: key, text: result.token, life: result.life))
+            return .attached(SentToken(key: key, text: result.token, life: result.life, accountKey: result.accountKey))
         }
         if sendsStatus || tokenHeader.sendsStatusWithoutToken {
             fields.append(HTTPField(name: names.token, value: tokenHeader.prefix + result.status.wireName(tokenHeader.statusCase)))
