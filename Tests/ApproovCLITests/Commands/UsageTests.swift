@@ -140,7 +140,8 @@ struct UsageTests {
     @Test(
         "The help of a command has examples, and each example is a valid command line",
         arguments: [
-            "demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "device", "forcepass", "forcefail", "devkey",
+            "demo", "api", "sdk", "registration", "token", "secret", "keyset", "policy", "pin", "device", "forcepass", "forcefail",
+            "devkey",
             "secstrings", "customjwt",
         ])
     func examples(command: String) async throws {
