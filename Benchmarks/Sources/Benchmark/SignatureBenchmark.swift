@@ -17,6 +17,9 @@ struct SignatureBenchmark {
     let options: Options
 
     private static let body = Array(repeating: UInt8(ascii: "x"), count: 1_024)
+    /// The fields that are covered, as a session has them ready.
+    private static let names =
+        ["Approov-Token", "Approov-TraceID"].compactMap { HTTPField.Name($0) } + [.authorization, .contentLength, .contentType]
     private static let url = "https://api.example.com/v1/orders?page=1&size=20"
 
     /// The signature is verified until the group ends.
@@ -61,11 +64,12 @@ struct SignatureBenchmark {
                 blackHole(HMAC<SHA256>.authenticationCode(for: sharedBase, using: sharedKey))
             })
         var figures = signing + verifying + sharing
-        if let ours = sharing.first(where: { $0.name == Self.ours }), let bare = sharing.first(where: { $0.name == Self.bare }) {
+        // What else the machine does only adds to a time, so the shortest rounds are compared.
+        if let ours = sharing.first(where: { $0.name == Self.ours })?.rounds.min(),
+            let bare = sharing.first(where: { $0.name == Self.bare })?.rounds.min()
+        {
             figures.append(
-                Figure(
-                    group: "signatures", scenario: Self.signShared, name: Self.overhead, value: ours.value - bare.value, unit: .nanoseconds)
-            )
+                Figure(group: "signatures", scenario: Self.signShared, name: Self.overhead, value: ours - bare, unit: .nanoseconds))
         }
         return figures
     }
@@ -97,9 +101,7 @@ struct SignatureBenchmark {
     /// Signs as a session does: digest, base, signature, fields.
     private static func signed(_ fields: HTTPFields, with signer: SignatureSigningKey) async throws -> (HTTPFields, base: [UInt8]) {
         var fields = fields
-        fields[ContentDigest.fieldName] = ContentDigest(of: body).fieldValue
-        let own = ["Approov-Token", "Approov-TraceID"].compactMap { HTTPField.Name($0) }
-        let names = own + [.authorization, .contentLength, .contentType]
+        fields.append(HTTPField(name: ContentDigest.fieldName, value: ContentDigest(of: body).fieldValue))
         var parameters = SignatureParameters([.method, .targetURI] + names.map { .field($0) } + [.contentDigest])
         parameters.algorithm = signer.algorithm.rawValue
         let now = Int64(Date().timeIntervalSince1970)

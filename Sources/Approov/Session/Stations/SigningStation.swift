@@ -116,7 +116,7 @@ struct SigningStation: Sendable {
         switch draft.body {
         case .none: break
         case .bytes(let bytes):
-            draft.fields[ContentDigest.fieldName] = ContentDigest(of: bytes).fieldValue
+            draft.fields.replace(ContentDigest.fieldName, by: ContentDigest(of: bytes).fieldValue)
         case .file:
             let (digest, count) = try await Self.digest(of: draft.body, by: deadline)
             guard count == length else {
@@ -124,9 +124,9 @@ struct SigningStation: Sendable {
             }
             length = count
             draft.signedFileLength = count
-            draft.fields[ContentDigest.fieldName] = digest.fieldValue
+            draft.fields.replace(ContentDigest.fieldName, by: digest.fieldValue)
         case .stream:
-            guard signing.signsStreamsWithoutDigest || draft.fields.contains(ContentDigest.fieldName) else {
+            guard signing.signsStreamsWithoutDigest || draft.fields.scan(for: ContentDigest.fieldName) else {
                 throw ApproovError(
                     .signingFailed,
                     "a body that is a stream has no digest to sign before it is sent: use data or a file, set Content-Digest yourself, or"
@@ -134,7 +134,7 @@ struct SigningStation: Sendable {
             }
         }
         // The transport sends its own value, whatever the caller set.
-        draft.fields[.contentLength] = length.map { String($0) }
+        draft.fields.replace(.contentLength, by: length.map { String($0) })
     }
 
     /// Computes the digest of a body part by part, and counts its bytes.
@@ -157,7 +157,7 @@ struct SigningStation: Sendable {
         var components: [SignatureComponent] = [.method, .targetURI]
         components.reserveCapacity(names.count + 3)
         for name in names where fields.scan(for: name) { components.append(.field(name)) }
-        if fields.contains(ContentDigest.fieldName) { components.append(.contentDigest) }
+        if fields.scan(for: ContentDigest.fieldName) { components.append(.contentDigest) }
         return components
     }
 
@@ -191,6 +191,14 @@ extension ApproovService.SigningKey {
         case .installation: "install"
         case .account: "account"
         }
+    }
+}
+
+extension HTTPFields {
+    /// Sets or removes a field, without the index that the subscript builds of all fields.
+    fileprivate mutating func replace(_ name: HTTPField.Name, by value: String?) {
+        if scan(for: name) { removeAll { $0.name == name } }
+        if let value { append(HTTPField(name: name, value: value)) }
     }
 }
 
